@@ -122,14 +122,15 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     """Be the server of whoever comes, until somebody says stop. Returns the exit status."""
-    from humanmcp.stub.http import server  # noqa: PLC0415 - a pipe does not pay for it
+    from humanmcp.listening.addresses import bind  # noqa: PLC0415 - a pipe does not pay for it
+    from humanmcp.stub.http import server  # noqa: PLC0415 - as above
 
     stderr = Stderr()
     try:
         parts = _parts(arguments, settings, stderr, language)
         inbox = open_inbox(parts.home)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)
-        listening, address = server.bind(arguments.http, key, lan=arguments.lan)
+        listening, address = bind(arguments.http, key, lan=arguments.lan)
     except (StopError, OSError) as error:
         stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
         return CANNOT_START

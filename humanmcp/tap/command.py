@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 USAGE_ERROR: Final = 2
+PROGRAM: Final = "humanmcp"
 
 MOST_NAMED: Final = 20
 """Requests without an answer that are named on stderr; the record names them all."""
@@ -68,6 +69,7 @@ def add_arguments(parser: Parser) -> None:
     """Declare the flags of `tap`."""
     words = parser.words("tap")
     add_flags(parser, "home", "title", "book", "lang")
+    parser.add_argument("--http", nargs="?", const="", metavar="ADDRESS:PORT", help=words("http"))
     parser.add_argument("--log-dir", metavar="DIR", help=words("log-dir"))
     parser.add_argument("--quiet", action="store_true", help=words("quiet"))
     parser.add_argument(
@@ -111,6 +113,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if bool(wanted.command) is bool(wanted.address):
         to_stderr(say("tap", "no-command", language))
         return USAGE_ERROR
+    if arguments.http is not None:
+        return _front(arguments, wanted, language)
     source, sink = claim()
     if wanted.address is not None:
         remote = partial(RemoteServer, wanted.address, language)
@@ -122,6 +126,36 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         to_stderr(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     return _tap(arguments, settings, wanted, lambda _http: child, (source, sink))
+
+
+def _front(arguments: argparse.Namespace, wanted: _Wanted, language: str) -> int:
+    """Give the server an address, with a tap for each client that comes."""
+    from humanmcp.listening.addresses import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
+    from humanmcp.tap.http_front import serve  # noqa: PLC0415 - as above
+    from humanmcp.tap.http_sessions import TapCommand, TapFront  # noqa: PLC0415 - as above
+
+    try:
+        listening, address = bind(arguments.http, "", lan=False)
+    except (HttpServeError, OSError) as error:
+        to_stderr(sentence_of(error, language))
+        return USAGE_ERROR
+    words = (sys.executable, "-m", PROGRAM, "tap", *_flags_of_a_session(arguments))
+    server = (wanted.address.url,) if wanted.address else wanted.command
+    command = TapCommand(words, server, passes_key=wanted.address is not None)
+    hello = say("tap", "at", language, url=address.url, name=wanted.name)
+    serve(listening, TapFront(address, command), lambda: to_stderr(hello))
+    return 0
+
+
+def _flags_of_a_session(arguments: argparse.Namespace) -> list[str]:
+    """Write the flags again for the tap of one session."""
+    words = ["--quiet"] if arguments.quiet else []
+    for name in ("home", "title", "book", "lang", "log_dir", "key_file", "release_after"):
+        value = getattr(arguments, name)
+        words += [f"--{name.replace('_', '-')}", str(value)] if value else []
+    for name in ("hold", "header"):
+        words += [word for value in getattr(arguments, name) for word in (f"--{name}", value)]
+    return words
 
 
 def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:

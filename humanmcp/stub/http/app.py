@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble
 from humanmcp.locales import say
+from humanmcp.protocol.http import guard
 from humanmcp.protocol.http.headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import (
     Acknowledged,
@@ -24,7 +25,6 @@ from humanmcp.protocol.http.inbound import (
 )
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json.jsonrpc import Malformed, Message
-from humanmcp.stub.http import guard
 from humanmcp.stub.http.responding import HttpAnswer, HttpResponse
 from humanmcp.stub.http.streams import OWN, Stream, after
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Send
 
+    from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.protocol.http.inbound import Inbound
-    from humanmcp.stub.http.guard import HttpAddress
     from humanmcp.stub.http.sessions import HttpSession, HttpSessions
     from humanmcp.stub.http.streams import OutEvent
 

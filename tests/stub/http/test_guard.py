@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.stub.http.server import HttpServeError, address_of, bind, read_key
+from humanmcp.listening.addresses import HttpServeError, address_of, bind
+from humanmcp.stub.http.server import read_key
 from tests.serving_http import JSON, ServingHttp, initialize
 from tests.waiting import PATIENCE, until
 

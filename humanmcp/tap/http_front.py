@@ -1,0 +1,231 @@
+"""`humanmcp tap --http`: an address in front of any server, and a tap for each client that comes.
+
+Theory of operation. Each session of HTTP is a tap of its own over pipes, in a process of its own:
+what is recorded, held, changed and dropped there is what a tap does anyway. Here lines only go
+between requests and that pipe. A POST waits for the answer of its request; what belongs to no
+request goes out on the stream of a GET. Nothing is resumed: events have no ids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import select
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Empty
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from humanmcp.locales import say
+from humanmcp.protocol.http import guard
+from humanmcp.protocol.http.headers import SESSION, SPELLING, Headers
+from humanmcp.protocol.http.inbound import (
+    Acknowledged,
+    HttpRefusal,
+    HttpRequest,
+    Posted,
+    SessionOver,
+    StreamWanted,
+    judge,
+    refused_body,
+)
+from humanmcp.protocol.http.outbound import COMMENT, EVENTS, JSON, event, status_of
+from humanmcp.protocol.json.jsonrpc import Malformed
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from humanmcp.protocol.http.client import Pairs
+    from humanmcp.protocol.http.inbound import Inbound
+    from humanmcp.tap.http_sessions import ResponseLines, TapFront, TappedClient
+
+logger = logging.getLogger(__name__)
+
+COMMENT_EVERY: Final = 15.0
+"""Seconds after which a stream that says nothing says so."""
+
+LOOKS_EVERY: Final = 0.5
+"""Seconds between two looks whether the client still waits."""
+
+LARGEST: Final = 32 * 1024 * 1024
+SILENT_FOR: Final = 30.0
+"""Seconds that a client may take to send the next part of a request."""
+
+LARGE: Final = HttpRefusal(413, "large")
+ENDED: Final = HttpRefusal(502, "ended", -32603)
+_NO_CONTENT: Final = 204
+
+
+class TapHandler(BaseHTTPRequestHandler):
+    """One connection of a client."""
+
+    front: ClassVar[TapFront]
+    protocol_version = "HTTP/1.1"
+    timeout = SILENT_FOR
+
+    def version_string(self) -> str:
+        """Say nothing of what runs here."""
+        return "humanmcp"
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - as inherited
+        """Write it to the log; stderr is for people."""
+        logger.debug(format, *arguments)
+
+    def do_POST(self) -> None:
+        """Take a message."""
+        self._serve()
+
+    def do_GET(self) -> None:
+        """Let a client listen."""
+        self._serve()
+
+    def do_DELETE(self) -> None:
+        """End a session."""
+        self._serve()
+
+    def _serve(self) -> None:
+        headers = Headers.of(self.headers.items())
+        refusal = guard.refused(self.path, headers, self.front.address)
+        length = headers.get("content-length") or "0"
+        if refusal is None and (not length.isdigit() or int(length) > LARGEST):
+            refusal = LARGE
+        if refusal is not None or headers.get("transfer-encoding"):
+            self.close_connection = True
+            self._refuse(refusal or LARGE)
+            return
+        body = self.rfile.read(int(length))
+        refusal = self._answer(judge(HttpRequest(self.command, headers, body)), headers)
+        if refusal is not None:
+            self._refuse(refusal)
+
+    def _answer(self, inbound: Inbound, headers: Headers) -> HttpRefusal | None:
+        match inbound:
+            case HttpRefusal():
+                return inbound
+            case Acknowledged():
+                self._whole(202)
+            case SessionOver(name):
+                refusal = self.front.end(name)
+                if refusal is not None:
+                    return refusal
+                self._whole(204)
+            case StreamWanted(name):
+                client = self.front.find(name)
+                if isinstance(client, HttpRefusal):
+                    return client
+                self._stream(client.listen(), self._named(client))
+            case Posted(stated=stated) if stated is not None and stated.error is not None:
+                return HttpRefusal(400, "mismatch", int(stated.error["code"]))
+            case Posted():
+                return self._post(inbound, headers)
+        return None
+
+    def _post(self, posted: Posted, headers: Headers) -> HttpRefusal | None:
+        if isinstance(posted.message, Malformed) and not posted.session:
+            return refused_body(posted.message)
+        client = self.front.client_of(posted, headers)
+        if isinstance(client, HttpRefusal):
+            return client
+        waiting = client.post(posted)
+        if not waiting.keys:
+            self._whole(202, headers=self._named(client))
+            return None
+        line = self._next(waiting, COMMENT_EVERY)
+        if line is None and client.is_over:
+            return ENDED
+        if line is None:
+            self._gone(client, waiting, posted)
+        elif line and not waiting.keys and headers.accepts(JSON):
+            status = status_of(line, client.revision)
+            self._whole(status, line, (("Content-Type", JSON), *self._named(client)))
+        elif not self._stream(waiting, self._named(client), line):
+            self._gone(client, waiting, posted)
+        return None
+
+    def _gone(self, client: TappedClient, waiting: ResponseLines, posted: Posted) -> None:
+        self.close_connection = True
+        client.gone(waiting, posted)
+
+    def _next(self, waiting: ResponseLines, within: float) -> bytes | None:
+        """Return the next line; b"" for none within the time, None at the end or without client."""
+        left = within
+        while left > 0:
+            try:
+                return waiting.lines.get(timeout=LOOKS_EVERY)
+            except Empty:
+                left -= LOOKS_EVERY
+                if select.select([self.connection], [], [], 0)[0]:  # a client says nothing now
+                    return None
+        return b""
+
+    def _stream(self, waiting: ResponseLines, named: Pairs, line: bytes = b"") -> bool:
+        """Send lines as events until each request has its answer. False if the client is gone."""
+        is_own = not waiting.keys and not line
+        self.close_connection = True
+        try:
+            self._head(200, (("Content-Type", EVENTS), ("Cache-Control", "no-cache"), *named))
+            while True:
+                self.wfile.write(event(line) if line else COMMENT)
+                if line and not is_own and not waiting.keys and waiting.lines.empty():
+                    return True
+                found = self._next(waiting, COMMENT_EVERY)
+                if found is None:
+                    return not waiting.keys
+                line = found
+        except OSError:
+            return False
+
+    def _named(self, client: TappedClient) -> Pairs:
+        return ((SPELLING[SESSION], client.name),) if client.name else ()
+
+    def _refuse(self, refusal: HttpRefusal) -> None:
+        sentence = say("http", refusal.why, "en", **dict(refusal.fillings))
+        self._whole(
+            refusal.status, refusal.body(sentence), (("Content-Type", JSON), *refusal.headers)
+        )
+
+    def _whole(self, status: int, body: bytes = b"", headers: Pairs = ()) -> None:
+        length = () if status == _NO_CONTENT else (("Content-Length", str(len(body))),)
+        try:
+            self._head(status, (*headers, *length))
+            self.wfile.write(body)
+        except OSError:
+            self.close_connection = True
+
+    def _head(self, status: int, headers: Pairs) -> None:
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+
+
+class FrontServer(ThreadingHTTPServer):
+    """Listens on a socket that is open already; each connection has a thread."""
+
+    daemon_threads = True
+
+    def __init__(self, listening: socket.socket, handler: type[TapHandler]) -> None:
+        """Serve with this handler."""
+        super().__init__(listening.getsockname(), handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - as inherited
+        """Write it to the log: a client that hangs up is nothing special."""
+        logger.info("a connection ended early: %s", sys.exception())
+
+
+def serve(listening: socket.socket, front: TapFront, ready: Callable[[], object]) -> None:
+    """Serve until somebody says stop."""
+    handler = type("Handler", (TapHandler,), {"front": front})
+    server = FrontServer(listening, handler)
+    ready()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever(poll_interval=0.2)
+    finally:
+        server.server_close()
+        front.close()
