@@ -103,6 +103,12 @@ class Case:
         return name if isinstance(name, str) else ""
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """What fills the gaps of a prepared answer: its arguments, and all of its parameters."""
+        given = self.params.get("arguments")
+        return {"params": self.params, **(given if isinstance(given, dict) else self.params)}
+
+    @property
     def exchange(self) -> Exchange | None:
         """The exchange that an answer answers; None where there is nothing to answer.
 

@@ -47,7 +47,7 @@ def write(page: Page, sentence: str) -> None:
     page.locator("#sentence").fill(sentence)
     open_menu(page)
     page.locator("#keep-answer").click()
-    expect(page.locator(".page pre")).to_have_text(sentence)
+    expect(page.locator("[name='kept text']")).to_have_value(sentence)
 
 
 def test_d13_a_rule_is_made_of_an_answer_and_removed(

@@ -11,10 +11,12 @@ from fastapi import HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.desk.auth.visit_path import linked
-from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.request_context import called, script_json, spoken
 from humanmcp.desk.presenters import rendering
 from humanmcp.desk.presenters.rendering import render, web_folder
+from humanmcp.desk.presenters.rules import rules_on
+from humanmcp.inbox.contract import Seat
 from humanmcp.locales import LANGUAGES, say
 
 EDITOR: Final = "vendor/editor.js"
@@ -53,6 +55,8 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "sessions": desk.board.sessions(),
         "now": datetime.now(UTC).timestamp(),
         "session": "",
+        "rules_on": rules_on(desk.book),
+        "holding": holding(desk),
         "editor": editor_address(),
     }
     language = spoken(request)
@@ -64,6 +68,16 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
     if asked in LANGUAGES:
         remember(response, "lang", asked)
     return response
+
+
+def holding(desk: Desk) -> tuple[str, ...]:
+    """Return what the running taps are to hold."""
+    taps = [
+        one.facts.name
+        for one in desk.board.sessions()
+        if one.facts.seat is Seat.TAP and one.facts.is_open
+    ]
+    return tuple(dict.fromkeys(one for name in taps for one in desk.inbox.holds(name)))
 
 
 @cache

@@ -114,6 +114,27 @@ def read_list(text: str, member: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(value)
 
 
+def pasted(text: str) -> Lists:
+    """Read the lists of a server as they were pasted: results of its list methods, a line each.
+
+    Raises:
+        OfferError: there is none in it.
+    """
+    found: Lists = {}
+    for part in (text, *text.splitlines()):
+        try:
+            value = json.loads(part)
+        except ValueError:
+            continue
+        result = value.get("result", value) if isinstance(value, dict) else {"tools": value}
+        for member in MEMBERS:
+            if isinstance(result, dict) and member in result:
+                found[member] = read_list(json.dumps(result[member]), member)
+    if not found:
+        raise OfferError("nothing pasted")
+    return found
+
+
 def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return json.loads(text)

@@ -7,7 +7,9 @@ a book that would not be readable any more is not written.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +23,7 @@ from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.diagnostics.raw import quoted
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.policy.answer_book import by_rule
 from humanmcp.protocol.policy.rule import RuleAction
 from humanmcp.protocol.policy.rule_format import ANSWERS, KEY_OF
 from humanmcp.protocol.repair.reading import read
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.policy.rule import Rule
 
 _ARRAY: Final = "rules"
+_SWITCH: Final = re.compile(r"\s*on\s*=\s*(true|false)\s*(#.*)?$")
+_NO_HITS: Final[Mapping[str, int]] = MappingProxyType({})
 _ALWAYS: Final = frozenset({"method", *ANSWERS})
 """What a rule says even if it is empty."""
 
@@ -107,13 +112,35 @@ def _edit(book: Path, edited: Callable[[str], str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BookRule:
-    """A rule of a book: as a sentence, and as it stands there ("" where it cannot be changed)."""
+    """A rule of a book: as a sentence, and as it stands there ("" where it cannot be changed).
+
+    `hits` counts what it has answered in the sessions that are open, since the book was changed.
+    """
 
     sentence: str
     text: str
+    on: bool = True
+    hits: int = 0
 
 
-def listed(book: Path, language: str) -> list[BookRule]:
+def rules_on(book: Path) -> int:
+    """Count the rules that are on; 0 for a book that cannot be used."""
+    try:
+        stamp = book.stat().st_mtime_ns
+    except OSError:
+        return 0
+    return _count_on(book, stamp)
+
+
+@lru_cache(4)
+def _count_on(book: Path, _stamp: int) -> int:
+    try:
+        return sum(one.on for one in parse_book(_text_of(book), book).rules)
+    except StopError:
+        return 0
+
+
+def listed(book: Path, language: str, hits: Mapping[str, int] = _NO_HITS) -> list[BookRule]:
     """List the rules of a book in their order: the first that fits a request answers it.
 
     Raises:
@@ -127,8 +154,8 @@ def listed(book: Path, language: str) -> list[BookRule]:
     except toml_edit.NotEditableError:
         texts = [""] * len(found)
     return [
-        BookRule(_said(rule, language), one.strip("\n"))
-        for rule, one in zip(found, texts, strict=True)
+        BookRule(_said(rule, language), one.strip("\n"), rule.on, hits.get(by_rule(index), 0))
+        for index, (rule, one) in enumerate(zip(found, texts, strict=True))
     ]
 
 
@@ -146,7 +173,9 @@ def _said(rule: Rule, language: str) -> str:
 
 
 def change(book: Path, seen: str, act: str, text: str = "") -> None:
-    """Move a rule `up` or `down`, `remove` it, or `change` its text; `seen` is what it says now.
+    """Move a rule `up` or `down`, `remove` it, switch it `on` or `off`, or `change` its text.
+
+    `seen` is what it says now.
 
     Raises:
         BookFileError: the book would not be usable.
@@ -159,9 +188,9 @@ def change(book: Path, seen: str, act: str, text: str = "") -> None:
         if at is None:
             raise RuleError("gone", file=book)
         rule = rules.pop(at)
-        place = {"up": max(0, at - 1), "down": at + 1, "change": at}.get(act)
+        place = {"up": max(0, at - 1), "down": at + 1, "remove": None}.get(act, at)
         if place is not None:
-            rules.insert(place, text if act == "change" else rule)
+            rules.insert(place, text if act == "change" else _switched(rule, act))
         return toml_edit.with_elements(whole, _ARRAY, rules)
 
     _edit(book, edited)
@@ -195,6 +224,17 @@ def put_lists(book: Path, lists: Lists) -> None:
         return text
 
     _edit(book, edited)
+
+
+def _switched(rule: str, act: str) -> str:
+    """Return the text of a rule that is switched on or off; anything else leaves it as it is."""
+    if act not in {"on", "off"}:
+        return rule
+    lines = [one for one in rule.split("\n") if not _SWITCH.match(one)]
+    at = next(at for at, one in enumerate(lines) if one.lstrip().startswith("[["))
+    return "\n".join(
+        [*lines[: at + 1], *(["on = false"] if act == "off" else []), *lines[at + 1 :]]
+    )
 
 
 def to_toml(rule: NewRule) -> str:

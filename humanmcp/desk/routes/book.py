@@ -6,6 +6,7 @@ The pages work without a script: each button is a form.
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import json
+from collections import Counter
 from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
@@ -14,18 +15,26 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
-from humanmcp.common.book_file import BookFileError
-from humanmcp.desk.http.context import desk_of
+from humanmcp.common.book_file import BookFileError, read_book
+from humanmcp.common.timestamps import stamp
+from humanmcp.desk.http import server_lists
+from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
-from humanmcp.desk.presenters import rules
+from humanmcp.desk.presenters import offer, rules
 from humanmcp.desk.presenters.pairs import body_of
 from humanmcp.inbox.contract import Draft, Key
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.policy.answer_book import Book
+from humanmcp.protocol.policy.filling import fill_answer
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 LONGEST_NAME: Final = 80
+COUNTED: Final = 5000
+"""Lines of each open session in which the answers of rules are counted."""
 
 
 @router.get("/book")
@@ -38,12 +47,20 @@ def _book(request: Request, why: str = "") -> HTMLResponse:
     desk = desk_of(request)
     listed: list[rules.BookRule] = []
     try:
-        listed = rules.listed(desk.book, spoken(request))
+        listed = rules.listed(desk.book, spoken(request), _hits(desk))
     except (BookFileError, rules.RuleError) as error:
         why = error.sentence(spoken(request))
     saved = desk.shelf.all()
     status = 422 if why else 200
     return page(request, "book.html", status, rules=listed, saved=saved, book=desk.book, why=why)
+
+
+def _hits(desk: Desk) -> Counter[str]:
+    """Count what each rule has answered in the open sessions since the book was changed."""
+    since = stamp(desk.book.stat().st_mtime) if desk.book.exists() else ""
+    living = [one.facts.name for one in desk.board.sessions() if one.facts.is_open]
+    frames = (one for name in living for one in desk.inbox.before(name, 0, COUNTED))
+    return Counter(one.by for one in frames if one.at >= since and one.way is Direction.OUT)
 
 
 @router.post("/book")
@@ -57,11 +74,28 @@ def _change(request: Request, values: dict[str, str]) -> Response:
     try:
         if act.startswith("forget "):
             desk.shelf.remove(int(act.removeprefix("forget ")))
-        elif act in {"up", "down", "remove", "change"}:
+        elif act in {"up", "down", "remove", "change", "on", "off"}:
             rules.change(desk.book, values.get("seen", ""), act, values.get("text", ""))
-    except (BookFileError, rules.RuleError) as error:
+        elif act in {"be pasted", "be started"}:
+            _be_a_server(desk, act, values, spoken(request))
+            return RedirectResponse("/offer", 303)
+    except StopError as error:
         return _book(request, error.sentence(spoken(request)))
     return RedirectResponse("/book", 303)
+
+
+def _be_a_server(desk: Desk, act: str, values: dict[str, str], language: str) -> None:
+    """Offer what a real server offers: its lists as they were pasted, or as it is asked for them.
+
+    Raises:
+        StopError: they are none, or the server cannot be asked.
+    """
+    if act == "be pasted":
+        found = offer.pasted(values.get("lists", ""))
+    else:
+        found = server_lists.asked(values.get("command", ""), desk.home, language)
+    before = offer.of_book(read_book(desk.book) if desk.book.exists() else Book())
+    rules.put_lists(desk.book, {**before, **found})
 
 
 class Kept(NamedTuple):
@@ -101,7 +135,7 @@ def _keep_it(request: Request, key: Key, values: dict[str, str]) -> Response:
         service.keep(desk.case(key), draft)
         return RedirectResponse(f"/m/{key.session}/{key.number}/keep", 303)
     case = desk.case(key)
-    body = _kept(case, spoken(request)).body
+    body = _written(_kept(case, spoken(request)).body, values)
     name = values.get("name", "").strip()[:LONGEST_NAME]
     if body is not None and values.get("act") == "answer" and name:
         item = case.item
@@ -116,6 +150,21 @@ def _keep_it(request: Request, key: Key, values: dict[str, str]) -> Response:
             return _keep(request, key, values, error.sentence(spoken(request)))
         return RedirectResponse("/book", 303)
     return _keep(request, key, values)
+
+
+def _written(body: Draft | None, values: dict[str, str]) -> Draft | None:
+    """Return the answer as it is to be kept: perhaps with gaps that a request fills."""
+    if body is None or "kept text" not in values:
+        return body
+    return body._replace(text=values["kept text"])
+
+
+def _filled(case: Case, body: Draft) -> str:
+    """Return what this request would be answered; a text that is no JSON yet stays as it is."""
+    try:
+        return fill_answer(body.text, body.form, case.arguments)
+    except ValueError:
+        return body.text
 
 
 def _rule(case: Case, values: dict[str, str], language: str, body: Draft) -> rules.NewRule:
@@ -148,13 +197,17 @@ def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> 
     desk = desk_of(request)
     case = desk.case(key)
     kept = _kept(case, spoken(request))
-    sentence = ""
-    if kept.body is not None:
-        sentence = rules.sentence(_rule(case, values, spoken(request), kept.body), spoken(request))
+    body = _written(kept.body, values)
+    sentence = filled = ""
+    if body is not None:
+        sentence = rules.sentence(_rule(case, values, spoken(request), body), spoken(request))
+        filled = _filled(case, body)
     offered = [(name, json.dumps(one, ensure_ascii=False)[:60]) for name, one in kept.where]
     shown = {
         "key": key,
-        "body": kept.body,
+        "body": body,
+        "filled": filled if body is not None and filled != body.text else "",
+        "names": [name for name, _ in kept.where],
         "offered": offered,
         "values": values,
         "sentence": sentence,

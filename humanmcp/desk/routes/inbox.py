@@ -6,7 +6,7 @@ them in place as text and elements, never as markup made from strings.
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -35,6 +35,7 @@ from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes import api_saved
 from humanmcp.desk.routes.connect import offered
 from humanmcp.desk.state import history
+from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import (
     Draft,
     Key,
@@ -48,6 +49,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.policy import known_clients
+from humanmcp.protocol.policy.filling import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 from humanmcp.protocol.spec.faults import Fault
 
@@ -272,9 +274,17 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
         "form": None if form is None else _form(form),
         "mirror": form is not None and form.mirror,
         "arguments": case.params.get("arguments", {}),
-        "saved": [api_saved.write_saved(one) for one in fitting],
+        "saved": [api_saved.write_saved(_filled(one, case)) for one in fitting],
         "book": str(desk.book),
     }
+
+
+def _filled(saved: Saved, case: Case) -> Saved:
+    """Return a saved answer with the values of this request in its gaps."""
+    try:
+        return replace(saved, text=fill_answer(saved.text, saved.form, case.arguments))
+    except ValueError:  # a saved text that is no JSON
+        return saved
 
 
 def _form(form: AnswerForm) -> FormShape:

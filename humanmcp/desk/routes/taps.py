@@ -10,17 +10,27 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
+from humanmcp.answering.case import read_line
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page
 from humanmcp.desk.presenters.rows import Row, row
 from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox.contract import Action, Life, Purpose, Reply, Seat
+from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 LONGEST: Final = 2000
 """Characters of the patterns that are read."""
+
+
+WAYS: Final = ("in", "out")
+"""From the client, from the server."""
+OFTEN: Final = dict.fromkeys(("tools/call", "tools/list", "initialize"))
+LOOKED_AT: Final = 300
+"""Lines in which it is looked for methods that may be held."""
+MOST: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +40,14 @@ class TapView:
     session: SessionView
     patterns: tuple[str, ...]
     held: tuple[Row, ...]
+    methods: tuple[str, ...]
+    """Those that have a check box for each way: what was said, and what is often held."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The patterns that have no check box."""
+        boxes = {f"{way}:{method}" for way in WAYS for method in self.methods} | {*WAYS, "next"}
+        return tuple(one for one in self.patterns if one not in boxes)
 
 
 @router.get("/taps")
@@ -48,7 +66,12 @@ def _view(desk: Desk, session: SessionView) -> TapView:
     name = session.facts.name
     held = (item for item in desk.inbox.items(name) if item.purpose is Purpose.PASS)
     rows = tuple(row(item, session.badge) for item in held)
-    return TapView(session, tuple(desk.inbox.holds(name)), rows)
+    patterns = tuple(desk.inbox.holds(name))
+    said = [read_line(one.text) for one in desk.inbox.before(name, 0, LOOKED_AT) if one.raw]
+    seen = {one.method: None for one in said if isinstance(one, Message) and one.method}
+    named = {one.partition(":")[2]: None for one in patterns if one.startswith(("in:", "out:"))}
+    methods = tuple(one for one in {**OFTEN, **seen, **named} if "/" in one or one in OFTEN)
+    return TapView(session, patterns, rows, methods[:MOST])
 
 
 @router.post("/taps/{name}")
@@ -62,7 +85,8 @@ def _act(desk: Desk, name: str, values: dict[str, str]) -> Response:
     if values.get("act") == "release":
         _let_all_go(desk, name)
     else:
-        patterns = values.get("patterns", "")[:LONGEST].split()
+        boxes = [name.removeprefix("hold ") for name in values if name.startswith("hold ")]
+        patterns = [*boxes, *values.get("patterns", "")[:LONGEST].split()]
         try:
             parse_all(patterns)
         except PatternError:

@@ -75,7 +75,7 @@ class Rule(NamedTuple):
     `after` is in seconds; `times` is how often it answers, None for always. A rule whose `deed` is
     not to answer has no text. `then` are the answers to the second call and those after it, the
     last for all that follow, or with `cycle` from the beginning. `fills` says that placeholders
-    are filled. `ask` are rounds of questions, by name.
+    are filled. `ask` are rounds of questions, by name. One that is not `on` is passed over.
     """
 
     text: str
@@ -98,9 +98,12 @@ class Rule(NamedTuple):
     fills: bool = True
     then: tuple[Rule, ...] = ()
     cycle: bool = False
+    on: bool = True
 
     def matches(self, exchange: Exchange, established: Established | None = None) -> bool:
-        """Return True if the rule is meant for this exchange."""
+        """Return True if the rule is meant for this exchange, and not switched off."""
+        if not self.on:
+            return False
         if self.method and self.method != exchange.method:
             return False
         if self.tool and self.tool != exchange.tool:

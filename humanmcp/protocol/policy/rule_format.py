@@ -42,7 +42,7 @@ _TURN_KEYS: Final = frozenset({*ANSWERS, "do", "after", "notify", "ask", "add", 
 RULE_KEYS: Final = (
     _TURN_KEYS
     | {"method", "tool", "prompt", "resource", "where", "contains", "client_has"}
-    | {"inputResponses", "requestState", "times", "once", "then", "cycle"}
+    | {"inputResponses", "requestState", "times", "once", "then", "cycle", "on"}
 )
 _METHOD_OF: Final = {"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
 _ASKS: Final = tuple(one.name for one in methods.REQUESTS.values() if one.asks_back)
@@ -81,6 +81,7 @@ def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
         times=_times(rule, place),
         then=tuple(_then(turn, f"{place}.then[{index}]") for index, turn in then),
         cycle=flag(rule.get("cycle", False), f"{place}.cycle"),
+        on=flag(rule.get("on", True), f"{place}.on"),
     )
     _can_ask(whole, place)
     return whole

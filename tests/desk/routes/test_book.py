@@ -1,0 +1,109 @@
+"""The page of the answer book, without a script: rules off and on, counted, filled; lists taken."""
+
+from __future__ import annotations
+
+import html
+import json
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.common.book_file import read_book
+from tests.browser.seats import begin, call
+from tests.desk.desking import Desking
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RULE = '# the sun\n[[rules]]\ntool = "get_forecast"\ntext = "sunny in {city}"\n'
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desking]:
+    """A desk over a book with one rule."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "book.toml").write_text(RULE, encoding="utf-8")
+    with Desking(home, "--lang", "en") as desk:
+        yield desk
+
+
+def test_desk_2_7_a_rule_is_counted_and_switched_off_and_on(desk: Desking) -> None:
+    """One that is off answers nothing; how many are on stands in the bar of every page."""
+    with Serving(desk.home, "--opening", "book") as host:
+        begin_by_book(host)
+        host.say(call("7", city="Nagoya"))
+        assert "sunny in Nagoya" in host.hear()
+        page = desk.page("/book")
+        assert "answered 1 in the open sessions" in page
+        assert "Rules on: 1" in desk.page("/")
+        seen = RULE.strip("\n")
+        desk.submit("/book", seen=seen, act="off")
+        assert "Rules on" not in desk.page("/")
+        off = RULE.replace("[[rules]]\n", "[[rules]]\non = false\n")
+        assert (desk.home / "book.toml").read_text(encoding="utf-8") == off
+        assert read_book(desk.home / "book.toml").rules[0].on is False
+        until(lambda: _waits(desk, host), "the call waits for a person")
+        desk.submit("/book", seen=off.strip("\n"), act="on")
+        assert (desk.home / "book.toml").read_text(encoding="utf-8") == RULE
+
+
+def begin_by_book(host: Serving) -> None:
+    """Shake hands; the book answers."""
+    from tests.browser.seats import INITIALIZE  # noqa: PLC0415 - beside its one use
+
+    host.say(INITIALIZE)
+    host.hear()
+    host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+
+def _waits(desk: Desking, host: Serving) -> bool:
+    """Call again until the stub has read the book anew."""
+    host.say(call("8", city="Nagoya"))
+    return bool(desk.get("/api/exchanges")["waiting"])
+
+
+def test_desk_2_7_gaps_are_shown_filled_before_they_are_kept(desk: Desking) -> None:
+    """The rule and the saved answer keep the gap; the next request fills it."""
+    (desk.home / "book.toml").unlink()
+    with Serving(desk.home, "--by-hand") as host:
+        begin(host, desk)
+        host.say(call("7", city="Nagoya"))
+        (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
+        path = f"/m/{waiting['session']}/{waiting['number']}/keep"
+        desk.submit(path, act="keep", text="x", form="text")
+        gaps = {"kept_text": "sunny in {city}", "where_0": ""}
+        page = html.unescape(desk.submit(path, act="look", **gaps).text)
+        assert "For this request: <q>sunny in Nagoya</q>" in page
+        desk.submit(path, act="answer", name="sun", **gaps)
+        saved = desk.get("/api/answers")["answers"]
+        assert [one["text"] for one in saved] == ["sunny in {city}"]
+        island = desk.page(path.removesuffix("/keep")).partition('id="island">')[2]
+        island = island.partition("</script>")[0]
+        assert [one["text"] for one in json.loads(island)["saved"]] == ["sunny in Nagoya"]
+
+
+def test_desk_2_7_one_becomes_the_server_whose_lists_are_pasted(desk: Desking) -> None:
+    """Its answers, a line each, or only the list; what is none of it says so."""
+    pasted = '{"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}}\n{"prompts":[]}'
+    assert desk.submit("/book", act="be pasted", lists=pasted).status == 303
+    book = read_book(desk.home / "book.toml")
+    assert [one["name"] for one in book.tools] == ["a"]
+    assert len(book.rules) == 1
+    refused = desk.submit("/book", act="be pasted", lists="nothing")
+    assert (refused.status, "There is no list in it" in refused.text) == (422, True)
+
+
+def test_desk_2_7_one_becomes_the_server_that_a_command_starts(desk: Desking) -> None:
+    """It is asked once, and ends; a command that is no server says why."""
+    server = shlex.join([sys.executable, "-m", "humanmcp", "serve", "--auto", "--home"])
+    command = f"{server} {shlex.quote(str(desk.home.parent / 'other'))}"
+    assert desk.submit("/book", act="be started", command=command).status == 303
+    assert [one["name"] for one in read_book(desk.home / "book.toml").tools] == ["ask_human"]
+    refused = desk.submit("/book", act="be started", command="no-such-program-at-all")
+    assert (refused.status, "did not say what it offers" in refused.text) == (422, True)
