@@ -9,7 +9,6 @@ docs/, without the link to its twin, which the language menu of the site replace
 
 from __future__ import annotations
 
-import functools
 import re
 import shutil
 import subprocess
@@ -24,8 +23,7 @@ from humanmcp.common import published
 from humanmcp.locales import LANGUAGES, sentences_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from urllib.parse import SplitResult
+    from collections.abc import Iterator, Mapping
 
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = ROOT / "docs"
@@ -212,7 +210,7 @@ class _Links(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.links: dict[str, None] = {}  # in their order, each once
+        self.links: list[str] = []
         self.places: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -221,7 +219,7 @@ class _Links(HTMLParser):
             if name == "id" and value:
                 self.places.add(value)
             if value and ((tag == "a" and name == "href") or (tag == "img" and name == "src")):
-                self.links[value] = None
+                self.links.append(value)
 
 
 def dead_links(site: Path) -> list[str]:
@@ -230,36 +228,25 @@ def dead_links(site: Path) -> list[str]:
     for page in sorted(site.rglob("*.html")):
         read[page] = _Links()
         read[page].feed(page.read_text(encoding="utf-8"))
-    target_of = functools.cache(_target_of)  # most links of a page are those of its neighbours
     return [
         f"{page.relative_to(site)}: {link}"
         for page, found in read.items()
         if page.name != "404.html"
         for link in found.links
-        if _is_dead(page, urlsplit(link), target_of, read)
+        if _is_dead(page, link, read)
     ]
 
 
-def _is_dead(
-    page: Path,
-    link: SplitResult,
-    target_of: Callable[[Path, str], Path | None],
-    read: Mapping[Path, _Links],
-) -> bool:
-    if link.scheme or link.netloc or link.path.startswith("/"):
+def _is_dead(page: Path, link: str, read: Mapping[Path, _Links]) -> bool:
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc or parts.path.startswith("/"):
         return False
-    target = target_of(page.parent, link.path) if link.path else page
-    if target is None:
-        return True
-    anchor = unquote(link.fragment)
-    return bool(anchor) and target in read and anchor not in read[target].places
-
-
-def _target_of(folder: Path, path: str) -> Path | None:
-    """Return the file that a path names as seen from a folder, None when there is none."""
-    target = (folder / unquote(path)).resolve()
+    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
     target = target / "index.html" if target.is_dir() else target
-    return target if target.exists() else None
+    anchor = unquote(parts.fragment)
+    if not target.exists():
+        return True
+    return bool(anchor) and target in read and anchor not in read[target].places
 
 
 def main(words: list[str]) -> int:

@@ -100,6 +100,7 @@ REQUIREMENTS: Final = {
     "HTTP-16": "What is large, slow or endless harms neither the server nor its other clients.",
     "HTTP-17": "The official clients have whole sessions with a person over HTTP.",
     "HTTP-18": "The official conformance suite passes all that it requires of a server.",
+    "HTTP-20": "What carries an answer is broken on purpose, for one client alone.",
     "HTTP-19": "A session outlives its process: nothing is lost, and nothing comes twice.",
     # -- A capture between a client and a server
     "CAPTURE-1": "A tap is put before any server command, and the client notices nothing.",

@@ -150,11 +150,11 @@ class ServingHttp:
         found = until(lambda: sorted(self.home.glob("sessions/*/pending/*")), "a pending request")
         return found[0].parent.parent
 
-    def answer(self, number: int, text: str) -> None:
+    def answer(self, number: int, text: str, *more: str) -> None:
         """Answer as a person at a terminal does."""
         name = self.folder().name
         done = subprocess.run(
-            [*PROGRAM, f"{name}/{number}", "--home", str(self.home), "--text", text],
+            [*PROGRAM, f"{name}/{number}", "--home", str(self.home), "--text", text, *more],
             capture_output=True,
             env=bare_environment(self.home.parent),
             check=False,

@@ -12,12 +12,13 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.common.timestamps import now
-from humanmcp.inbox.contract import Action, Draft, Seat, TakenError
+from humanmcp.inbox.contract import Action, Draft, Order, Reply, Seat, TakenError
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.spec.faults import OF_HTTP
 from humanmcp.protocol.validation import check, faults
 from humanmcp.protocol.validation import held as held_check
 from humanmcp.protocol.validation.results import plain_result
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.answering.case import Case
-    from humanmcp.inbox.contract import DeskInbox, Item, Reply
+    from humanmcp.inbox.contract import DeskInbox, Item
     from humanmcp.protocol.diagnostics.autofix import Autofix
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.spec.faults import Fault
@@ -164,12 +165,19 @@ def breakable(case: Case) -> tuple[Fault, ...]:
     """List the ways to break an answer on purpose, where a client reads it."""
     if case.facts.seat not in (Seat.SERVER, Seat.TAP) or case.exchange is None:
         return ()
-    return faults.faults(case.exchange)
+    return (*faults.faults(case.exchange), *(OF_HTTP if case.facts.http_port else ()))
 
 
 def broken(case: Case, draft: Draft, fault: Fault) -> str:
-    """Return the whole message that a draft stands for, with a fault in it."""
+    """Return the whole message that a draft stands for, with a fault in it.
+
+    One of HTTP leaves the message as it is: the server is asked to carry the next one wrongly.
+    """
     whole = document(case, draft)
+    if fault.is_of_http:
+        order = Reply(fault.value, by=draft.by, order=Order.HTTP)
+        say_first(case.inbox, case.key.session, order, within=0)
+        return whole
     return whole if case.exchange is None else faults.broken(case.exchange, whole, fault)
 
 

@@ -192,6 +192,8 @@ class Order(enum.Enum):
     """End with the status that `text` says, as a server that closes in order."""
     CRASH = "crash"
     """End at once and without a word, as a server that is killed."""
+    HTTP = "http"
+    """Carry the next answer wrongly: the fault that `text` names (`protocol/http/faults.py`)."""
 
 
 class Reply(NamedTuple):

@@ -41,6 +41,8 @@ def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
         if facts.life is not Life.OPEN:
             raise OrderError("over")
         code = not_understood(reply.order, reply.text)
+        if reply.order is Order.HTTP and not facts.http_port:
+            code = "no http"
         if code:
             raise OrderError(code, text=reply.text[:60])
         # A stub of the first edition knows no orders: it has to refuse this text, not to say it.
@@ -68,6 +70,10 @@ def not_understood(order: Order, text: str) -> str:
         return "switch"
     if order is Order.OFFER and offer_change(text) is None:
         return "offer"
+    if order is Order.HTTP:
+        from humanmcp.protocol.http.faults import HttpBreak  # noqa: PLC0415 - seldom wanted
+
+        return "" if HttpBreak.read(text) else "http fault"
     if order is Order.EXIT and not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST):
         return "status"
     return ""

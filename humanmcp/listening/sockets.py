@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import uvicorn
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 NEXT_PORTS: Final = 16
@@ -53,6 +55,10 @@ def listen(host: str, port: int) -> socket.socket:
         else:
             return one
     raise AssertionError(candidates)  # the last candidate returns or raises
+
+
+DROP: Final = "humanmcp.drop"
+"""The type of a message to ASGI's `send` that ends the connection, whatever was promised on it."""
 
 
 class QuietServer(uvicorn.Server):
@@ -102,6 +108,7 @@ class Patient(H11Protocol):
     ) -> None:
         """Give it a little time for its first line; less where very many are silent."""
         super().connection_made(transport)
+        self.app = partial(_with_drop, self.app, transport)
         self._silent[self] = None
         if len(self._silent) > MOST_SILENT:
             self._make_room()
@@ -133,3 +140,17 @@ class Patient(H11Protocol):
             self.transport.abort()  # what it has not read by now it does not want
             return
         self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, asked)
+
+
+async def _with_drop(
+    app: ASGIApp, transport: asyncio.Transport, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Let an application end its connection: ASGI has no word for that."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == DROP:
+            transport.close()
+        else:
+            await send(message)
+
+    await app(scope, receive, sent)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.line_cutter import Cut
     from humanmcp.protocol.conversation.exchange import Stated
+    from humanmcp.protocol.http.faults import HttpBreak
 
 
 class EndOfInput:
@@ -132,6 +133,12 @@ class Connection(Protocol):
     def send_raw(self, content: bytes) -> None:
         """Write bytes as they are, with no line feed after them: whoever asks for it means it."""
 
+    def carry_wrongly(self, broken: HttpBreak) -> None:
+        """Break what carries the next answer, on purpose. Nothing carries it over a pipe."""
+
+    def crash(self) -> None:
+        """End as a server that is killed: at once, for this client, and without a word."""
+
     def flush(self, timeout: float) -> None:
         """Wait until everything is written, or nobody reads it, but not longer."""
 
@@ -216,6 +223,13 @@ class MemoryConnection:
     def send_raw(self, content: bytes) -> None:
         """Let the client hear bytes."""
         self._going.put(SentLine(content))
+
+    def carry_wrongly(self, broken: HttpBreak) -> None:
+        """Do nothing: nothing carries what is said in memory."""
+
+    def crash(self) -> None:
+        """Let nobody be there any more."""
+        self.hang_up()
 
     def flush(self, timeout: float) -> None:
         """Do nothing: whatever was sent is there."""

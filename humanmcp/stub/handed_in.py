@@ -7,8 +7,6 @@ does with a server that is wrong; each stands in the transcript.
 from __future__ import annotations
 
 import logging
-import os
-import signal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
@@ -29,11 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-KNOWN: Final = "silence on, silence off, progress on, progress off, exit STATUS, crash"
+KNOWN: Final = "silence on, silence off, progress on, progress off, exit STATUS, crash, http FAULT"
 """The words that `out.do.txt` may hold."""
-
-CRASHED: Final = 1
-"""The status of a crash where the system has no signal for it."""
 
 
 class HandedIn:
@@ -80,7 +75,7 @@ class HandedIn:
                 return note("no order", language, line=line, known=KNOWN)
             self._follow(Reply(text.strip(), by="files", order=order))
             if order is Order.CRASH:
-                crash()
+                self._ledger.connection.crash()
         return ""
 
     def _hear(self, ticket: str, saying: Reply) -> None:
@@ -90,7 +85,7 @@ class HandedIn:
         self._follow(saying)
         self._ledger.settle(ticket, ())
         if saying.order is Order.CRASH:
-            crash()
+            self._ledger.connection.crash()
 
     def _follow(self, saying: Reply) -> None:
         match saying.order:
@@ -106,6 +101,8 @@ class HandedIn:
                 self._offer(saying)
             case Order.EXIT:
                 self._leave(_status(saying.text))
+            case Order.HTTP:
+                self._carry_wrongly(saying.text)
             case Order.CRASH | Order.SAY:
                 pass
             case impossible:
@@ -136,6 +133,13 @@ class HandedIn:
             self._answers.publish(change, saying.by)
             self._answers.look_again()
 
+    def _carry_wrongly(self, text: str) -> None:
+        from humanmcp.protocol.http.faults import HttpBreak  # noqa: PLC0415 - seldom wanted
+
+        broken = HttpBreak.read(text)
+        if broken is not None:
+            self._ledger.connection.carry_wrongly(broken)
+
     def _note(self, saying: Reply) -> None:
         what = f"{saying.order.value} {saying.text}".strip()
         self._ledger.record(Direction.NOTE, b"", by=saying.by, note=f"on purpose: {what[:400]}")
@@ -152,10 +156,3 @@ def _names(change: OfferChange) -> str:
 
 def _status(text: str) -> int:
     return int(text) % 256 if text.isascii() and text.isdigit() else 0
-
-
-def crash() -> None:
-    """End at once: nothing is flushed, nothing is closed, and nobody is told."""
-    if hasattr(signal, "SIGKILL"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    os._exit(CRASHED)

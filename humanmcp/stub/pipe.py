@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import stat
 import threading
 import time
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.common.line_cutter import Cut
+    from humanmcp.protocol.http.faults import HttpBreak
     from humanmcp.stub.connection import Incoming
+
+CRASHED: Final = 1
+"""The status of a crash where the system has no signal for it."""
 
 _AHEAD: Final = LONGEST_LINE
 """Bytes that reading may be ahead of the loop; then the pipe fills, and the client waits."""
@@ -104,6 +109,15 @@ class PipeConnection:
 
     def came_with(self, numbers: Sequence[int]) -> None:
         """Do nothing: a pipe has one stream for all requests."""
+
+    def carry_wrongly(self, broken: HttpBreak) -> None:
+        """Do nothing: a line is carried by nothing."""
+
+    def crash(self) -> None:
+        """End at once: nothing is flushed, nothing is closed, and nobody is told."""
+        if hasattr(signal, "SIGKILL"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(CRASHED)
 
     def unanswered(self, number: int) -> None:
         """Do nothing: a pipe has one stream for all requests."""

@@ -28,6 +28,8 @@ from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.stub.journal import BY_US, DELIBERATE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import Draft, Reply
     from humanmcp.protocol.conversation.events import Outcome
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
     from humanmcp.stub.rule_steps import RuleSteps
 
 logger = logging.getLogger(__name__)
+
+
+def _go_on_serving(_status: int) -> None:
+    """Do nothing: there is no session yet."""
 
 
 def _player(session: Session, ledger: Journal, manner: ServeOptions) -> Player | None:
@@ -65,6 +71,8 @@ class ReplyDispatcher:
         voice: Keepalive,
     ) -> None:
         self.vigils: dict[int, PendingTimers] = {}
+        self.exit: Callable[[int], object] = _go_on_serving
+        """Ends the session with a status."""
         self.by: OrderedDict[int, str] = OrderedDict()
         """Who answered the last exchanges, by number."""
         self._session = session
@@ -255,6 +263,8 @@ class ReplyDispatcher:
             decision = self._go_on(exchange, decision, waited)
             if decision.has_steps:
                 return decision
+        if self._is_at_fault(decision):
+            return Decision()
         outcome = self._answer(exchange, decision)
         if isinstance(outcome, Sent):
             self._count(decision)
@@ -264,6 +274,21 @@ class ReplyDispatcher:
             first = outcome.verdict.errors[0]
             logger.warning("%s does not pass the check: %s", decision.by, first.code)
         return Decision()
+
+    def _is_at_fault(self, decision: Decision) -> bool:
+        """Do what a rule does in the place of an answer: nothing, or end the server."""
+        if not decision.fault:
+            return False
+        from humanmcp.protocol.spec.faults import RuleFault  # noqa: PLC0415 - seldom wanted
+
+        if decision.fault not in {one.value for one in RuleFault}:
+            return False
+        self._count(decision)
+        if decision.fault == RuleFault.EXIT.value:
+            self.exit(0)
+        elif decision.fault == RuleFault.CRASH.value:
+            self._ledger.connection.crash()
+        return True
 
     def let_book_go_on(self, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
         """Let the book answer what waits, or do what its rule does before that."""
@@ -298,7 +323,7 @@ class ReplyDispatcher:
     def _answer(self, exchange: Exchange, decision: Decision) -> Outcome:
         """Judge the book's answer; one with a fault goes out as it is."""
         session = self._session
-        if not decision.fault:
+        if not decision.fault or self._carried_wrongly(decision.fault):
             return session.reply(exchange.number, decision.text, decision.form)
         from humanmcp.protocol.validation.check import check  # noqa: PLC0415 - seldom wanted
         from humanmcp.protocol.validation.faults import broken, faults  # noqa: PLC0415 - likewise
@@ -312,6 +337,15 @@ class ReplyDispatcher:
             )
             return Late(exchange)
         return session.reply(exchange.number, broken(exchange, whole, fault), anyway=True)
+
+    def _carried_wrongly(self, fault: str) -> bool:
+        """Break what carries the next answer, if the fault of a rule is one of those."""
+        from humanmcp.protocol.http.faults import HttpBreak  # noqa: PLC0415 - seldom wanted
+
+        broken = HttpBreak.read(fault)
+        if broken is not None:
+            self._ledger.connection.carry_wrongly(broken)
+        return broken is not None
 
     def _replay(self, player: Player, exchange: Exchange, decision: Decision, seq: int) -> bool:
         line = player.line(exchange, seq)

@@ -94,6 +94,7 @@ class StubSession:
         self._agenda = PollSchedule(ledger.inbox.bell(ledger.name))
         voice = Keepalive(session, manner, shelf)
         self.answers = ReplyDispatcher(session, ledger, shelf, manner, voice)
+        self.answers.exit = self._exit
         self._handed_in = HandedIn(session, ledger, self.answers, voice, self._exit)
         self.texts = TextDesk(
             claim_files,
@@ -195,6 +196,11 @@ class StubSession:
     def _exit(self, status: int) -> None:
         """End as soon as this step is over: somebody asked for it."""
         self._over, self.exit_status = True, status
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if its client has ended it, or a person has; not if the process ends."""
+        return self._over
 
     @property
     def _has_to_announce(self) -> bool:

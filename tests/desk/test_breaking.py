@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
+from humanmcp.inbox.contract import Item, Key, Order, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec.faults import Fault
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +69,20 @@ def test_a_script_asks_for_a_fault_and_nothing_is_kept(asked: Asked) -> None:
     assert broken["id"] == "7"
     assert broken["result"]["content"] == [{"type": "text", "text": "sunny"}]
     assert asked.inbox.item(asked.key).draft is None
+
+
+def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked: Asked) -> None:
+    """HTTP-20: where the session is over HTTP; nowhere else is it offered."""
+    path = f"/api/exchanges/{asked.key.session}/{asked.key.number}"
+    body = {"text": "sunny", "form": "text", "fault": "wrong-status"}
+    assert "HTTP: wrong status" not in asked.desk.page(asked.path)
+    facts = asked.inbox.facts(asked.key.session)._replace(http_port=8766, letter="")
+    asked.inbox.describe(facts, Established())
+    until(lambda: "HTTP: wrong status" in asked.desk.page(asked.path), "the page knows of HTTP")
+    right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/break", body).json()["document"])
+    assert right["id"] == 7
+    ((_ticket, order),) = asked.inbox.sayings(asked.key.session)
+    assert (order.order, order.text) == (Order.HTTP, "wrong-status")
 
 
 def test_a_fault_that_there_is_not_is_refused(asked: Asked) -> None:

@@ -141,7 +141,10 @@ class BreakBody:
 
 @router.post("/exchanges/{session}/{number}/break")
 def break_it(request: Request, session: str, number: int, body: BreakBody) -> DocumentShape:
-    """Return an answer with one of the faults in it. Nothing is kept and nothing is sent."""
+    """Return an answer with one of the faults in it. Nothing is kept and nothing is sent.
+
+    A fault of HTTP changes nothing in it: the server carries its next answer wrongly.
+    """
     case = desk_of(request).case(Key(session, number))
     return {"document": service.broken(case, Draft(body.text, body.form), body.fault)}
 

@@ -21,7 +21,7 @@ from humanmcp.protocol.policy.book_values import (
 )
 from humanmcp.protocol.policy.rule import Notice, OfferChange, Question, Rule, RuleAction
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.faults import Fault
+from humanmcp.protocol.spec.faults import Fault, RuleFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,6 +100,10 @@ def _meant_for(rule: Mapping[str, Any], place: str) -> tuple[str, str]:
     return method or (_METHOD_OF[key] if name else ""), "" if key == "resource" else name
 
 
+FAULTS: Final = tuple(each.value for kind in (Fault, RuleFault) for each in kind)
+"""What a rule can have as its `fault`."""
+
+
 def _times(rule: Mapping[str, Any], place: str) -> int | None:
     if "times" in rule and "once" in rule:
         raise BookError(f"{place}.once", "one of", known="times, once")
@@ -129,7 +133,8 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
         raise BookError(f"{place}.{beside[0]}", "alone", key=beside[0])
     fault = turn.get("fault", "")
     if fault:
-        one_of(fault, tuple(each.value for each in Fault), f"{place}.fault")
+        named = fault.partition(" ")[0] if isinstance(fault, str) else fault
+        one_of(named, FAULTS, f"{place}.fault")
     return Rule(
         text=answer,
         form=form,

@@ -1,8 +1,12 @@
-"""The names of the faults that an answer can have on purpose; `validation/faults.py` makes them."""
+"""The names of the faults that an answer can have on purpose.
+
+`validation/faults.py` makes those of the message, `http/faults.py` those of what carries it.
+"""
 
 from __future__ import annotations
 
 import enum
+from typing import Final
 
 
 class Fault(enum.Enum):
@@ -20,3 +24,32 @@ class Fault(enum.Enum):
     HUGE = "huge"
     CUT_IN_HALF = "cut-in-half"
     LOG_LINE = "log-line"
+    WRONG_STATUS = "wrong-status"
+    WRONG_TYPE = "wrong-type"
+    NO_TYPE = "no-type"
+    OTHER_SESSION = "other-session"
+    UNAUTHORIZED = "unauthorized"
+    LOST_SESSION = "lost-session"
+    REDIRECT = "redirect"
+    CUT_STREAM = "cut-stream"
+    NO_FINAL_EVENT = "no-final-event"
+    EVENT_TWICE = "event-twice"
+    EVENT_WITHOUT_ID = "event-without-id"
+    SLOW_DRIP = "slow-drip"
+
+    @property
+    def is_of_http(self) -> bool:
+        """Return True if the answer itself is right, and what carries it over HTTP is not."""
+        return self in OF_HTTP
+
+
+OF_HTTP: Final = tuple(Fault)[tuple(Fault).index(Fault.WRONG_STATUS) :]
+"""What can be wrong with what carries an answer over HTTP."""
+
+
+class RuleFault(enum.Enum):
+    """What a rule does in the place of an answer: the server itself is at fault."""
+
+    SILENCE = "silence"
+    EXIT = "exit"
+    CRASH = "crash"

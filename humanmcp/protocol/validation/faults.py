@@ -45,7 +45,7 @@ _WORDS: Final = {
 
 def faults(exchange: Exchange) -> tuple[Fault, ...]:
     """List the faults that an answer to this request can have."""
-    return tuple(fault for fault in Fault if _fits(fault, exchange))
+    return tuple(fault for fault in Fault if not fault.is_of_http and _fits(fault, exchange))
 
 
 def _fits(fault: Fault, exchange: Exchange) -> bool:

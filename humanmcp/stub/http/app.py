@@ -138,17 +138,22 @@ class HttpApp:
         return await self._sessions.open()
 
     async def _posted(
-        self, posted: Posted, headers: Headers, key: str, asgi: tuple[Receive, Send]
+        self, posted: Posted, sent: Headers, key: str, asgi: tuple[Receive, Send]
     ) -> HttpRefusal | None:
         session = await self._session_of(posted, key)
         if isinstance(session, HttpRefusal):
             return session
         response = HttpResponse(*asgi, _named(session))
+        broken = session.connection.streams.refusal()
+        if broken is not None:
+            status, headers = broken.instead(guard.PATH)
+            await response.whole(status, more=headers)
+            return None
         revision = posted.stated.revision if posted.stated else session.revision
         stream = session.bring(posted)
         try:
             stayed = await HttpAnswer(response, stream, revision).run(
-                as_json=headers.accepts(JSON), as_events=headers.accepts(EVENTS)
+                as_json=sent.accepts(JSON), as_events=sent.accepts(EVENTS)
             )
         finally:
             session.done(stream)

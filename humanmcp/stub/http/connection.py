@@ -6,6 +6,7 @@ what it sends is put into the event loop's queue, so the streams need no lock an
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.protocol.conversation.exchange import Stated
+    from humanmcp.protocol.http.faults import HttpBreak
     from humanmcp.stub.connection import Incoming
 
     Soon = Callable[..., object]
+
+logger = logging.getLogger(__name__)
 
 
 class _Brought(NamedTuple):
@@ -49,7 +53,10 @@ class HttpConnection:
     def bring(self, line: bytes, stated: Stated | None) -> Stream:
         """Bring a line to the session. Returns the stream that its answer goes out on."""
         stream = Stream()
-        self._come(_Brought(line, stated, stream))
+        if self.closed:
+            stream.end()
+        else:
+            self._come(_Brought(line, stated, stream))
         return stream
 
     def gone(self, stream: Stream, *, cancels: bool) -> None:
@@ -65,6 +72,12 @@ class HttpConnection:
         """Bring nothing more: the session is over when all that came was looked at."""
         self.closed = True
         self._come(EndOfInput())
+
+    def close(self) -> None:
+        """End the streams of what came too late: the session has looked for the last time."""
+        self.closed = True
+        for _line in self.drain():
+            logger.info("a message came when its session was over")
 
     def _come(self, what: _Brought | HungUp | EndOfInput) -> None:
         self._coming.put(what)
@@ -111,6 +124,15 @@ class HttpConnection:
     def send_raw(self, content: bytes) -> None:
         """Let bytes go out as they are."""
         self._soon(self.streams.send_raw, content)
+
+    def carry_wrongly(self, broken: HttpBreak) -> None:
+        """Break what carries the next answer."""
+        self._soon(self.streams.carry_wrongly, broken)
+
+    def crash(self) -> None:
+        """Cut every stream and end the session: the process serves others, who crash nothing."""
+        self._soon(self.streams.cut)
+        self.hang_up()
 
     def flush(self, timeout: float) -> None:
         """Do nothing: what was sent is in the event loop's queue."""

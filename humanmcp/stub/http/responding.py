@@ -12,6 +12,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from humanmcp.listening.sockets import DROP
+from humanmcp.protocol.http.faults import INSTEAD, ON_STREAM
 from humanmcp.protocol.http.outbound import (
     COMMENT,
     EVENTS,
@@ -20,11 +22,14 @@ from humanmcp.protocol.http.outbound import (
     priming,
     status_of,
 )
+from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.spec.versions import R2025_11
+from humanmcp.stub.http.guard import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 
+    from humanmcp.protocol.http.faults import HttpBreak
     from humanmcp.protocol.http.inbound import HttpRefusal
     from humanmcp.stub.http.streams import OutEvent, Stream
 
@@ -38,6 +43,9 @@ STATUS_WITHIN: Final = 10.0
 
 COMMENT_EVERY: Final = 15.0
 """Seconds between two comments on a stream on which nothing else is said."""
+
+DRIP_EVERY: Final = 0.02
+"""Seconds between two bytes of an answer that drips on purpose."""
 
 RETRY: Final = 1_000
 """Milliseconds after which a client that lost its stream is asked to come again."""
@@ -53,12 +61,18 @@ class HttpResponse:
         self.is_begun = False
 
     async def whole(
-        self, status: int, body: bytes = b"", kind: str = JSON, more: Iterable[tuple[str, str]] = ()
+        self,
+        status: int,
+        body: bytes = b"",
+        more: Iterable[tuple[str, str]] = (),
+        broken: HttpBreak | None = None,
     ) -> None:
-        """Send a response at once."""
+        """Send a response at once, with `broken` in its head."""
         headers = [*self._headers, *more, ("content-length", str(len(body)))]
         if body:
-            headers.append(("content-type", kind))
+            headers.append(("content-type", JSON))
+        if broken is not None:
+            status, headers = broken.status(status), [*broken.headers(headers)]
         await self._start(status, headers)
         await self._send({"type": "http.response.body", "body": body})
 
@@ -66,6 +80,11 @@ class HttpResponse:
         """Send a refusal, and hang up: not all of the request's body may be here."""
         headers = (*refusal.headers, ("connection", "close"))
         await self.whole(refusal.status, refusal.body(sentence), more=headers)
+
+    async def drop(self) -> None:
+        """Let the connection end in the middle of a response, or before its first byte."""
+        await self._send({"type": DROP})
+        self.is_begun = True
 
     async def begin(self, first: bytes) -> None:
         """Begin a stream with something that is no message."""
@@ -150,6 +169,9 @@ class HttpAnswer:
             await self._response.end()
         if first is None:
             return  # nothing was said: whoever asked says what that means
+        if first.broken is not None:
+            await self._break(first, first.broken)
+            return
         if first.last:
             status = status_of(first.content, self._revision)
             await self._response.whole(status, first.content)
@@ -157,6 +179,42 @@ class HttpAnswer:
         await self._begin()
         await self._say(first)
         await self._go_on()
+
+    async def _break(self, one: OutEvent, broken: HttpBreak) -> None:
+        """Send an answer with a fault in what carries it, while its status is open."""
+        if broken.fault in INSTEAD:
+            status, headers = broken.instead(PATH)
+            await self._response.whole(status, more=headers)
+        elif broken.fault in ON_STREAM:
+            if one.name is not None:
+                await self._begin()
+            await self._break_stream(one, broken)
+        else:
+            status = status_of(one.content, self._revision)
+            await self._response.whole(status, one.content, broken=broken)
+
+    async def _break_stream(self, one: OutEvent, broken: HttpBreak) -> None:
+        """Send an answer as the last event of a stream, with a fault in it, and end."""
+        resumable = self._revision < "2026"
+        whole = event(one.content, one.name if resumable else None)
+        match broken.fault:
+            case Fault.CUT_STREAM:
+                await self._response.say(whole[: broken.number]) if broken.number else None
+                await self._response.drop()
+                return
+            case Fault.EVENT_TWICE:
+                await self._response.say(whole + whole)
+            case Fault.EVENT_WITHOUT_ID:
+                await self._response.say(event(one.content))
+            case Fault.SLOW_DRIP:
+                for place in range(len(whole)):
+                    await self._response.say(whole[place : place + 1])
+                    await asyncio.sleep(DRIP_EVERY)
+            case Fault.NO_FINAL_EVENT:
+                pass
+            case _:  # too late for the head of the response: it is out
+                await self._response.say(whole)
+        await self._response.end()
 
     async def _first(self, as_events: bool) -> OutEvent | None:  # noqa: FBT001 - said by its name
         """Return what decides the form of the response; a body has room for the answer alone."""
@@ -194,6 +252,9 @@ class HttpAnswer:
                 continue
             if following is None:
                 await self._response.end()
+                return
+            if following.broken is not None:
+                await self._break_stream(following, following.broken)
                 return
             await self._say(following)
 

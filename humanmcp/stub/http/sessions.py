@@ -86,7 +86,7 @@ class HttpSession:
         Where its client can come again, and has not ended it, it is left to the next process.
         """
         try:
-            self.stub.leave(to_others=bool(self.id) and not self.connection.closed)
+            self.stub.leave(to_others=bool(self.id) and not self.stub.is_over)
         finally:
             self._over(self)
 
@@ -193,7 +193,7 @@ class HttpSessions:
             if found is not None:
                 self._seen(found)
                 return found
-            begun = await self._begin(SessionFacts("", ""))
+            begun = await self._begin(SessionFacts("", "", http_port=self._port))
             if isinstance(begun, HttpSession):
                 open_ones.append(begun)
             return begun
@@ -231,6 +231,7 @@ class HttpSessions:
         """Forget a session that has ended; called in the attendant's thread."""
         with suppress(RuntimeError):  # the loop has ended with the server
             self._loop.call_soon_threadsafe(self.forget, session)
+            self._loop.call_soon_threadsafe(session.connection.close)
 
     def forget(self, session: HttpSession) -> None:
         """Know a session no more: it is over."""

@@ -12,9 +12,11 @@ import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.http.faults import INSTEAD, HttpBreak
 from humanmcp.protocol.http.outbound import EventId
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.spec.faults import Fault
 from humanmcp.stub.journal import DELIBERATE_BYTES, DELIBERATE_UNENDED
 
 if TYPE_CHECKING:
@@ -29,12 +31,16 @@ BEGINNING: Final = EventId(OWN, 0)
 
 
 class OutEvent(NamedTuple):
-    """A message on its way out. `last` says that the stream ends with it; `raw`, as bytes."""
+    """A message on its way out. `last` says that the stream ends with it; `raw`, as bytes.
+
+    `broken` is what is to be wrong with what carries it.
+    """
 
     content: bytes
     name: EventId | None = None
     last: bool = False
     raw: bool = False
+    broken: HttpBreak | None = None
 
 
 class Stream:
@@ -79,6 +85,7 @@ class Streams:
         """From each request that has no answer yet to its stream."""
         self._own_until = 0
         """How much of what belongs to no request has gone out."""
+        self._broken: HttpBreak | None = None
 
     def go_on(self, owed: Mapping[int, int], places: Mapping[int, int]) -> None:
         """Know what another process began: the requests with their streams, and their places.
@@ -112,7 +119,27 @@ class Streams:
             return
         if number == OWN:
             self._own_until = place
-        stream.put(OutEvent(line, EventId(number, place), last))
+        broken = None
+        if last:
+            broken, self._broken = self._broken, None
+        stream.put(OutEvent(line, EventId(number, place), last, broken=broken))
+
+    def carry_wrongly(self, broken: HttpBreak) -> None:
+        """Break what carries the next answer, or the next POST where it stands in its place."""
+        self._broken = broken
+
+    def refusal(self) -> HttpBreak | None:
+        """Return what the POST that has just come meets on purpose; each meets one."""
+        if self._broken is None or self._broken.fault not in INSTEAD:
+            return None
+        broken, self._broken = self._broken, None
+        return broken
+
+    def cut(self) -> None:
+        """Cut every stream in the middle."""
+        for stream in set(self._open.values()):
+            stream.put(OutEvent(b"", last=True, broken=HttpBreak(Fault.CUT_STREAM)))
+        self._open.clear()
 
     def send_raw(self, content: bytes) -> None:
         """Let bytes go out that somebody means, on the stream that began last."""

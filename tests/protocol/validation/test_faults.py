@@ -208,7 +208,7 @@ def test_every_fault_goes_out_on_one_line_and_is_recorded_as_deliberate(
         assert wrong or fault is Fault.HUGE, (fault, method)
 
 
-@given(st.text(), st.sampled_from(list(Fault)))
+@given(st.text(), st.sampled_from([one for one in Fault if not one.is_of_http]))
 def test_no_text_is_too_strange_to_be_broken(text: str, fault: Fault) -> None:
     """Never raises, whatever the text."""
     assert broken(exchange(), text, fault)

@@ -6,6 +6,7 @@ import asyncio
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.http.outbound import EventId
+from humanmcp.stub.http.connection import HttpConnection
 from humanmcp.stub.http.streams import OWN, OutEvent, Stream, Streams, after
 from humanmcp.stub.journal import DELIBERATE_BYTES
 
@@ -106,3 +107,14 @@ def test_a_session_that_another_process_began_goes_on_at_its_places() -> None:
 def test_a_stream_that_is_over_cannot_go_on() -> None:
     """HTTP-11: all that there is stands in the transcript."""
     assert not Streams().listen(Stream(EventId(7, 1)))
+
+
+def test_what_comes_too_late_for_a_session_is_not_left_waiting() -> None:
+    """HTTP-5: before its last look and after it: the client is told that there is no session."""
+    connection = HttpConnection(lambda call, *arguments: call(*arguments))
+    before = connection.bring(PROGRESS, None)
+    connection.close()
+    late = connection.bring(PROGRESS, None)
+    assert [heard(before), heard(late)] == [[], []]
+    assert not before.taken
+    assert not late.taken

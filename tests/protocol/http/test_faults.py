@@ -1,0 +1,61 @@
+"""What becomes of a status and of headers that are wrong on purpose."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.protocol.http.faults import HttpBreak
+from humanmcp.protocol.spec.faults import Fault
+
+RIGHT = (("content-length", "2"), ("mcp-session-id", "mine"), ("content-type", "application/json"))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("wrong-status", HttpBreak(Fault.WRONG_STATUS, 500)),
+        ("wrong-status 404", HttpBreak(Fault.WRONG_STATUS, 404)),
+        ("wrong-status 99", None),
+        ("wrong-status x", None),
+        ("cut-stream 0", HttpBreak(Fault.CUT_STREAM, 0)),
+        ("no-type", HttpBreak(Fault.NO_TYPE)),
+        ("no-type 3", None),
+        ("wrong-id", None),
+    ],
+)
+def test_a_fault_is_named_with_the_number_that_it_can_have(
+    text: str, found: HttpBreak | None
+) -> None:
+    """HTTP-20: and nothing else is a fault of HTTP."""
+    assert HttpBreak.read(text) == found
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "headers"),
+    [
+        ("wrong-status 418", 418, RIGHT),
+        ("wrong-type", 200, (*RIGHT[:2], ("content-type", "text/html"))),
+        ("no-type", 200, RIGHT[:2]),
+        ("other-session", 200, (RIGHT[0], RIGHT[2], ("mcp-session-id", "another-session"))),
+    ],
+)
+def test_one_thing_of_the_head_is_wrong_and_the_rest_is_right(
+    fault: str, status: int, headers: tuple[tuple[str, str], ...]
+) -> None:
+    """HTTP-20: so that it is seen what a client does with this one."""
+    broken = HttpBreak.read(fault)
+    assert broken is not None
+    assert broken.status(200) == status
+    assert broken.headers(RIGHT) == headers
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [("unauthorized", 401), ("lost-session", 404), ("redirect", 307)]
+)
+def test_what_stands_in_the_place_of_an_answer_has_its_status(fault: str, status: int) -> None:
+    """HTTP-20: a redirect leads back to the endpoint."""
+    broken = HttpBreak.read(fault)
+    assert broken is not None
+    found, headers = broken.instead("/mcp")
+    assert found == status
+    assert all(value.startswith("/mcp") for name, value in headers if name == "location")
