@@ -26,6 +26,7 @@ INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 QUICK: Final = (
     "import sys; from humanmcp.stub.http import responding; "
     "responding.STATUS_WITHIN = 0.2; responding.COMMENT_EVERY = 0.2; "
+    "responding.POLLED_AFTER = 1.0; responding.POLL_AGAIN = 200; "
     "from humanmcp.cli import main; sys.exit(main())"
 )
 """The same server, whose streams begin and say something sooner."""

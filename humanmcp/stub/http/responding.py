@@ -3,6 +3,7 @@
 0 s         nothing is sent: as long as nothing is, the status is open, too
 10 s        a stream begins, for clients give up after some 300 s without a byte
 every 15 s  a comment, which says nothing and keeps the connection
+300 s       2025-11-25: the stream ends, and the client asks every 15 s what it has missed
 the answer  the line, byte for byte: as the body, or as the last event of the stream
 """
 
@@ -49,6 +50,18 @@ DRIP_EVERY: Final = 0.02
 
 RETRY: Final = 1_000
 """Milliseconds after which a client that lost its stream is asked to come again."""
+
+POLLED_AFTER: Final = 300.0
+"""Seconds after which a stream that only waits ends, and its client asks now and then instead.
+
+SEP-1699: "the server MAY close the connection (without terminating the SSE stream) at any time in
+order to avoid holding a long-lived connection. The client SHOULD then "poll" the SSE stream by
+attempting to reconnect." Some machines between the two cut what is open for very long.
+https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+"""
+
+POLL_AGAIN: Final = 15_000
+"""Milliseconds after which it is to ask again."""
 
 
 class HttpResponse:
@@ -244,10 +257,16 @@ class HttpAnswer:
             if one.last:
                 await self._response.end()
                 return
+        loop = asyncio.get_running_loop()
+        until = loop.time() + POLLED_AFTER
         while True:
             try:
                 following = await asyncio.wait_for(self._stream.next(), COMMENT_EVERY)
             except TimeoutError:
+                if loop.time() >= until and self._is_resumable and self._stream.numbers:
+                    await self._response.say(priming(self._stream.at, POLL_AGAIN))
+                    await self._response.end()
+                    return
                 await self._response.say(COMMENT)
                 continue
             if following is None:
@@ -265,4 +284,5 @@ class HttpAnswer:
         if one.name is not None and one.name.place <= self._skip.get(one.name.stream, 0):
             return  # it was said from the transcript
         resumable = self._revision < "2026"
+        self._stream.at = one.name or self._stream.at
         await self._response.say(event(one.content, one.name if resumable else None))

@@ -105,8 +105,10 @@ class HttpSession:
         return stream
 
     def done(self, stream: Stream) -> None:
-        """Note that a stream is over: the id of its request may come again."""
+        """Note that a response is over: the id of its request may come again."""
         self._ids.pop(stream, None)
+        if not stream.is_gone:
+            self.connection.streams.leave(stream)
 
     def uses(self, message: Message) -> bool:
         """Return True if a request under the same id is open."""

@@ -11,9 +11,11 @@ import pytest
 from humanmcp.answering.case import case_of
 from humanmcp.inbox.contract import Key
 from humanmcp.inbox.opening import open_inbox
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.spec import versions
 from tests.serving import Serving
 from tests.serving_http import ServingHttp, call, initialize, modern
+from tests.stub.test_replaying import recorded_at
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -110,6 +112,47 @@ def test_nothing_is_sent_until_the_status_is_decided_and_then_a_stream_begins(ho
         rest = [line for line in lines if line not in (b":", b"")]
         assert rest[:2] == [b"event: message", b"id: 2-1"]
         waiting.close()
+
+
+def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path) -> None:
+    """HTTP-9: SEP-1699, in 2025-11-25 alone; the answer comes to whoever asks."""
+    with ServingHttp(home, "--opening", "book", quick=True) as server:
+        headers, before = server.initialize(), server.initialize("2025-06-18")
+        waiting = server.open(headers, call())
+        lines = [line for line in waiting.lines() if line not in (b":", b"")]
+        assert lines == [
+            *(b"id: 2-0", b"retry: 1000", b"data: "),
+            *(b"id: 2-0", b"retry: 200", b"data: "),
+        ]
+        server.answer(2, "sunny")
+        again = server.open({**headers, "Last-Event-ID": "2-0"}, verb="GET")
+        assert [name for name, data in again.events() if data] == ["2-1"]
+        older = server.open(before, call())
+        assert [next(older.lines()) for _ in range(9)].count(b":") > 2  # twice as long, and open
+        older.close()
+
+
+@pytest.mark.parametrize("way", ["by hand", "replay"])
+def test_an_answer_is_byte_identical_by_hand_in_text_files_and_replayed(
+    home: Path, tmp_path: Path, way: str
+) -> None:
+    """HTTP-8: with `--by-hand --files`, and with `--replay`, as over a pipe."""
+    typed = f'{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","x":{ANSWER}}}}}'
+    files = tmp_path / "files"
+    recorded = recorded_at(
+        tmp_path / "recorded",
+        (Direction.IN, initialize("2025-11-25")),
+        (Direction.OUT, typed),
+    )
+    flags = ["--by-hand", "--files", str(files)] if way == "by hand" else ["--replay", recorded]
+    with ServingHttp(home, *flags) as server:
+        waiting = server.open({}, initialize("2025-11-25"))
+        if way == "by hand":
+            server.folder()
+            until(lambda: (files / "in.txt").read_text() == initialize("2025-11-25") + "\n", "it")
+            (files / "out.anyway.txt").write_text(typed, encoding="utf-8")
+        assert waiting.response.read() == typed.encode()
+        assert waiting.response.getheader("mcp-session-id")
 
 
 def test_an_error_has_its_status_in_2026_and_200_before(home: Path) -> None:
