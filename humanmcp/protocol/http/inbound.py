@@ -108,6 +108,11 @@ NO_SESSION: Final = HttpRefusal(400, "no session")
 UNKNOWN_SESSION: Final = HttpRefusal(404, "unknown session")
 NOT_ACCEPTED: Final = HttpRefusal(406, "not accepted")
 NO_JSON: Final = HttpRefusal(415, "no json")
+NO_BATCHES: Final = HttpRefusal(400, "batch")
+"""2025-06-18: "The body of the POST request MUST be a single JSON-RPC request, notification, or
+response": what nothing answers would be waited for.
+https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#sending-messages-to-the-server
+"""
 NO_EVENT: Final = HttpRefusal(400, "no event")
 
 
@@ -172,10 +177,13 @@ def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbou
         found = _stateless(line, message, headers, schema_of)
     else:
         found = _with_handshake(line, message, headers)
+    return refused_to(found, message) if isinstance(found, HttpRefusal) else found
+
+
+def refused_to(refusal: HttpRefusal, message: Message | Batch | Malformed) -> HttpRefusal:
+    """Return a refusal with the id of the request that it is about."""
     named = message.id if isinstance(message, Message) and message.method else None
-    if isinstance(found, HttpRefusal) and named is not None:
-        return found._replace(id=named.token)
-    return found
+    return refusal if named is None else refusal._replace(id=named.token)
 
 
 def on_one_line(body: bytes) -> bytes:
@@ -231,7 +239,7 @@ def _stateless(
         case Malformed():
             return refused_body(message)
         case Batch():
-            return HttpRefusal(400, "batch")
+            return NO_BATCHES
         case Message(kind=Kind.NOTIFICATION):
             if message.method == "notifications/cancelled":
                 return Acknowledged()

@@ -14,6 +14,7 @@ from humanmcp.locales import say
 from humanmcp.protocol.http import guard
 from humanmcp.protocol.http.headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import (
+    NO_BATCHES,
     Acknowledged,
     HttpRefusal,
     HttpRequest,
@@ -22,9 +23,11 @@ from humanmcp.protocol.http.inbound import (
     StreamWanted,
     judge,
     refused_body,
+    refused_to,
 )
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
-from humanmcp.protocol.json.jsonrpc import Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
+from humanmcp.protocol.spec.versions import features
 from humanmcp.stub.http.responding import HttpAnswer, HttpResponse
 from humanmcp.stub.http.streams import OWN, Stream, after
 
@@ -142,7 +145,7 @@ class HttpApp:
     ) -> HttpRefusal | None:
         session = await self._session_of(posted, key)
         if isinstance(session, HttpRefusal):
-            return session
+            return refused_to(session, posted.message)
         response = HttpResponse(*asgi, _named(session))
         broken = session.connection.streams.refusal()
         if broken is not None:
@@ -160,17 +163,19 @@ class HttpApp:
         if not stayed:
             session.connection.gone(stream, cancels=posted.stated is not None)
         elif not response.is_begun:
-            return await self._nothing_said(posted, stream, response)
+            return await self._nothing_said(posted, stream, response, revision)
         return None
 
     async def _nothing_said(
-        self, posted: Posted, stream: Stream, response: HttpResponse
+        self, posted: Posted, stream: Stream, response: HttpResponse, revision: str
     ) -> HttpRefusal | None:
         """Say what it means that a message gets no answer: it is taken, and that is all."""
         if stream.numbers or not stream.taken:
             return STOPPING if stream.goes_on else ENDED
         if isinstance(posted.message, Malformed):
             return refused_body(posted.message)
+        if isinstance(posted.message, Batch) and not features(revision).batches:
+            return NO_BATCHES
         await response.whole(202)
         return None
 

@@ -275,6 +275,15 @@ def test_a_batch_of_2025_03_is_answered_in_one_array(home: Path, book: Path) -> 
         assert [one["id"] for one in got.json] == [2, 3]
 
 
+def test_a_batch_is_refused_where_there_are_none_any_more(home: Path) -> None:
+    """HTTP-6: its answers would be waited for; and a refusal has the id of its request."""
+    with ServingHttp(home, "--auto") as server:
+        got = server.ask(body=f"[{call(2)}]", headers=server.initialize("2025-06-18"))
+        assert (got.status, got.json["error"]["code"]) == (400, -32600)
+        lost = server.ask(body=call(7), headers={"Mcp-Session-Id": "unknown"})
+        assert (lost.status, lost.json["id"]) == (404, 7)
+
+
 def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
     """HTTP-13: the same id twice at once: two sessions, and both are answered."""
     with ServingHttp(home, "--opening", "book") as server:
