@@ -75,7 +75,10 @@ class OutcomeShape(TypedDict):
 
 
 class WaitShape(TypedDict):
-    """How long the client waits, when the book answers, and by what the client is kept waiting."""
+    """How long the client waits, when the book answers, and by what the client is kept waiting.
+
+    `status_until`: over HTTP, for how long the status of the response is open.
+    """
 
     limit: float | None
     source: str
@@ -83,6 +86,7 @@ class WaitShape(TypedDict):
     held: bool
     means: str
     why_not: str
+    status_until: float | None
 
 
 class DraftShape(TypedDict):

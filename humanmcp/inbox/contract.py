@@ -146,7 +146,8 @@ class Waiting(NamedTuple):
     `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
     answers, None for never; `held` says that a person stopped that countdown. `means` is what keeps
     the client waiting now: "progress", "hold", or "" with the reason in `why_not` (a code); or it
-    says that nobody waits (`SUBSCRIBED`).
+    says that nobody waits (`SUBSCRIBED`). Over HTTP nothing has gone out before `status_until`, so
+    the status of the response is what the answer makes of it.
     """
 
     limit: float | None = None
@@ -155,6 +156,7 @@ class Waiting(NamedTuple):
     held: bool = False
     means: str = ""
     why_not: str = ""
+    status_until: float | None = None
 
 
 class Draft(NamedTuple):

@@ -259,6 +259,7 @@ class Arrivals:
         plan = self._answers.patience(exchange)
         vigil = PendingTimers(now, decision, plan, subscribed=subscribed)
         vigil.writing = self._texts.is_being_written
+        vigil.status_open = bool(self._ledger.facts.http_port)
         try:
             self._ledger.inbox.deliver(self._item(exchange, vigil))
         except InboxError as error:

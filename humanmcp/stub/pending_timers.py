@@ -12,7 +12,12 @@ import math
 from typing import TYPE_CHECKING, assert_never
 
 from humanmcp.inbox.contract import SUBSCRIBED, Waiting
-from humanmcp.protocol.policy.timeouts import PROGRESS_EVERY, REPEAT_WITHIN, TimeoutPlan
+from humanmcp.protocol.policy.timeouts import (
+    PROGRESS_EVERY,
+    REPEAT_WITHIN,
+    STATUS_WITHIN,
+    TimeoutPlan,
+)
 from humanmcp.stub.journal import BY_US
 
 if TYPE_CHECKING:
@@ -54,6 +59,8 @@ class PendingTimers:
         self.writing = False
         self.held = False
         self.subscribed = subscribed
+        self.status_open = False
+        """Whether it came over HTTP, and nothing has gone out yet."""
         self.retry_awaited_since: float | None = None
         self.steps = 0
         """How many progress notifications were due in all: the value of the last one."""
@@ -131,7 +138,13 @@ class PendingTimers:
             held=self.held,
             means=self.patience.means,
             why_not=self.patience.why_not,
+            status_until=self._status_until if self.status_open else None,
         )
+
+    @property
+    def _status_until(self) -> float:
+        """Return when the first thing goes out: a comment, or progress before that."""
+        return min(STATUS_WITHIN, PROGRESS_EVERY if self.patience.progress else STATUS_WITHIN)
 
 
 class Timekeeper:

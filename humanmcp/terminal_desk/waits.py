@@ -52,7 +52,11 @@ def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:
         return (Outlook(say(ROOM, "subscription", language, time=clock(passed))),)
     return tuple(
         one
-        for one in (_book(item, passed, language), _client(item, passed, language))
+        for one in (
+            _book(item, passed, language),
+            _status(item, passed, language),
+            _client(item, passed, language),
+        )
         if one is not None
     )
 
@@ -85,6 +89,13 @@ def _book(item: Item, passed: float, language: str) -> Outlook | None:
         return Outlook(say(ROOM, "held", language))
     left = at - passed
     return Outlook(say(ROOM, "book", language, left=clock(left)), soon=left < SOON)
+
+
+def _status(item: Item, passed: float, language: str) -> Outlook | None:
+    until = item.waiting.status_until
+    if until is None or passed >= until:
+        return None
+    return Outlook(say(ROOM, "status open", language, left=clock(until - passed)))
 
 
 def _client(item: Item, passed: float, language: str) -> Outlook | None:

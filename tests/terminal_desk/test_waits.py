@@ -53,6 +53,12 @@ def test_the_time_waited_survives_odd_clocks(arrived: str, seconds: float) -> No
     assert waited(one, NOW) == seconds
 
 
+def test_it_is_said_for_how_long_the_status_of_http_is_open() -> None:
+    """HTTP-9: a person decides it until a stream begins, and not afterwards."""
+    assert said(item(Waiting(status_until=40))) == ["the HTTP status is still yours for 0:10"]
+    assert said(item(Waiting(status_until=30))) == []
+
+
 def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
     """FAILURE-26: fifteen seconds before it, and after it."""
     far, near, past = (outlook(item(Waiting(limit=limit)), NOW, "en")[0] for limit in (120, 40, 10))

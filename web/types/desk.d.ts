@@ -47,7 +47,9 @@ interface OutcomeShape {
   problems: Array<DiagnosticShape>;
 }
 
-/** How long the client waits, when the book answers, and by what the client is kept waiting. */
+/** How long the client waits, when the book answers, and by what the client is kept waiting.
+
+    `status_until`: over HTTP, for how long the status of the response is open. */
 interface WaitShape {
   limit: number | null;
   source: string;
@@ -55,6 +57,7 @@ interface WaitShape {
   held: boolean;
   means: string;
   why_not: string;
+  status_until: number | null;
 }
 
 /** What a person is writing. */

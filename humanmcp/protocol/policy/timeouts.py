@@ -16,6 +16,9 @@ from humanmcp.protocol.spec.versions import features
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
 
+STATUS_WITHIN: Final = 10.0
+"""Seconds for which the status of an answer over HTTP is open: then a stream begins."""
+
 PROGRESS_EVERY: Final = 5.0
 """Seconds between progress notifications; measured hosts re-arm their limit on each."""
 

@@ -23,6 +23,7 @@ from humanmcp.protocol.http.outbound import (
     priming,
     status_of,
 )
+from humanmcp.protocol.policy.timeouts import STATUS_WITHIN
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.spec.versions import R2025_11
 from humanmcp.stub.http.guard import PATH
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     AsgiMessage: TypeAlias = MutableMapping[str, Any]
     Receive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
     Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
-
-STATUS_WITHIN: Final = 10.0
-"""Seconds for which the status of an answer is open."""
 
 COMMENT_EVERY: Final = 15.0
 """Seconds between two comments on a stream on which nothing else is said."""

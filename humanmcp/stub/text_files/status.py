@@ -189,6 +189,9 @@ class StatusTxt:
             yield self._say("book rule" if decision.rule is not None else "book net", at=at)
         elif decision.after is not None:
             yield self._say("book stopped")
+        if waiting.status_until is not None and now - vigil.arrived < waiting.status_until:
+            at = self._clock.time_of_day(vigil.arrived + waiting.status_until - now)
+            yield self._say("status open", at=at)
         if waiting.limit is not None:
             at = self._clock.time_of_day(vigil.arrived + waiting.limit - now)
             yield self._say("gives up", at=at)

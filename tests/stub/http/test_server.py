@@ -150,6 +150,8 @@ def test_an_answer_is_byte_identical_by_hand_in_text_files_and_replayed(
         if way == "by hand":
             server.folder()
             until(lambda: (files / "in.txt").read_text() == initialize("2025-11-25") + "\n", "it")
+            told = "the HTTP status is yours until "
+            until(lambda: told in (files / "status.txt").read_text(), "who decides the status")
             (files / "out.anyway.txt").write_text(typed, encoding="utf-8")
         assert waiting.response.read() == typed.encode()
         assert waiting.response.getheader("mcp-session-id")
