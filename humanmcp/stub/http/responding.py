@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.listening.sockets import DROP
 from humanmcp.protocol.http.faults import INSTEAD, ON_STREAM
+from humanmcp.protocol.http.guard import PATH
 from humanmcp.protocol.http.outbound import (
     COMMENT,
     EVENTS,
@@ -26,7 +27,6 @@ from humanmcp.protocol.http.outbound import (
 from humanmcp.protocol.policy.timeouts import STATUS_WITHIN
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.spec.versions import R2025_11
-from humanmcp.stub.http.guard import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
