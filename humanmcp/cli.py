@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 COMMANDS: Final[Mapping[str, str]] = {
     "serve": "humanmcp.stub.serve",
     "desk": "humanmcp.desk.command",
+    "room": "humanmcp.room.command",
     "inbox": "humanmcp.terminal_desk.inbox",
     "show": "humanmcp.terminal_desk.show",
     "answer": "humanmcp.terminal_desk.answer",

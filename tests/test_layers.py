@@ -29,7 +29,7 @@ FLOORS: Final = (
     ("answering", "calling", "listening"),
     ("demo", "export"),
     ("stub", "desk", "tap", "host", "terminal_desk", "setup"),
-    ("book", "play", "pytest", "welcome"),
+    ("book", "play", "pytest", "room", "welcome"),
     ("cli",),
     ("__main__",),
 )
@@ -103,6 +103,7 @@ GUESTS: Final = {
     "stub/http": ("starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),
+    "room": ("fastapi", "segno", "starlette"),
 }
 """The libraries that a room, or a folder of one, may use; what is not named here has none."""
 

@@ -38,9 +38,10 @@ from humanmcp.inbox.contract import StoreError, UnknownItemError
 from humanmcp.locales import say
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
+    from fastapi import APIRouter
     from starlette.types import ASGIApp, Scope
 
     from humanmcp.desk.http.context import Desk
@@ -61,7 +62,7 @@ PAGES: Final = (
         input_requests.router,
         taps.router,
     ),
-    *(connect.router, login.router),
+    *(connect.router, login.router, login.choices),
 )
 
 MOST_COUNTED: Final = 9
@@ -72,10 +73,14 @@ _TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/sv
 
 def make_app(desk: Desk) -> ASGIApp:
     """Return the desk as an ASGI application, guarded."""
+    return guarded(make_pages(desk, (*CALLS, *PAGES)), desk)
+
+
+def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
+    """Return the pages and calls of these routers, for `desk` where a request names no other."""
 
     @contextlib.asynccontextmanager
     async def living(_app: FastAPI) -> AsyncIterator[None]:
-        desk.live.start()
         yield
         desk.live.end()
 
@@ -96,11 +101,16 @@ def make_app(desk: Desk) -> ASGIApp:
         },
     )
     app.state.desk = desk
-    for router in (*CALLS, *PAGES):
+    for router in routers:
         app.include_router(router)
     files = StaticFiles(web_folder() / "static")
     app.add_api_route("/static/{name:path}", files.serve, methods=["GET"])
     app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])
+    return app
+
+
+def guarded(app: ASGIApp, desk: Desk, stranger: str = "stranger.html") -> Guard:
+    """Put the guard around `app`; who is unknown is shown the page `stranger`."""
 
     def language(scope: Scope) -> str:
         asked = QueryParams(scope.get("query_string", b"")).get("lang", "")
@@ -108,7 +118,7 @@ def make_app(desk: Desk) -> ASGIApp:
         return language_of(asked, cookie_of(scope, "lang"), accepted, desk.language)
 
     def login_page(scope: Scope) -> bytes:
-        return linked(render("stranger.html", language(scope)), scope).encode()
+        return linked(render(stranger, language(scope)), scope).encode()
 
     def tell(scope: Scope, code: str) -> str:
         return say("refusal", code, language(scope))

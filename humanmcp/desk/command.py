@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -176,6 +177,7 @@ def make_desk(
         book=book,
         language=settings.lang,
         told=told or {},
+        play=partial(demo_runner.start, home),
     )
 
 

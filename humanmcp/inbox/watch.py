@@ -1,8 +1,9 @@
 """Who wants to know when something changes in the folder is woken; what changed, it reads itself.
 
-One recursive observer serves all sessions: a machine allows 128 inotify instances to a user. Where
-changes are not reported (network drives, shared folders of a container or a virtual machine) or no
-observer is to be had, a slow poll finds them all the same, and `why_polling` says so.
+One recursive observer serves all sessions, of several inboxes below one folder too: a machine
+allows 128 inotify instances to a user. Where changes are not reported (network drives, shared
+folders of a container or a virtual machine) or no observer is to be had, a slow poll finds them
+all the same, and `why_polling` says so.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import logging
 import os
 import threading
 import warnings
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.inbox import layout
 from humanmcp.inbox.atomic import Signature, signature
@@ -20,13 +21,14 @@ from humanmcp.inbox.lock import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
     from typing import Self
 
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
 
 _log = logging.getLogger(__name__)
+
+Wake: TypeAlias = "Callable[[str, int], None]"
 
 _FAST: Final = 0.25
 """Seconds between two polls where nothing else reports changes."""
@@ -38,32 +40,43 @@ _SILENT: Final = 3
 class Watch:
     """Wakes with a session and the number of its exchange that may have changed.
 
+    It watches the inbox in `home`, or, without a `wake`, those below it that are added.
+
     The number is 0 for everything else of the session: its record, its transcript, its life. `wake`
     is called from threads of the watch, often several times for one change, and must not block.
     Watching starts with the `with` block: read everything after it was entered.
     """
 
-    def __init__(self, home: Path, wake: Callable[[str, int], None], every: float = 2.0) -> None:
+    def __init__(self, home: Path, wake: Wake | None = None, every: float = 2.0) -> None:
         """Watch the sessions of an inbox; look at least `every` so many seconds."""
-        self._path = home / layout.SESSIONS
-        self._wake = wake
+        self._path = home if wake is None else home / layout.SESSIONS
+        self._inboxes: dict[Path, _Watched] = {}
         self._every = every
         self._stop = threading.Event()
         self._poller = threading.Thread(target=self._poll, name="inbox-poll", daemon=True)
         self._observer: BaseObserver | None = None
-        self._told: set[str] = set()
+        self._told: set[tuple[Path, str]] = set()
         self._events = 0
-        self._look = _Look(self._path)
         self._why_polling = ""
+        if wake is not None:
+            self.add(home, wake)
 
     @property
     def why_polling(self) -> str:
         """Why changes are found by looking only; "" while the system reports them."""
         return self._why_polling
 
+    def add(self, home: Path, wake: Wake) -> None:
+        """Watch an inbox from now on: read everything in it after this."""
+        path = home / layout.SESSIONS
+        look = _Look(path)
+        look.changed()
+        self._inboxes = {**self._inboxes, path: _Watched(wake, look)}
+
     def __enter__(self) -> Self:
         """Start to watch."""
-        self._look.changed()
+        for one in self._inboxes.values():
+            one.look.changed()
         self._observe()
         self._poller.start()
         return self
@@ -87,17 +100,16 @@ class Watch:
     def _event(self, event: FileSystemEvent) -> None:
         self._events += 1
         for path in {event.src_path, event.dest_path}:
-            name, number = self._belongs(os.fsdecode(path))
-            if name:
-                self._told.add(name)
-                self._call(name, number)
+            changed = PurePath(os.fsdecode(path))
+            inbox = next((one for one in changed.parents if one in self._inboxes), None)
+            name, number = ("", 0) if inbox is None else self._belongs(changed.relative_to(inbox))
+            if inbox is not None and name:
+                self._told.add((Path(inbox), name))
+                self._call(Path(inbox), name, number)
 
-    def _belongs(self, path: str) -> tuple[str, int]:
+    def _belongs(self, path: PurePath) -> tuple[str, int]:
         """Return the session, and the exchange or 0, that a path belongs to; "" for no session."""
-        try:
-            parts = PurePath(path).relative_to(self._path).parts
-        except ValueError:
-            return "", 0
+        parts = path.parts
         if not parts or not layout.is_session_name(parts[0]):
             return "", 0
         if parts[1:] == (layout.BELL,):
@@ -115,24 +127,31 @@ class Watch:
         untold_polls, events = 0, self._events
         while not self._stop.wait(min(self._every, _FAST) if self._why_polling else self._every):
             told, self._told = self._told, set()
-            changed = self._look.changed()
-            for name, numbers in changed.items():
-                for number in sorted(numbers):
-                    self._call(name, number)
+            changed = self._changed()
             if self._why_polling or not changed:
                 continue
-            if changed.keys() <= told or self._events != events:
+            if changed <= told or self._events != events:
                 untold_polls, events = 0, self._events
                 continue
             untold_polls += 1
             if untold_polls >= _SILENT:
                 self._give_up("the system does not report changes there")
 
-    def _call(self, name: str, number: int) -> None:
+    def _changed(self) -> set[tuple[Path, str]]:
+        """Look at every inbox, wake for what differs, and return the sessions."""
+        changed = set()
+        for path, one in self._inboxes.items():
+            for name, numbers in one.look.changed().items():
+                changed.add((path, name))
+                for number in sorted(numbers):
+                    self._call(path, name, number)
+        return changed
+
+    def _call(self, path: Path, name: str, number: int) -> None:
         if self._stop.is_set():
             return
         try:
-            self._wake(name, number)
+            self._inboxes[path].wake(name, number)
         except Exception:  # noqa: BLE001 - whatever goes wrong there, watching goes on
             _log.exception("waking for session %s failed", name)
 
@@ -236,3 +255,10 @@ def _folders(path: Path) -> frozenset[tuple[str, Signature]]:
         return frozenset()
     found = ((name, signature(path / name)) for name in names)
     return frozenset((name, seen) for name, seen in found if seen is not None)
+
+
+class _Watched(NamedTuple):
+    """One inbox: who is woken for it, and what it looked like."""
+
+    wake: Wake
+    look: _Look

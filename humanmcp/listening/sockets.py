@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
@@ -65,6 +65,7 @@ class QuietServer(uvicorn.Server):
     """uvicorn without a word on stdout, with bounds, and telling when it listens.
 
     `most` is how many connections there may be at once, idle ones too; more are told to come back.
+    `tls` are the files of a certificate and its key.
     """
 
     def __init__(
@@ -74,7 +75,9 @@ class QuietServer(uvicorn.Server):
         *,
         most: int,
         lifespan: Literal["on", "off"],
+        tls: Sequence[str] = (),
     ) -> None:
+        certificate, key = tls or (None, None)
         config = uvicorn.Config(
             app,
             http=Patient,
@@ -85,6 +88,8 @@ class QuietServer(uvicorn.Server):
             server_header=False,
             timeout_graceful_shutdown=ENDS_WITHIN,
             limit_concurrency=most,
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
         )
         super().__init__(config)
         self._ready = ready

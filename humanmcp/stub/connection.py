@@ -173,6 +173,8 @@ class MemoryConnection:
         self._coming: SimpleQueue[Incoming] = SimpleQueue()
         self._going: SimpleQueue[SentLine] = SimpleQueue()
         self._arrived: Callable[[], object] | None = None
+        self.on_line: Callable[[], object] = lambda: None
+        """Wakes the client, from the session's thread, when there is something to hear."""
 
     # -- the client's side ----------------------------------------------------------------------
 
@@ -218,11 +220,15 @@ class MemoryConnection:
 
     def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
         """Let the client hear a line."""
-        self._going.put(SentLine(as_one_line(line, deliberate=deliberate)[:-1], related_to))
+        self._go(SentLine(as_one_line(line, deliberate=deliberate)[:-1], related_to))
 
     def send_raw(self, content: bytes) -> None:
         """Let the client hear bytes."""
-        self._going.put(SentLine(content))
+        self._go(SentLine(content))
+
+    def _go(self, what: SentLine) -> None:
+        self._going.put(what)
+        self.on_line()
 
     def carry_wrongly(self, broken: HttpBreak) -> None:
         """Do nothing: nothing carries what is said in memory."""

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from humanmcp.stub.connection import Connection
     from humanmcp.stub.options import Forward
     from humanmcp.stub.resuming import Resumed
+    from humanmcp.stub.room_link import RoomLink
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +89,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--http", nargs="?", const="", metavar="ADDRESS", help=words("http"))
     parser.add_argument("--lan", action="store_true", help=words("lan"))
     parser.add_argument("--key", metavar="FILE", help=words("key"))
+    parser.add_argument("--room", metavar="URL", help=words("room"))
+    parser.add_argument("--seat", metavar="KEY", default="", help=words("seat"))
     parser.add_argument("server", nargs="...", metavar="COMMAND", help=words("server"))
 
 
@@ -104,6 +107,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     with StopSignals(lambda _number: attendant.stop()):
         try:
             parts = _parts(arguments, settings, stderr, language)
+            link = _link(arguments, parts, stderr, language)
             # The client's first message comes first: several give up within a second or two.
             session = parts.session(
                 connection,
@@ -116,8 +120,29 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.open:
             _open_desk(parts.home, language)
         attendant.attend(session)
+        if link is not None:
+            link.start(session.ledger.name)
         attendant.run()
+        if link is not None:
+            link.close()
         return _ended(parts.manner, session.exit_status, stderr, language)
+
+
+def _link(
+    arguments: argparse.Namespace, parts: ServerParts, stderr: Stderr, language: str
+) -> RoomLink | None:
+    """Return the link to a room, where one is wanted.
+
+    Raises:
+        StopError: its address or its key cannot be used.
+    """
+    if not arguments.room:
+        return None
+    from humanmcp.stub import room_link  # noqa: PLC0415 - only who is in a room pays for it
+
+    url = room_link.checked(arguments.room, arguments.seat)
+    # An inbox of its own: two threads share none of the stub's.
+    return room_link.RoomLink(url, open_inbox(parts.home), parts.home, stderr.say, language)
 
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) -> int:

@@ -74,7 +74,7 @@ export class DraftStore {
 // This window, for as long as it is open: who writes is told apart from who looks on.
 function whoAmI() {
   const name = "humanmcp:who";
-  const known = sessionStorage.getItem(name) ?? crypto.randomUUID();
+  const known = sessionStorage.getItem(name) ?? `${Date.now()}-${Math.random()}`; // randomUUID is for encrypted pages only
   sessionStorage.setItem(name, known);
   return known;
 }

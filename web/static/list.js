@@ -40,6 +40,8 @@ async function look() {
     .catch(() => null);
   const newer = page?.getElementById("list");
   if (!newer) return;
+  const [around, now] = [maybe("around"), page?.getElementById("around")];
+  if (around && now && !around.querySelector(":focus")) around.replaceWith(document.importNode(now, true));
   showCount(Number(newer.dataset.count));
   announce(newer);
   if (list) settle(list, newer);

@@ -4,13 +4,14 @@
 // gets the lock by itself and goes on from the last change that it heard of.
 
 import { maybe } from "./dom.js";
-import { at } from "./place.js";
+import { at, place } from "./place.js";
 import { call } from "./talk.js";
 import { say } from "./words.js";
 
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
 const SILENT_FOR = 45_000; // the desk pings every 15 s: this long without a word is a dead line
+const NAME = `humanmcp-live${place}`; // one browser may have several places: a teacher has
 const GREETED_WITHIN = 10_000; // the desk greets at once: something on the way keeps the stream back
 
 let version = Number(document.body.dataset.version);
@@ -24,7 +25,7 @@ let lastWord = 0;
 let line = "opening"; // then "open", or "broken"
 let leading = false;
 
-const channel = "BroadcastChannel" in window ? new BroadcastChannel("humanmcp-live") : null;
+const channel = "BroadcastChannel" in window ? new BroadcastChannel(NAME) : null;
 
 /** @param {(changes: ChangeShape[]) => void} onChange */
 export function startLive(onChange) {
@@ -36,7 +37,7 @@ export function startLive(onChange) {
     };
   }
   show("live");
-  if (navigator.locks) navigator.locks.request("humanmcp-live", lead);
+  if (navigator.locks) navigator.locks.request(NAME, lead);
   else lead();
 }
 

@@ -4,7 +4,7 @@
 
 const NAME = "humanmcp:place"; // storage knows ports: no other server reads it
 
-const place = location.pathname.match(/^\/~[\w-]+/)?.[0] ?? "";
+export const place = location.pathname.match(/^\/~[\w-]+/)?.[0] ?? "";
 
 /** @param {string} path */
 export function at(path) {

@@ -61,8 +61,9 @@ function keyOfOpen() {
 
 export function listenToCopies() {
   for (const text of all(document, ".copyable")) {
+    if (!navigator.clipboard) continue; // a page that came over a plain network has none
     const copy = async () => {
-      await navigator.clipboard?.writeText(text.textContent ?? "");
+      await navigator.clipboard.writeText(text.textContent ?? "");
       tell(say("copied"));
     };
     text.after(make("div", {}, button(say("copy"), "small", copy)));

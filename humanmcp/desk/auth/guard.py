@@ -54,9 +54,12 @@ HEADERS: Final[Mapping[str, str]] = {
     # Not "no-referrer": browsers then send `Origin: null` with the forms of our own pages.
     "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
 }
 """What every answer carries, refusals too."""
+
+_TRUSTED: Final = (b"cross-origin-opener-policy", b"same-origin")
+"""And where a browser takes it: over encryption, or from the own computer."""
+_LOOPBACK: Final = ("127.", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,9 @@ OTHER_SEAT: Final = Refusal(403, "seat")
 _SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+")
 
 
+_USUAL_PORTS: Final = {"http": 80, "https": 443}
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """Where this desk listens, and by which names it may be called.
@@ -93,17 +99,27 @@ class Address:
 
     port: int
     names: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    scheme: str = "http"
+    outside: tuple[str, ...] = ()
+    """Addresses by which a proxy before this desk is called: `https://desk.example`."""
 
     @property
     def authorities(self) -> frozenset[str]:
         """Every `Host` header that is ours."""
         with_port = {f"{name}:{self.port}" for name in self.names}
-        return frozenset(with_port | (set(self.names) if self.port == 80 else set()))
+        usual = self.port == _USUAL_PORTS[self.scheme]
+        return frozenset(
+            with_port
+            | (set(self.names) if usual else set())
+            | {one.partition("://")[2] for one in self.outside}
+        )
 
     @property
     def origins(self) -> frozenset[str]:
         """Every `Origin` header that is ours."""
-        return frozenset(f"http://{authority}" for authority in self.authorities)
+        return frozenset(
+            {f"{self.scheme}://{authority}" for authority in self.authorities} | {*self.outside}
+        )
 
     @property
     def cookie(self) -> str:
@@ -115,7 +131,7 @@ def judge(scope: Scope, address: Address) -> Refusal | None:
     """Return why a request may not enter, before anybody asks who sent it. None lets it pass."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     return (
-        _host(headers, address)
+        wrong_host(headers, address)
         or _target(scope)
         or _size(headers)
         or _origin(scope, headers, address)
@@ -131,7 +147,8 @@ def header(headers: list[tuple[bytes, bytes]], name: str) -> str | None:
     return found[0].decode("latin-1") if len(found) == 1 else "\x00"
 
 
-def _host(headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
+def wrong_host(headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
+    """Return the refusal of a request that calls this desk by another name."""
     host = header(headers, "host")
     return None if host is not None and host.lower() in address.authorities else WRONG_HOST
 
@@ -225,13 +242,14 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         scope = placed(scope)
+        secure = self._address.scheme == "https"
         refusal = judge(scope, self._address) or self._who(scope)
         if refusal is not None:
             _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
-            await self._refuse(refusal, scope, _with_headers(send, scope))
+            await self._refuse(refusal, scope, _with_headers(send, scope, secure=secure))
             return
         with self._bodies.coming(receive, _address(scope), _declared(scope)) as body:
-            await self._pass(scope, body, _with_headers(send, scope))
+            await self._pass(scope, body, _with_headers(send, scope, secure=secure))
 
     async def _pass(self, scope: Scope, body: Body, send: Send) -> None:
         async def sending(message: Message) -> None:
@@ -329,7 +347,7 @@ def cookie_of(scope: Scope, name: str) -> str:
     return ""
 
 
-def _with_headers(send: Send, scope: Scope) -> Send:
+def _with_headers(send: Send, scope: Scope, *, secure: bool) -> Send:
     """Add what every answer carries, and lead on within the visit's place.
 
     Only files that are the same for everybody may be kept.
@@ -340,6 +358,8 @@ def _with_headers(send: Send, scope: Scope) -> Send:
         if message["type"] == "http.response.start":
             headers = [_leading(header, place) for header in message.get("headers", ())]
             headers += [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+            if secure or (header(scope["headers"], "host") or "").startswith(_LOOPBACK):
+                headers.append(_TRUSTED)
             if not any(key == b"cache-control" for key, _ in headers):
                 kept = b"no-cache" if scope["path"].startswith(STATIC) else b"no-store"
                 headers.append((b"cache-control", kept))

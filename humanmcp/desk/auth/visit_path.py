@@ -24,7 +24,7 @@ SEAT: Final = ContextVar("seat", default="")
 _PLACE: Final = re.compile(rb"/~([A-Za-z0-9_-]{16,64})(?=/|\Z)")
 
 # Everything that is filled into a template is escaped: a quotation mark in it can begin no address.
-_LINK: Final = re.compile(r'(\s(?:href|action|formaction)=")(?=/(?!/|static/))')
+_LINK: Final = re.compile(r'(\s(?:href|action|formaction|src)=")(?=/(?!/|static/|~))')
 
 
 def placed(scope: Scope) -> Scope:

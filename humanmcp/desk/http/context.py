@@ -9,7 +9,7 @@ from humanmcp.answering import service
 from humanmcp.answering.case import Case
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from fastapi import Request
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.state.live import Live
     from humanmcp.desk.state.saved_answers import Shelf
     from humanmcp.inbox.contract import DeskInbox, Key, Reply
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
 BY: Final = "desk"
@@ -41,6 +42,16 @@ class Desk:
     language: str = ""
     told: Mapping[str, Any] = field(default_factory=dict)
     """What a server must be told, as settings, to meet this desk."""
+    url: str = ""
+    """Where a server of this desk is reached over HTTP, "" for nowhere."""
+    play: Callable[[str], object] = field(default=lambda _language: None)
+    """Let a host play a session against this desk, in a language."""
+    judged: Callable[[Key, Sequence[Diagnostic], bool], object] = field(
+        default=lambda _key, _problems, _sent: None
+    )
+    """Told what the check says of an answer, and whether somebody wanted to send it."""
+    around: Callable[[Request], Mapping[str, Any]] | None = None
+    """What stands around each page of a desk in a room; None elsewhere."""
 
     @property
     def inbox(self) -> DeskInbox:
@@ -59,12 +70,13 @@ class Desk:
         """Send a reply, and look again at its exchange at once."""
         result = service.send(self.case(key), reply._replace(by=BY), wake=self.board.wait)
         self.board.refresh(*key)
+        self.judged(key, result.problems, True)  # noqa: FBT003 - one of three
         return result
 
 
 def desk_of(request: Request) -> Desk:
-    """Return the desk that a request came to."""
-    desk = request.app.state.desk
+    """Return the desk that a request came to: the application's, unless it is for another."""
+    desk = getattr(request.state, "desk", None) or request.app.state.desk
     if not isinstance(desk, Desk):  # `make_app` puts it there
         raise TypeError(type(desk))
     return desk

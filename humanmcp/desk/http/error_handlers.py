@@ -115,8 +115,9 @@ async def on_unforeseen(request: Request, _error: Exception) -> Response:
     """Say that something went wrong, and where it stands. The guard writes it down."""
     path: str = request.scope["path"]
     language = spoken(request)
-    # Who has not logged in learns no path of this machine.
-    file = LOG_NAME if path in PUBLIC else str(desk_of(request).home / LOG_NAME)
+    # Who has not logged in, and who sits in somebody else's room, learns no path of this machine.
+    desk = desk_of(request)
+    file = LOG_NAME if path in PUBLIC or desk.around is not None else str(desk.home / LOG_NAME)
     if path.startswith(API):
         record = {"detail": say(ROOM, "trouble.what", language, file=file), "log": file}
         return AsciiJson(record, status_code=500)

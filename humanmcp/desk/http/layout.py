@@ -58,6 +58,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "rules_on": rules_on(desk.book),
         "holding": holding(desk),
         "editor": editor_address(),
+        "around": desk.around(request) if desk.around is not None else None,
     }
     language = spoken(request)
     common["words"] = script_json(dict(rendering.for_scripts(language)))

@@ -101,8 +101,9 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     `fields` holds the texts of those members that are no JSON yet, each by its pointer; each is
     checked by itself, and nothing is sendable before it is JSON.
     """
-    case = desk_of(request).case(Key(session, number))
-    judged = service.judge(case, body.text, body.form, body.action)
+    desk, key = desk_of(request), Key(session, number)
+    judged = service.judge(desk.case(key), body.text, body.form, body.action)
+    desk.judged(key, judged.problems, False)  # noqa: FBT003 - one of three
     found = verdict_shape(judged, spoken(request))
     return _with_unread(found, body.fields, spoken(request)) if body.fields else found
 

@@ -92,6 +92,8 @@ def _be_a_server(desk: Desk, act: str, values: dict[str, str], language: str) ->
     """
     if act == "be pasted":
         found = offer.pasted(values.get("lists", ""))
+    elif desk.around is not None:  # whose computer this is sits elsewhere
+        raise offer.OfferError("seat")
     else:
         found = server_lists.asked(values.get("command", ""), desk.home, language)
     before = offer.of_book(read_book(desk.book) if desk.book.exists() else Book())

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk.http import demo_runner
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page, remember
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
@@ -51,7 +50,7 @@ def _hold_opening(desk: Desk, *, on: bool) -> None:
 async def try_now(request: Request) -> Response:
     """Start the demo host, with help or without; its first request arrives within seconds."""
     values = await form_values(request)
-    await run_in_threadpool(demo_runner.start, desk_of(request).home, spoken(request))
+    await run_in_threadpool(desk_of(request).play, spoken(request))
     response = RedirectResponse("/", 303)
     remember(response, "help", values.get("help", "yes"))
     return response
@@ -65,7 +64,7 @@ def offered(request: Request) -> tuple[Snippet, ...]:
 @calls.post("/demo")
 async def demo(request: Request) -> StartedShape:
     """Start the demo host: its first request arrives within seconds."""
-    await run_in_threadpool(demo_runner.start, desk_of(request).home, spoken(request))
+    await run_in_threadpool(desk_of(request).play, spoken(request))
     return {"started": True}
 
 

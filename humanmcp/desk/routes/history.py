@@ -223,11 +223,11 @@ def present(request: Request, name: str = "", seq: int = 0) -> HTMLResponse:
     shown = [*living, *(one for one in sessions if one not in living)][:MOST_SHOWN]
     values: dict[str, Any] = {"chosen": chosen, "step": None, "follow": not seq, "shown": shown}
     if chosen:
-        values |= _stage(desk, chosen, seq, spoken(request))
+        values |= stage(desk, chosen, seq, spoken(request))
     return page(request, "present.html", **values)
 
 
-def _stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
+def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
     """Gather one step and what stands around it: the newest one unless another is named.
 
     Progress is in the picture, and no step of its own.

@@ -136,6 +136,8 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     }
     if key is not None:
         values |= _message(desk, key, spoken(request), do)
+        if getattr(request.state, "looks_on", False):
+            values |= {"answerable": False, "island": script_json(None)}
     return page(request, "inbox.html", **values)
 
 

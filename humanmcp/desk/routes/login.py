@@ -19,6 +19,8 @@ from humanmcp.locales import LANGUAGES, say
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
+choices: Final = APIRouter(default_response_class=HTMLResponse)
+
 calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 
@@ -142,7 +144,7 @@ async def log_out(request: Request) -> Response:
     return response
 
 
-@router.post("/preferences")
+@choices.post("/preferences")
 async def prefer(request: Request) -> Response:
     """Remember the language, the theme and a name in this browser."""
     values = await form_values(request)

@@ -240,6 +240,13 @@ class Board:
             for listener in tuple(self._listeners):
                 listener()
 
+    def poke(self) -> None:
+        """Let every page look again: something beside the sessions has changed."""
+        with self._lock:
+            before = self._version
+            self._note("session", "")
+        self._tell(before)
+
     def wait(self, seconds: float) -> None:
         """Wait for the next change, but not longer."""
         with self._changed:

@@ -47,10 +47,6 @@ class Live:
         self._loop: asyncio.AbstractEventLoop | None = None
         board.listen(self._changed)
 
-    def start(self) -> None:
-        """Remember the loop that the streams run in. Call it there."""
-        self._loop = asyncio.get_running_loop()
-
     @property
     def ending(self) -> bool:
         """Return True if the desk ends."""
@@ -72,6 +68,7 @@ class Live:
 
     async def wait(self, version: int, within: float) -> None:
         """Wait until the board has a newer version, the desk ends, or the time is over."""
+        self._loop = asyncio.get_running_loop()  # first: whoever changes something now wakes us
         if self._ending or self.board.version != version:
             return
         future = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""Keep the board up to date: one thread reads again whatever the watch says may have changed.
+"""Keep boards up to date: one thread reads again whatever the watch says may have changed.
 
 The watch may wake many times for one change, and must not be held up; so its wakes only mark an
 exchange, or the rest of a session, and a burst of them is read once.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from humanmcp.common.paths import UnsafeFolderError
@@ -24,21 +25,28 @@ _log = logging.getLogger(__name__)
 
 
 class Following:
-    """Follows the inbox in a folder while its `with` block lasts."""
+    """Follows the inbox in a folder, or those below it, while its `with` block lasts."""
 
-    def __init__(self, home: Path, board: Board) -> None:
-        """Keep `board` up to date with the inbox in `home`."""
-        self._board = board
-        self._watch = Watch(home, self._wake)
-        self._marked: set[tuple[str, int]] = set()
+    def __init__(self, home: Path, board: Board | None = None) -> None:
+        """Keep `board` up to date with the inbox in `home`; without one, follow what is added."""
+        self._boards = [] if board is None else [board]
+        self._watch = Watch(home, None if board is None else partial(self._wake, 0))
+        self._marked: set[tuple[int, str, int]] = set()
         self._condition = threading.Condition()
         self._ending = False
         self._thread = threading.Thread(target=self._work, name="desk-follow", daemon=True)
 
+    def add(self, home: Path, board: Board) -> None:
+        """Keep another board up to date, with an inbox below the folder."""
+        self._boards.append(board)
+        self._watch.add(home, partial(self._wake, len(self._boards) - 1))
+        board.refresh_all()
+
     def __enter__(self) -> Self:
         """Start to watch, then read everything: what comes in between is marked."""
         self._watch.__enter__()
-        self._board.refresh_all()
+        for board in self._boards:
+            board.refresh_all()
         self._thread.start()
         return self
 
@@ -50,9 +58,9 @@ class Following:
             self._condition.notify()
         self._thread.join()
 
-    def _wake(self, session: str, number: int) -> None:
+    def _wake(self, board: int, session: str, number: int) -> None:
         with self._condition:
-            self._marked.add((session, number))
+            self._marked.add((board, session, number))
             self._condition.notify()
 
     def _work(self) -> None:
@@ -62,11 +70,11 @@ class Following:
                 if self._ending:
                     return
                 marked, self._marked = self._marked, set()
-            for session, number in sorted(marked):
-                self._read(session, number)
+            for board, session, number in sorted(marked):
+                self._read(self._boards[board], session, number)
 
-    def _read(self, session: str, number: int) -> None:
+    def _read(self, board: Board, session: str, number: int) -> None:
         try:
-            self._board.refresh(session, number)
+            board.refresh(session, number)
         except (OSError, InboxError, UnsafeFolderError) as error:
             _log.warning("session %s cannot be read: %s", session, error)

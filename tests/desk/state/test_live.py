@@ -176,7 +176,6 @@ def played(home: Path, *, reads: bool) -> tuple[Live, Reader]:
     streams = Live(Board(FolderInbox(home)))
 
     async def play() -> Reader:
-        streams.start()
         reader = Reader(reads=reads)
         stream = EventStream(streams, Door(), visit="", after=-1)
         await asyncio.wait_for(stream({}, reader.receive, reader.send), PATIENCE)

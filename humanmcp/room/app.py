@@ -1,0 +1,168 @@
+"""The room as an ASGI application: which desk a request is for, and what a role may do there.
+
+The desk's pages and calls are used as they are. Between the guard, who knows the visitor, and them
+stands `Roles`: it names the desk of the visitor's own seat, so that no address leads to another.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
+
+from humanmcp.desk import app as desk_app
+from humanmcp.desk.auth.guard import WRONG_HOST, cookie_of, header, wrong_host
+from humanmcp.desk.auth.visit_path import place_of, start_of
+from humanmcp.desk.presenters.rendering import language_of, render
+from humanmcp.desk.routes import login
+from humanmcp.locales import say
+from humanmcp.room.entering import entered
+from humanmcp.room.room_door import Role, Visitor
+from humanmcp.room.routes import joining, own, teaching
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from humanmcp.room.classroom import Classroom
+    from humanmcp.room.host_seats import HostSeats
+
+_log = logging.getLogger(__name__)
+
+_ROUTERS: Final = (
+    *(one for one in desk_app.CALLS if one is not login.calls),
+    *(one for one in desk_app.PAGES if one is not login.router),
+    *(joining.router, own.router, teaching.router),
+)
+_ALWAYS: Final = ("/preferences", "/own")
+"""What may be posted whoever has the pen."""
+_HARMLESS: Final = "/check"
+"""How the calls end that change nothing."""
+
+
+def make_app(room: Classroom, hosts: HostSeats) -> ASGIApp:
+    """Return the room as an ASGI application, guarded."""
+    desk = room.teacher.desk
+    pages = desk_app.make_pages(desk, _ROUTERS)
+    pages.state.room = room
+    return Entrance(desk_app.guarded(Roles(pages, room), desk, "outside.html"), room, hosts)
+
+
+class Entrance:
+    """What comes before anybody is known: the front door, and the links that hold a key."""
+
+    def __init__(self, app: ASGIApp, room: Classroom, hosts: HostSeats) -> None:
+        """Stand in front of everything."""
+        self._app = app
+        self._room = room
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lead a request to where it belongs."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path, beginning = scope["path"], f"/r/{self._room.record.name}"
+        if path in {"/", beginning, f"{beginning}/"}:
+            query = scope.get("query_string", b"").decode("latin-1")
+            answer = RedirectResponse(f"/login?{query}" if query else "/login", 303)
+            await answer(scope, receive, send)
+        elif path.startswith(f"{beginning}/s/"):
+            await self._by_key(path.removeprefix(f"{beginning}/s/"), scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _by_key(self, rest: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if wrong_host(scope["headers"], self._room.address) is not None:
+            refused = PlainTextResponse(say("refusal", WRONG_HOST.code, "en"), WRONG_HOST.status)
+            await refused(scope, receive, send)
+            return
+        key, _, what = rest.partition("/")
+        visitor = self._room.door.holder(key)
+        language = _language(scope, self._room.language)
+        if visitor is None or (what and visitor.role is not Role.LEARNER):
+            answer = HTMLResponse(render("outside.html", language), 404)
+            await answer(scope, receive, send)
+        elif what:
+            await self._hosts.serve(visitor.seat, what, scope, receive, send)
+        else:
+            await entered(self._room, visitor, language)(scope, receive, send)
+
+
+def _language(scope: Scope, wanted: str) -> str:
+    accepted = header(scope["headers"], "accept-language") or ""
+    return language_of("", cookie_of(scope, "lang"), accepted, wanted)
+
+
+class Roles:
+    """Names the desk of a visitor's seat, and keeps each role to what is its own."""
+
+    def __init__(self, app: ASGIApp, room: Classroom) -> None:
+        """Stand between the guard and the pages."""
+        self._app = app
+        self._room = room
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass to its desk, or say why not."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state: dict[str, Any] = scope.setdefault("state", {})
+        visitor = self._room.door.who(state.get("visit", ""))
+        if visitor is not None:
+            seat = self._room.seat_of(visitor)
+            refused = self._refused(visitor, scope)
+            if refused:
+                language = _language(scope, self._room.language)
+                answer = _refusal(say("room", refused, language), scope, language)
+                await answer(scope, receive, send)
+                return
+            state["visitor"] = visitor
+            if seat is not None:
+                watching = visitor.role is Role.WATCHER
+                state["desk"] = seat.watched if watching else seat.desk
+                state["looks_on"] = watching and not seat.record.pen
+                if visitor.role is Role.LEARNER and scope["method"] == "POST":
+                    seat.active_at = self._room.door.clock()
+        await self._app(scope, receive, send)
+
+    def _refused(self, visitor: Visitor, scope: Scope) -> str:
+        """Return the code of why a request must not pass, "" where it may."""
+        path: str = scope["path"]
+        if path.startswith("/static/") or path in {"/login", "/favicon.ico"}:
+            return ""
+        allowed = _PATHS.get(visitor.role)
+        if allowed is not None and path not in allowed:
+            return "not yours"
+        if path.startswith("/room") and visitor.role is not Role.TEACHER:
+            return "not yours"
+        if scope["method"] != "POST" or path in _ALWAYS or path.endswith(_HARMLESS):
+            return ""
+        return self._may_not_write(visitor)
+
+    def _may_not_write(self, visitor: Visitor) -> str:
+        seat = self._room.seat(visitor.seat)
+        match visitor.role:
+            case Role.WATCHER if seat is not None and not seat.record.pen:
+                return "only looking"
+            case Role.LEARNER if seat is not None and seat.record.pen:
+                return "pen"
+            case Role.LEARNER if self._room.record.frozen:
+                return "frozen"
+            case _:
+                return ""
+
+
+_PATHS: Final = {
+    Role.GUEST: frozenset({"/wall", "/api/events", "/api/state", "/preferences"}),
+    Role.KNOCKER: frozenset({"/waiting", "/preferences"}),
+}
+"""Those who have no seat may look at these and at nothing else."""
+
+
+def _refusal(sentence: str, scope: Scope, language: str) -> Response:
+    if scope["path"].startswith("/api/"):
+        return JSONResponse({"detail": sentence}, 403)
+    text = render("outside.html", language, why=sentence, back=f"{start_of(place_of(scope))}/")
+    return HTMLResponse(text, 403)

@@ -1,0 +1,59 @@
+"""What stands around each page of a room: who one is, and what the teacher lets everybody know."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from humanmcp.answering import service
+from humanmcp.answering.schema import diagnostic_shape
+from humanmcp.desk.http.request_context import spoken
+from humanmcp.room.room_door import Role, Visitor, place
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from humanmcp.room.classroom import Classroom
+    from humanmcp.room.seat import RoomSeat
+
+
+def around(room: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
+    """Gather what the templates show around a page."""
+    visitor = visitor_of(request)
+    language = spoken(request)
+    record = seat.record
+    watching = visitor.role is Role.WATCHER
+    return {
+        "role": visitor.role.value,
+        "number": record.number,
+        "mark": seat.mark,
+        "called": seat.mark.words(language) if record.number else "",
+        "name": room.name_of(seat, language) if visitor.role is not Role.GUEST else "",
+        "hint": record.hint,
+        "hand": record.hand,
+        "pen": record.pen,
+        "frozen": room.record.frozen,
+        "ends": room.record.ends if room.record.ends > time.time() else 0.0,
+        "knocks": len(room.knocks) - len(room.granted),
+        "draft": _draft(seat, language) if watching else None,
+        "back": f"{place(Visitor(Role.TEACHER), room.record.teacher)}/room" if watching else "",
+    }
+
+
+def visitor_of(request: Request) -> Visitor:
+    """Return who asks; a stranger at the door is a guest who sees nothing."""
+    found = getattr(request.state, "visitor", None)
+    return found if isinstance(found, Visitor) else Visitor(Role.GUEST)
+
+
+def _draft(seat: RoomSeat, language: str) -> dict[str, Any] | None:
+    """Return what the learner is writing, and what the check says of it."""
+    rows = seat.board.waiting()
+    if not rows:
+        return None
+    case = seat.desk.case(rows[0].key)
+    draft = case.item.draft
+    if draft is None or not draft.touched:
+        return None
+    problems = service.judge(case, draft.text, draft.form).problems
+    return {"text": draft.text, "problems": [diagnostic_shape(one, language) for one in problems]}

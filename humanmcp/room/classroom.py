@@ -1,0 +1,312 @@
+"""A room: its door, its seats, and what the teacher does with all of them.
+
+Everything that has to survive is on disk before anybody is told (`records.py`): a room that was
+killed opens with all its seats, and with the same code, links and addresses.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.common.paths import make_private
+from humanmcp.demo import steps
+from humanmcp.desk.state.watcher import Following
+from humanmcp.inbox.attendant import Attendant
+from humanmcp.locales import language_of, say
+from humanmcp.room import records
+from humanmcp.room.marks import mark_of
+from humanmcp.room.practice import Weather
+from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
+from humanmcp.room.room_door import Role, RoomDoor, Visitor
+from humanmcp.room.seat import RoomSeat, SeatParts
+from humanmcp.room.teller import Teller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    from humanmcp.desk.auth.guard import Address
+    from humanmcp.room.practice import Course
+
+_log = logging.getLogger(__name__)
+
+SEATS: Final = "seats"
+MOST_SEATS: Final = 184
+"""As many as there are marks."""
+MOST_KNOCKS: Final = 100
+LONGEST_NAME: Final = 40
+LONGEST_HINT: Final = 400
+IDLE_AFTER: Final = 120.0
+GONE_AFTER: Final = 45.0
+
+
+class Knock(NamedTuple):
+    """Somebody at the door. `lost` says that they have had a seat."""
+
+    number: int
+    key: str
+    name: str
+    lost: bool
+
+
+class Misconception(NamedTuple):
+    """A kind of mistake: in how many seats it stands now, and in how many it was sent."""
+
+    code: str
+    now: int
+    sent: int
+
+
+class Classroom:
+    """Everything that a room is. The methods may be called from any thread."""
+
+    def __init__(self, folder: Path, language: str, around: Callable[..., Any]) -> None:
+        """Open the room in `folder`, or make one. `around` gathers what stands around a page."""
+        self.folder = make_private(folder)
+        self.language = language
+        self.record = records.read(folder / records.ROOM_FILE, RoomRecord) or RoomRecord()
+        self.door = RoomDoor()
+        self.attendant = Attendant()
+        self.knocks: dict[int, Knock] = {}
+        self.granted: dict[int, int] = {}
+        """Which seat a knock was given."""
+        self._seats: dict[int, RoomSeat] = {}
+        self._following = Following(make_private(folder / SEATS))
+        self._around = around
+        self._lock = threading.RLock()
+        self.address: Address
+
+    # -- opening and closing --------------------------------------------------------------------
+
+    def open(self, address: Address, url: str) -> None:
+        """Be there at an address; `url` is what people are told."""
+        self.address, self.url = address, url
+        self.teacher = self._make_seat(SeatRecord(0, self.record.teacher), "teacher")
+        self.wall = self._make_seat(SeatRecord(0, self.record.wall), "wall")
+        self._teller = Teller(self._tell)
+        self.attendant.attend(self._teller, background=True)
+        self.door.admit(Visitor(Role.TEACHER), self.record.teacher)
+        self.door.admit(Visitor(Role.GUEST), self.record.wall)
+        self.keep()
+
+    def run(self) -> None:
+        """Bring back every seat, and follow what happens. Ends with `close`."""
+        threading.Thread(
+            target=partial(self.attendant.run, for_ever=True), name="attendant", daemon=True
+        ).start()
+        self._following.__enter__()
+        self._following.add(self.teacher.folder, self.teacher.board)
+        for record in self._kept():
+            self._take_in(record).go_on()
+
+    def end_streams(self) -> None:
+        """End what browsers listen to. Callable from any thread."""
+        for seat in (self.teacher, self.wall, *self._seats.values()):
+            seat.desk.live.end()
+            seat.watched.live.end()
+
+    def close(self) -> None:
+        """End every session and thread."""
+        self.end_streams()
+        self.attendant.stop()
+        self._following.__exit__()
+
+    def _kept(self) -> list[SeatRecord]:
+        found = []
+        for file in sorted((self.folder / SEATS).glob(f"*/{records.SEAT_FILE}")):
+            try:
+                record = records.read(file, SeatRecord)
+            except (OSError, ValueError) as error:
+                _log.warning("%s is no seat: %s", file, error)
+                continue
+            if record is not None and record.number:
+                found.append(record)
+        return sorted(found, key=lambda one: one.number)
+
+    def keep(self) -> None:
+        """Write the room down, and show that something has changed."""
+        records.keep(self.folder / records.ROOM_FILE, self.record)
+        self._teller.tell()
+
+    def note(self, **changes: object) -> None:
+        """Change what is kept of the room, and show it in every seat."""
+        with self._lock:
+            for name, value in changes.items():
+                setattr(self.record, name, value)
+            self.keep()
+        for seat in self.seats:
+            seat.board.poke()
+
+    # -- who is there ---------------------------------------------------------------------------
+
+    @property
+    def seats(self) -> list[RoomSeat]:
+        """The learners' seats, in the order in which they were taken."""
+        return [self._seats[number] for number in sorted(self._seats)]
+
+    def seat(self, number: int) -> RoomSeat | None:
+        """Return a learner's seat; None where there is none of that number."""
+        return self._seats.get(number)
+
+    def seat_of(self, visitor: Visitor) -> RoomSeat | None:
+        """Return the seat whose desk a visitor is shown."""
+        match visitor.role:
+            case Role.TEACHER:
+                return self.teacher
+            case Role.GUEST:
+                return self.wall
+            case Role.LEARNER | Role.WATCHER:
+                return self.seat(visitor.seat)
+            case Role.KNOCKER:
+                return None
+
+    def join(self, name: str) -> RoomSeat | None:
+        """Give somebody a seat; None where all are taken. The same name may sit here twice."""
+        with self._lock:
+            if len(self._seats) >= MOST_SEATS:
+                return None
+            number = max(self._seats, default=0) + 1
+            joined = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            record = SeatRecord(number, name=name[:LONGEST_NAME], joined=joined)
+            seat = self._take_in(record)
+        self.door.seen[Visitor(Role.LEARNER, number)] = seat.active_at = self.door.clock()
+        seat.note()
+        seat.practise()
+        self._teller.tell()
+        return seat
+
+    def _take_in(self, record: SeatRecord) -> RoomSeat:
+        seat = self._make_seat(record, f"{record.number:03d}")
+        self._following.add(seat.folder, seat.board)
+        self._seats[record.number] = seat
+        self.door.admit(Visitor(Role.LEARNER, record.number), record.key)
+        # The teacher's own key leads to each seat, too: to look on.
+        self.door.admit(Visitor(Role.WATCHER, record.number), self.record.teacher)
+        return seat
+
+    def _make_seat(self, record: SeatRecord, name: str) -> RoomSeat:
+        return RoomSeat(
+            record,
+            make_private(self.folder / SEATS / name),
+            SeatParts(
+                self.door,
+                self.address,
+                self.language,
+                self.attendant,
+                self.course,
+                self._changed,
+                partial(self._around, self),
+                lambda one: self.link(one.key) + "/mcp",
+            ),
+        )
+
+    def link(self, key: str) -> str:
+        """Return the personal link of a key."""
+        return f"{self.url}/r/{self.record.name}/s/{key}"
+
+    def key_of(self, visitor: Visitor) -> str:
+        """Return the key of somebody who is known."""
+        match visitor.role:
+            case Role.TEACHER | Role.WATCHER:
+                return self.record.teacher
+            case Role.GUEST:
+                return self.record.wall
+            case Role.KNOCKER:
+                return self.knocks[visitor.seat].key
+            case Role.LEARNER:
+                return self._seats[visitor.seat].record.key
+
+    # -- the door -------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> DoorState:
+        """What the code is good for."""
+        return DoorState(self.record.door)
+
+    def set_door(self, state: DoorState) -> None:
+        """Open or lock the door. A code that was good once is never good again after it."""
+        locked = self.state is DoorState.LOCKED
+        code = records.new_code() if locked and state is not DoorState.LOCKED else self.record.code
+        self.note(door=state.value, code=code)
+
+    def knock(self, name: str, *, lost: bool) -> Knock | None:
+        """Wait at the door; None where too many do."""
+        with self._lock:
+            if len(self.knocks) >= MOST_KNOCKS:
+                return None
+            number = max((*self.knocks, *self.granted), default=0) + 1
+            knock = Knock(number, records.new_key(), name[:LONGEST_NAME], lost)
+            self.knocks[number] = knock
+            self.door.admit(Visitor(Role.KNOCKER, number), knock.key)
+        self._teller.tell()
+        return knock
+
+    def let_in(self, number: int, seat: int = 0) -> None:
+        """Give who knocks a seat: a new one, or the one that they have lost."""
+        with self._lock:
+            knock = self.knocks.get(number)
+            if knock is None or number in self.granted:
+                return
+            given = self.seat(seat) if seat else self.join(knock.name)
+            if given is not None:
+                self.granted[number] = given.record.number
+        self._teller.tell()
+
+    def send_away(self, number: int) -> None:
+        """Forget a knock."""
+        with self._lock:
+            self.knocks.pop(number, None)
+            self.granted.pop(number, None)
+            self.door.dismiss(Visitor(Role.KNOCKER, number))
+        self._teller.tell()
+
+    # -- the lesson -----------------------------------------------------------------------------
+
+    def course(self) -> Course:
+        """Return the lesson of this room."""
+        language = language_of(self.language)
+        return Weather(say("room", "course.weather", language), steps.script(language))
+
+    def go_to(self, step: int) -> None:
+        """Open a step of the lesson in every seat."""
+        for seat in self.seats:
+            seat.go_to(step)
+
+    def misconceptions(self) -> list[Misconception]:
+        """Count the kinds of mistakes by the seats in which they stand or were sent."""
+        now = Counter(code for seat in self.seats for code in seat.codes)
+        sent = Counter(code for seat in self.seats for code in seat.record.codes)
+        found = [Misconception(code, now[code], sent[code]) for code in now | sent]
+        return sorted(found, key=lambda one: (-one.now, -one.sent, one.code))
+
+    def presence(self, seat: RoomSeat) -> str:
+        """Return whether a learner is here, idle, or gone."""
+        now = self.door.clock()
+        seen = self.door.seen.get(Visitor(Role.LEARNER, seat.record.number), -GONE_AFTER)
+        if not seat.desk.live.streams and now - seen > GONE_AFTER:
+            return "gone"
+        return "idle" if now - seat.active_at > IDLE_AFTER else "here"
+
+    def name_of(self, seat: RoomSeat, language: str) -> str:
+        """Return how a seat is called for the teacher: a second one of a name with a number."""
+        mark = mark_of(seat.record.number).words(language)
+        same = [one.record.number for one in self.seats if one.record.name == seat.record.name]
+        turn = same.index(seat.record.number) + 1 if seat.record.number in same else 1
+        name = seat.record.name or mark
+        return f"{name} ({turn})" if turn > 1 and seat.record.name else name
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    def _changed(self, seat: RoomSeat) -> None:
+        if seat.record.number:
+            self._teller.tell()
+
+    def _tell(self) -> None:
+        self.teacher.board.poke()
+        self.wall.board.poke()

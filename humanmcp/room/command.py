@@ -1,0 +1,191 @@
+"""`humanmcp room`: open a room, and tell where it is, by which code one joins, and where to teach.
+
+One process for everybody: an event loop for what browsers and hosts ask, and one thread that
+attends to all sessions. Nothing is fetched from anywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from humanmcp import __version__
+from humanmcp.common import terminal
+from humanmcp.common.file_descriptors import need_files
+from humanmcp.common.paths import home_folder, make_private
+from humanmcp.common.settings import add_flags
+from humanmcp.desk.auth.guard import Address
+from humanmcp.desk.http import error_handlers
+from humanmcp.inbox.lock import LifeLock, is_held
+from humanmcp.listening.sockets import QuietServer, listen
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.room import addresses
+from humanmcp.room.app import make_app
+from humanmcp.room.around import around
+from humanmcp.room.classroom import Classroom
+from humanmcp.room.host_seats import HostSeats
+
+if TYPE_CHECKING:
+    import argparse
+    import socket
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import FrameType
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+ROOM: Final = "room"
+ROOMS: Final = "rooms"
+LOCK: Final = "room.lock"
+PORT: Final = 8770
+"""The port that a new room tries first; afterwards it keeps the one that it got."""
+MOST_CONNECTIONS: Final = 2_000
+CANNOT: Final = 1
+EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only where somebody asked for it
+
+
+class RoomError(StopError):
+    """The room cannot be opened as it was asked for."""
+
+    room = ROOM
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the flags of `room`."""
+    words = parser.words(ROOM, "help ")
+    parser.add_argument("name", nargs="?", default="class", metavar="NAME", help=words("name"))
+    parser.add_argument("--lan", action="store_true", help=words("lan"))
+    parser.add_argument("--url", metavar="URL", default="", help=words("url"))
+    parser.add_argument("--tls", nargs=2, metavar=("CERT", "KEY"), help=words("tls"))
+    add_flags(parser, "home", "port", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Keep the room open until told to stop. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        need_files()
+        folder = _folder(settings, arguments.name)
+        lock = _hold(folder)
+        error_handlers.log_to(folder)
+        room = Classroom(folder, settings.lang, around)
+        listening, address, urls = _addresses(arguments, settings, room.record.port)
+        room.record.port = address.port
+        room.open(address, urls[0])
+    except (OSError, ValueError, StopError) as error:
+        terminal.to_stderr("humanmcp: ", sentence_of(error, language))
+        return CANNOT
+    try:
+        _serve(room, listening, arguments.tls, lambda: _tell(room, urls, language))
+    finally:
+        lock.release()
+    return 0
+
+
+def _folder(settings: Settings, name: str) -> Path:
+    """Return the folder of a room.
+
+    Raises:
+        RoomError: this cannot be the name of a folder everywhere.
+    """
+    if not name.isidentifier() and not name.replace("-", "_").isalnum():
+        raise RoomError("no name", name=name)
+    home = make_private(home_folder(settings.home))
+    return make_private(make_private(home / ROOMS) / name)
+
+
+def _hold(folder: Path) -> LifeLock:
+    try:
+        return LifeLock.take(folder / LOCK)
+    except OSError as error:
+        if is_held(folder / LOCK):
+            raise RoomError("open already", name=folder.name) from error
+        raise
+
+
+def _addresses(
+    arguments: argparse.Namespace, settings: Settings, last: int
+) -> tuple[socket.socket, Address, list[str]]:
+    """Listen. Returns by which names the room may be called, and what people are told."""
+    wanted = settings.port if arguments.port else last or PORT
+    listening = listen(EVERYWHERE if arguments.lan else "127.0.0.1", wanted)
+    port = int(listening.getsockname()[1])
+    scheme = "https" if arguments.tls else "http"
+    own = [one for one in addresses.own_addresses() if ":" not in one] if arguments.lan else []
+    names = ["127.0.0.1", "localhost", *own, *(addresses.own_names() if arguments.lan else ())]
+    urls = [f"{scheme}://{one}:{port}" for one in (*own, "127.0.0.1")]
+    address = Address(port, tuple(names), scheme)
+    if arguments.url:
+        url = arguments.url.rstrip("/")
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path:
+            raise RoomError("no url", url=arguments.url)
+        address = Address(port, tuple(names), scheme, (url,))
+        urls.insert(0, url)
+    return listening, address, urls
+
+
+def _tell(room: Classroom, urls: list[str], language: str) -> None:
+    """Say where the room is, and how one comes in."""
+    code, joins = addresses.spaced(room.record.code), f"{urls[0]}/login?code={room.record.code}"
+    terminal.to_stdout(say(ROOM, "hello", language, version=__version__))
+    for url in urls:
+        terminal.to_stdout("  ", url)
+    terminal.to_stdout(say(ROOM, "code", language, code=code))
+    if len(urls) > 1:
+        terminal.to_stdout(addresses.for_terminal(joins))
+    terminal.to_stdout(say(ROOM, "links", language))
+    terminal.to_stdout("  ", room.link(room.record.teacher))
+    terminal.to_stdout(say(ROOM, "wall link", language))
+    terminal.to_stdout("  ", room.link(room.record.wall))
+    if room.address.scheme == "http" and len(urls) > 1:
+        terminal.to_stdout(say(ROOM, "plain", language))
+
+
+def _serve(
+    room: Classroom,
+    listening: socket.socket,
+    tls: list[str] | None,
+    ready: Callable[[], object],
+) -> None:
+    hosts = HostSeats(room)
+    room.run()
+    with contextlib.suppress(KeyboardInterrupt):
+        _RoomServer(room, hosts, ready, tls or ()).run(sockets=[listening])
+    room.close()
+
+
+class _RoomServer(QuietServer):
+    """The server of a room, whose streams end when it ends."""
+
+    def __init__(
+        self, room: Classroom, hosts: HostSeats, ready: Callable[[], object], tls: Sequence[str]
+    ) -> None:
+        """Serve a room."""
+        super().__init__(
+            make_app(room, hosts), ready, most=MOST_CONNECTIONS, lifespan="off", tls=tls
+        )
+        self._room = room
+        self._hosts = hosts
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Go on with the sessions of hosts first, then listen."""
+        await self._hosts.go_on()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop in order; uvicorn would send itself the signal again."""
+        del sig, frame
+        self._room.end_streams()
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what hosts listen to: uvicorn waits for whatever is open."""
+        self._hosts.close()
+        await super().shutdown(sockets)

@@ -1,0 +1,49 @@
+"""Let a browser in: the cookie of a visit, and the page that leads there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import HTMLResponse
+
+from humanmcp.desk.auth.visit_path import parts_of, start_of
+from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.presenters.rendering import render
+from humanmcp.room.room_door import Role, visit
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from humanmcp.room.classroom import Classroom
+    from humanmcp.room.room_door import Visitor
+
+COOKIE_LIFE: Final = 30 * 24 * 3600
+_FIRST: Final = {Role.TEACHER: "/room", Role.GUEST: "/wall", Role.KNOCKER: "/waiting"}
+"""The page that a role begins with; everybody else with what waits."""
+
+
+def entering(request: Request, room: Classroom, visitor: Visitor) -> Response:
+    """Let the browser of a request in."""
+    return entered(room, visitor, spoken(request))
+
+
+def entered(room: Classroom, visitor: Visitor, language: str) -> Response:
+    """Give a browser the cookie of a visit, and lead it there.
+
+    By a page and not by a redirect: who comes from another site would not be sent the cookie.
+    """
+    place, secret = parts_of(visit(visitor, room.key_of(visitor)))
+    to = start_of(place) + _FIRST.get(visitor.role, "/")
+    answer = HTMLResponse(render("entering.html", language, to=to))
+    answer.set_cookie(
+        room.address.cookie,
+        secret,
+        max_age=COOKIE_LIFE,
+        path=start_of(place),
+        httponly=True,
+        samesite="strict",
+        secure=room.address.scheme == "https",
+    )
+    answer.headers["cache-control"] = "no-store"
+    return answer

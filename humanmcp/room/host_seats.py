@@ -1,0 +1,84 @@
+"""What a learner's own host talks to: the HTTP server of each seat, made when first wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import PlainTextResponse
+
+from humanmcp.locales import say
+from humanmcp.protocol.http.guard import PATH, HttpAddress
+from humanmcp.protocol.policy.answer_book import Mode
+from humanmcp.room.links import EVENTS, REPLIES, RoomLinks
+from humanmcp.stub.http.app import HttpApp
+from humanmcp.stub.http.sessions import HttpSessions
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from humanmcp.inbox.contract import SessionFacts
+    from humanmcp.room.classroom import Classroom
+    from humanmcp.room.seat import RoomSeat
+    from humanmcp.stub.http.connection import HttpConnection
+    from humanmcp.stub.stub_session import StubSession
+
+MCP: Final = PATH.removeprefix("/")
+
+
+class HostSeats:
+    """The endpoints below the links of seats. Everything happens in the event loop."""
+
+    def __init__(self, room: Classroom) -> None:
+        """Serve the seats of a room."""
+        self._room = room
+        self._links = RoomLinks()
+        self._silence: asyncio.Task[None] | None = None
+        self._open: dict[int, tuple[HttpApp, HttpSessions, asyncio.Task[None]]] = {}
+
+    async def serve(
+        self, number: int, what: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer a request to the endpoint of a seat."""
+        seat = self._room.seat(number)
+        if seat is not None and what in {EVENTS, REPLIES}:
+            await self._links.serve(seat, what, scope, receive, send)
+            return
+        if seat is None or what != MCP:
+            await PlainTextResponse(say("http", "path", "en"), 404)(scope, receive, send)
+            return
+        app, _, _ = self._of(seat)
+        await app({**scope, "path": PATH}, receive, send)
+
+    async def go_on(self) -> None:
+        """Go on with the sessions of the process before this one: their hosts come back."""
+        self._silence = asyncio.ensure_future(self._links.leave_the_silent())
+        port = self._room.address.port
+        for seat in self._room.seats:
+            left = list(seat.inbox.left(port))
+            if left:
+                _, sessions, _ = self._of(seat)
+                await sessions.go_on(left)
+
+    def _of(self, seat: RoomSeat) -> tuple[HttpApp, HttpSessions, asyncio.Task[None]]:
+        number = seat.record.number
+        if number not in self._open:
+            self._open[number] = self._made(seat)
+        return self._open[number]
+
+    def _made(self, seat: RoomSeat) -> tuple[HttpApp, HttpSessions, asyncio.Task[None]]:
+        def make(connection: HttpConnection, facts: SessionFacts) -> StubSession:
+            return seat.maker(Mode.NORMAL).session(connection, seat.inbox, facts=facts)
+
+        sessions = HttpSessions(make, self._room.attendant, self._room.address.port)
+        address = HttpAddress("", self._room.address.port, is_open=True)
+        silence = asyncio.ensure_future(sessions.end_the_silent())
+        return HttpApp(sessions, address), sessions, silence
+
+    def close(self) -> None:
+        """End every stream: the server is about to end."""
+        if self._silence is not None:
+            self._silence.cancel()
+        for _, sessions, silence in self._open.values():
+            silence.cancel()
+            sessions.close()

@@ -1,0 +1,110 @@
+"""What a room keeps on disk: itself, and each of its seats, so that a killed one is back at once.
+
+Keys stand in these files as they are: a learner's page shows its owner the address that they are
+part of. Only the owner of the folder may read them.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import secrets
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from humanmcp.desk.auth.login import write_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROOM_FILE: Final = "room.json"
+SEAT_FILE: Final = "seat.json"
+# Without 0/O, 1/I/L: a code is read from the wall and typed on a tablet.
+LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+CODE_LENGTH: Final = 6
+
+
+class DoorState(enum.Enum):
+    """What the code is good for."""
+
+    OPEN = "open"
+    """A seat at once."""
+    KNOCKING = "knocking"
+    """A seat as soon as the teacher says so."""
+    LOCKED = "locked"
+    """Nothing. Who has a seat keeps it."""
+
+
+def new_key() -> str:
+    """Make the key of a seat: 128 bit."""
+    return secrets.token_urlsafe(16)
+
+
+def new_code() -> str:
+    """Make a code that a person types in."""
+    return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+
+
+@dataclass(slots=True)
+class RoomRecord:
+    """A room. `ends` is the end of the count-down, in seconds since 1970; 0 for none."""
+
+    name: str = field(default_factory=lambda: secrets.token_hex(3))
+    port: int = 0
+    teacher: str = field(default_factory=new_key)
+    wall: str = field(default_factory=new_key)
+    door: str = DoorState.OPEN.value
+    code: str = field(default_factory=new_code)
+    on_wall: int = 0
+    names_on_wall: bool = False
+    frozen: bool = False
+    ends: float = 0.0
+
+
+@dataclass(slots=True)
+class SeatRecord:
+    """A seat. `hand` is since when it is raised, in seconds since 1970; 0 for not at all.
+
+    `pen` says that the teacher writes here. `tries` counts what was sent, by step; `codes` the
+    mistakes that the check found in it.
+    """
+
+    number: int
+    key: str = field(default_factory=new_key)
+    name: str = ""
+    joined: str = ""
+    hand: float = 0.0
+    hint: str = ""
+    pen: bool = False
+    tries: dict[str, int] = field(default_factory=dict)
+    codes: dict[str, int] = field(default_factory=dict)
+
+
+Record = TypeVar("Record", RoomRecord, SeatRecord)
+
+
+def keep(file: Path, record: RoomRecord | SeatRecord) -> None:
+    """Write a record down.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_private(file, json.dumps(asdict(record), ensure_ascii=False, indent=1))
+
+
+def read(file: Path, kind: type[Record]) -> Record | None:
+    """Read a record; None where there is none. What a newer humanmcp added is left out.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no record of ours.
+    """
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    ours = {one.name for one in fields(kind)}
+    try:
+        return kind(**{name: value for name, value in found.items() if name in ours})
+    except (TypeError, AttributeError) as error:
+        raise ValueError(file) from error

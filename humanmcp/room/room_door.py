@@ -1,0 +1,134 @@
+"""Who may enter a room, and as what: the code, the keys, and the visits that follow from them.
+
+Everybody who is known has a *key*, and each key leads to a place of its own (`/~…/`) with a cookie
+that counts there alone. Both follow from the key: a room that was killed knows its visitors again.
+Knows secrets and the clock; nothing of HTTP.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import hashlib
+import hmac
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from humanmcp.desk.auth.login import Door
+from humanmcp.desk.auth.visit_path import parts_of, start_of, visit_of
+from humanmcp.room.records import LETTERS
+
+WRONG_TRIES: Final = 10
+"""Wrong codes from one address within `TRIES_COUNT_FOR`; more are not looked at."""
+TRIES_COUNT_FOR: Final = 60.0
+_MOST_ADDRESSES: Final = 10_000
+
+
+class Role(enum.Enum):
+    """As what somebody is in the room."""
+
+    TEACHER = "teacher"
+    LEARNER = "learner"
+    WATCHER = "watcher"
+    """The teacher, at a learner's seat."""
+    GUEST = "guest"
+    """Who sees the wall and nothing else."""
+    KNOCKER = "knocker"
+    """Who waits at the door."""
+
+
+class Visitor(NamedTuple):
+    """Who somebody is. `seat` is the number of a seat, or that of a knock; 0 for none."""
+
+    role: Role
+    seat: int = 0
+
+
+@dataclass
+class RoomDoor(Door):
+    """The door of a room: it knows its visitors by their keys, and no script by a token."""
+
+    seen: dict[Visitor, float] = field(default_factory=dict)
+    """When each was seen last, by the clock of the door."""
+    _visitors: dict[bytes, Visitor] = field(default_factory=dict)
+    _by_key: dict[bytes, Visitor] = field(default_factory=dict)
+    _tries: dict[str, deque[float]] = field(default_factory=dict)
+
+    def admit(self, visitor: Visitor, key: str) -> None:
+        """Know who comes with this key from now on."""
+        self._visitors[_digest(visit(visitor, key))] = visitor
+        if visitor.role is not Role.WATCHER:
+            self._by_key[_digest(key)] = visitor
+
+    def dismiss(self, visitor: Visitor) -> None:
+        """Know a visitor no more."""
+        for known in (self._visitors, self._by_key):
+            for digest in [one for one, who in known.items() if who == visitor]:
+                del known[digest]
+
+    def who(self, visit: str) -> Visitor | None:
+        """Return who a visit belongs to."""
+        return self._visitors.get(_digest(visit))
+
+    def holder(self, key: str) -> Visitor | None:
+        """Return whose key this is."""
+        return self._by_key.get(_digest(key))
+
+    def fits(self, typed: str, code: str, address: str) -> bool | None:
+        """Compare a code. None: so many wrong ones came from this address that it has to wait."""
+        now = self.clock()
+        if len(self._tries) > _MOST_ADDRESSES:
+            self._tries.clear()
+        tries = self._tries.setdefault(address, deque(maxlen=WRONG_TRIES))
+        if len(tries) == WRONG_TRIES and now - tries[0] < TRIES_COUNT_FOR:
+            return None
+        letters = "".join(one for one in typed[:64].upper() if one in LETTERS)
+        if hmac.compare_digest(letters, code):
+            return True
+        tries.append(now)
+        return False
+
+    # -- what the guard asks --------------------------------------------------------------------
+
+    def knows_token(self, token: str) -> bool:  # noqa: ARG002 - no script is known by one
+        """Return False: there is no token for everything in a room."""
+        return False
+
+    def knows_visit(self, visit: str) -> bool:
+        """Return True if this names a visit, and note that its visitor was seen."""
+        found = self.who(visit)
+        if found is not None:
+            self.seen[found] = self.clock()
+        return found is not None
+
+    def still_in(self, visit: str) -> bool:
+        """Return True as long as the visitor is known."""
+        return self.who(visit) is not None
+
+    def seat_of(self, visit: str) -> str:  # noqa: ARG002 - which desk it sees is decided elsewhere
+        """Return "": a visitor sees all sessions of their own desk."""
+        return ""
+
+    def leave(self, visit: str) -> None:
+        """Do nothing: the browser forgets its cookie, and the key stays good."""
+
+
+def visit(visitor: Visitor, key: str) -> str:
+    """Return the visit that follows from a key: its place and its cookie."""
+    name = f"{visitor.role.value} {visitor.seat}"
+    return visit_of(_derived(key, f"place {name}")[:22], _derived(key, f"cookie {name}"))
+
+
+def place(visitor: Visitor, key: str) -> str:
+    """Return what the addresses of a visitor begin with."""
+    return start_of(parts_of(visit(visitor, key))[0])
+
+
+def _derived(key: str, purpose: str) -> str:
+    digest = hmac.digest(key.encode(), purpose.encode(), "sha256")
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,81 @@
+"""How a person comes in: the code, a name, and a wait where the teacher wants to see who it is."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from typing import Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, Response
+
+from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.room.around import visitor_of
+from humanmcp.room.classroom import Classroom
+from humanmcp.room.entering import entering
+from humanmcp.room.records import DoorState
+from humanmcp.room.room_door import Role, Visitor
+from humanmcp.room.routes.common import room_of
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+
+@router.get("/login")
+def join(request: Request, code: str = "") -> HTMLResponse:
+    """Show the door. The code may stand in the address, as the QR code has it."""
+    return _door(request, code=code)
+
+
+def _door(request: Request, status: int = 200, *, code: str = "", why: str = "") -> HTMLResponse:
+    room = room_of(request)
+    facts = {"code": code[:16], "why": why, "locked": room.state is DoorState.LOCKED}
+    return page(request, "join.html", status, around=None, sessions=(), **facts)
+
+
+@router.post("/login")
+async def come_in(request: Request) -> Response:
+    """Swap the code for a seat, or for a place at the door."""
+    values = await form_values(request)
+    return await run_in_threadpool(_come_in, request, values)
+
+
+def _come_in(request: Request, values: dict[str, str]) -> Response:
+    room = room_of(request)
+    typed, name = values.get("code", ""), " ".join(values.get("name", "").split())
+    if room.state is DoorState.LOCKED:
+        return _door(request, 403)
+    address = request.client.host if request.client else "?"
+    fits = room.door.fits(typed, room.record.code, address)
+    if not fits:
+        return _door(
+            request, 429 if fits is None else 401, why="slow down" if fits is None else "code"
+        )
+    lost = bool(values.get("lost"))
+    visitor = _at_the_door(room, name, lost=lost) if lost or _waits(room) else _seated(room, name)
+    if visitor is None:
+        return _door(request, 503, code=typed, why="full")
+    return entering(request, room, visitor)
+
+
+def _waits(room: Classroom) -> bool:
+    return room.state is DoorState.KNOCKING
+
+
+def _seated(room: Classroom, name: str) -> Visitor | None:
+    seat = room.join(name)
+    return None if seat is None else Visitor(Role.LEARNER, seat.record.number)
+
+
+def _at_the_door(room: Classroom, name: str, *, lost: bool) -> Visitor | None:
+    knock = room.knock(name, lost=lost)
+    return None if knock is None else Visitor(Role.KNOCKER, knock.number)
+
+
+@router.get("/waiting")
+def waiting(request: Request) -> Response:
+    """Show who knocks that they wait, and lead them to their seat as soon as they have one."""
+    room, visitor = room_of(request), visitor_of(request)
+    seat = room.granted.get(visitor.seat)
+    if seat is not None:
+        return entering(request, room, Visitor(Role.LEARNER, seat))
+    knock = room.knocks.get(visitor.seat)
+    return page(request, "waiting.html", around=None, knock=knock, sessions=())

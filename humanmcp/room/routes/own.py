@@ -1,0 +1,63 @@
+"""A learner's own page: the links of the seat, and what a learner may do besides answering."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+import time
+from typing import Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.room.around import visitor_of
+from humanmcp.room.room_door import Role
+from humanmcp.room.routes.common import room_of
+from humanmcp.room.seat import RoomSeat
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+
+@router.get("/own")
+def own(request: Request) -> Response:
+    """Show a learner the links of their seat."""
+    room, visitor = room_of(request), visitor_of(request)
+    seat = room.seat(visitor.seat)
+    if visitor.role is not Role.LEARNER or seat is None:
+        return RedirectResponse("/", 303)
+    key = seat.record.key
+    return page(
+        request,
+        "own.html",
+        link=room.link(key),
+        url=seat.desk.url,
+        room_url=f"{room.url}/r/{room.record.name}",
+        key=key,
+        standing=seat.standing,
+    )
+
+
+@router.post("/own")
+async def act(request: Request) -> Response:
+    """Raise a hand, or begin the lesson anew; the teacher gives the pen back here, too."""
+    values = await form_values(request)
+    room, visitor = room_of(request), visitor_of(request)
+    seat = room.seat(visitor.seat)
+    if seat is not None:
+        await run_in_threadpool(_act, seat, values.get("act", ""), visitor.role)
+    return RedirectResponse("/", 303)
+
+
+def _act(seat: RoomSeat, act: str, role: Role) -> None:
+    watching = role is Role.WATCHER
+    match act:
+        case "raise" if not watching:
+            seat.note(hand=time.time())
+        case "lower":
+            seat.note(hand=0.0)
+        case "begin" if not watching and not seat.record.pen:
+            seat.practise()
+        case "take" if watching:
+            seat.note(pen=True)
+        case "give back" if watching:
+            seat.note(pen=False)

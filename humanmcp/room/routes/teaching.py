@@ -1,0 +1,201 @@
+"""The teacher's pages: everybody at a glance, what they get wrong, what all of them are told."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+import time
+from typing import Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.routes.history import stage
+from humanmcp.inbox.contract import Life, UnknownItemError
+from humanmcp.locales import sentences_of
+from humanmcp.room import addresses, handing_in
+from humanmcp.room.classroom import LONGEST_HINT, Classroom
+from humanmcp.room.entering import entering
+from humanmcp.room.records import DoorState
+from humanmcp.room.room_door import Role, Visitor
+from humanmcp.room.routes.common import number_of, room_of
+from humanmcp.room.seat import RoomSeat
+from humanmcp.terminal_desk.mistakes import examples
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+LONGEST_COUNT_DOWN: Final = 180
+"""Minutes."""
+
+
+@router.get("/room")
+def overview(request: Request) -> HTMLResponse:
+    """Show every seat, who knocks, and which mistakes there are."""
+    room, language = room_of(request), spoken(request)
+    course = room.course()
+    return page(
+        request,
+        "room.html",
+        room=room.record,
+        title=course.title,
+        steps=[one.code for one in course.steps if one.example is not None],
+        seats=[_card(room, seat, language) for seat in room.seats],
+        knocks=[one for one in room.knocks.values() if one.number not in room.granted],
+        mistakes=room.misconceptions(),
+        code=addresses.spaced(room.record.code),
+        link=room.url,
+        doors=[one.value for one in DoorState],
+    )
+
+
+def _card(room: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
+    """Gather what the teacher sees of a seat."""
+    rows, standing = seat.board.waiting(), seat.standing
+    clients = [one.facts.client for one in seat.board.sessions() if one.facts.life is Life.OPEN]
+    return {
+        "number": seat.record.number,
+        "mark": seat.mark,
+        "words": seat.mark.words(language),
+        "name": room.name_of(seat, language),
+        "standing": standing,
+        "arrived": rows[0].arrived if rows else 0.0,
+        "hand": seat.record.hand,
+        "pen": seat.record.pen,
+        "hint": seat.record.hint,
+        "presence": room.presence(seat),
+        "codes": sorted(seat.codes),
+        "clients": [one for one in clients if one],
+    }
+
+
+@router.post("/room")
+async def act(request: Request) -> Response:
+    """Do what a button of the page says, for one seat or for all."""
+    values = await form_values(request)
+    room = room_of(request)
+    await run_in_threadpool(_act, room, values)
+    return RedirectResponse("/room", 303)
+
+
+def _act(room: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR0912 - one line a button
+    number = number_of(values.get("seat", ""))
+    seat = room.seat(number)
+    match values.get("act", ""):
+        case "door":
+            if values.get("state") in {one.value for one in DoorState}:
+                room.set_door(DoorState(values["state"]))
+        case "let in":
+            room.let_in(number_of(values.get("knock", "")), number)
+        case "send away":
+            room.send_away(number_of(values.get("knock", "")))
+        case "hint":
+            hint = values.get("hint", "").strip()[:LONGEST_HINT]
+            for one in [seat] if seat is not None else room.seats:
+                one.note(hint=hint)
+        case "lower" if seat is not None:
+            seat.note(hand=0.0)
+        case "wall":
+            room.note(on_wall=number if seat is not None else 0)
+        case "names":
+            room.note(names_on_wall=values.get("on") == "yes")
+        case "freeze":
+            room.note(frozen=values.get("on") == "yes")
+        case "step":
+            room.go_to(max(1, number_of(values.get("step", ""))))
+        case "reset":
+            for one in [seat] if seat is not None else room.seats:
+                one.practise()
+        case "count down":
+            minutes = min(number_of(values.get("minutes", "")), LONGEST_COUNT_DOWN)
+            room.note(ends=time.time() + minutes * 60 if minutes else 0.0)
+
+
+@router.get("/room/seat/{number}")
+def look_on(request: Request, number: int) -> Response:
+    """Lead the teacher to a learner's desk: live, and read only until they take the pen."""
+    room = room_of(request)
+    if room.seat(number) is None:
+        raise UnknownItemError(str(number))
+    return entering(request, room, Visitor(Role.WATCHER, number))
+
+
+@router.get("/room/mistake/{code}")
+def mistake(request: Request, code: str) -> HTMLResponse:
+    """Explain a kind of mistake, and show in which seats it is."""
+    room, language = room_of(request), spoken(request)
+    sentences = sentences_of("problem", language)
+    if code not in sentences:
+        raise UnknownItemError(code)
+    return page(
+        request,
+        "mistake.html",
+        code=code,
+        says=_flat(sentences[code]),
+        why=_flat(sentences.get(f"{code}.why", "")),
+        example=examples().get(code),
+        now_in=[_card(room, one, language) for one in room.seats if code in one.codes],
+        sent_in=[_card(room, one, language) for one in room.seats if code in one.record.codes],
+    )
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.replace("{{", "{").replace("}}", "}").split())
+
+
+@router.get("/room/code.svg")
+def picture(request: Request) -> Response:
+    """Draw the QR code of the door."""
+    room = room_of(request)
+    return Response(addresses.picture(joining_link(room)), media_type="image/svg+xml")
+
+
+def joining_link(room: Classroom) -> str:
+    """Return the address that leads to the door with the code filled in."""
+    return f"{room.url}/login?code={room.record.code}"
+
+
+@router.get("/room/code")
+def door(request: Request) -> HTMLResponse:
+    """Show the address, the code and the QR code, large: for the projector."""
+    room = room_of(request)
+    code = addresses.spaced(room.record.code)
+    return page(request, "code.html", code=code, link=room.url, state=room.state.value)
+
+
+@router.get("/room/export.zip")
+def export(request: Request) -> Response:
+    """Hand in: a page for each seat, and a table of steps, tries and mistakes."""
+    room = room_of(request)
+    attached = {"Content-Disposition": f'attachment; filename="room-{room.record.name}.zip"'}
+    packed = handing_in.packed(room, spoken(request))
+    return Response(packed, media_type="application/zip", headers=attached)
+
+
+@router.get("/room/seats.csv")
+def table(request: Request) -> Response:
+    """Return the table alone."""
+    text = handing_in.table(room_of(request), spoken(request))
+    attached = {"Content-Disposition": 'attachment; filename="seats.csv"'}
+    return Response(text.encode("utf-8-sig"), media_type="text/csv", headers=attached)
+
+
+@router.get("/wall")
+def wall(request: Request) -> HTMLResponse:
+    """Show the chosen seat, large, with its colour and animal; a name only where that is wanted."""
+    room, language = room_of(request), spoken(request)
+    seat = room.seat(room.record.on_wall)
+    values: dict[str, Any] = {"seat": None, "step": None, "follow": True, "shown": (), "chosen": ""}
+    if seat is not None:
+        named = room.record.names_on_wall
+        words = seat.mark.words(language)
+        values["seat"] = {
+            "mark": seat.mark,
+            "words": f"{words} · {room.name_of(seat, language)}" if named else words,
+        }
+        sessions = seat.board.sessions()
+        living = [one for one in sessions if one.facts.life is Life.OPEN]
+        chosen = next((one.facts.name for one in (*living, *sessions)), "")
+        if chosen:
+            values |= {"chosen": chosen, **stage(seat.desk, chosen, 0, language)}
+    return page(request, "wall.html", sessions=(), count=0, **values)

@@ -1,0 +1,220 @@
+"""One seat of a room: a desk over an inbox of its own, and the host that practises with it.
+
+No seat can read another, because it has no other inbox than its own. Everything that needs the
+others (the door, the wall, what the teacher sees) is the room's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.common.book_file import BookFile
+from humanmcp.demo.steps import HOST
+from humanmcp.desk.http.context import Desk
+from humanmcp.desk.state.board import Board
+from humanmcp.desk.state.live import Live
+from humanmcp.desk.state.saved_answers import Shelf
+from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply
+from humanmcp.inbox.opening import open_inbox
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.policy.answer_book import Mode
+from humanmcp.room import records
+from humanmcp.room.marks import mark_of
+from humanmcp.room.practice import LessonStanding, Practice, PracticeLine, as_reply
+from humanmcp.stub.connection import MemoryConnection
+from humanmcp.stub.options import ServeOptions
+from humanmcp.stub.serve import ServerParts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from starlette.requests import Request
+
+    from humanmcp.desk.auth.guard import Address
+    from humanmcp.inbox.attendant import Attendant
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.room.practice import Course
+    from humanmcp.room.records import SeatRecord
+    from humanmcp.room.room_door import RoomDoor
+
+BOOK: Final = "book.toml"
+_LAYOUT: Final = frozenset({"J51"})
+"""That an answer is laid out over several lines is the page's doing, and no mistake."""
+
+
+class SeatParts(NamedTuple):
+    """What every seat has of its room. `around` is asked what stands around a seat's pages."""
+
+    door: RoomDoor
+    address: Address
+    language: str
+    attendant: Attendant
+    course: Callable[[], Course]
+    changed: Callable[[RoomSeat], object]
+    around: Callable[[RoomSeat, Request], Mapping[str, Any]]
+    url: Callable[[SeatRecord], str]
+
+
+class RoomSeat:
+    """A seat. What it keeps stands in its folder; the methods may be called from any thread."""
+
+    def __init__(self, record: SeatRecord, folder: Path, parts: SeatParts) -> None:
+        """Open the inbox in `folder`."""
+        self.record = record
+        self.folder = folder
+        self.mark = mark_of(record.number)
+        self.practice: Practice | None = None
+        self.active_at = 0.0
+        """When the learner did something last, by the clock of the door."""
+        self._parts = parts
+        self._standing_codes: tuple[Key, frozenset[str]] | None = None
+        self._lock = threading.RLock()
+        self.inbox = open_inbox(folder)
+        self.inbox.sweep()
+        board = Board(self.inbox)
+        board.listen(self._changed)
+        self.desk = Desk(
+            home=folder,
+            board=board,
+            live=Live(board),
+            door=parts.door,
+            address=parts.address,
+            shelf=Shelf(folder),
+            book=folder / BOOK,
+            language=parts.language,
+            url=parts.url(record),
+            play=lambda _language: self.practise(),
+            judged=self._judged,
+            around=partial(parts.around, self),
+        )
+        self.watched = replace(self.desk, live=Live(board), judged=lambda *_: None)
+        """The same desk for the teacher, whose streams are no sign of the learner's life."""
+
+    @property
+    def board(self) -> Board:
+        """What waits in this seat."""
+        return self.desk.board
+
+    def _changed(self) -> None:
+        self._parts.changed(self)
+
+    def note(self, **changes: object) -> None:
+        """Change what is kept of the seat, and show it."""
+        with self._lock:
+            for name, value in changes.items():
+                setattr(self.record, name, value)
+            records.keep(self.folder / records.SEAT_FILE, self.record)
+        self.board.poke()
+
+    # -- the practice host ----------------------------------------------------------------------
+
+    @property
+    def standing(self) -> LessonStanding | None:
+        """Where the learner is in the lesson; None before it began."""
+        return None if self.practice is None else self.practice.standing
+
+    def maker(self, mode: Mode) -> ServerParts:
+        """Return what makes sessions in this seat's inbox."""
+        manner = ServeOptions(mode, language=self._parts.language, notify=self._came)
+        return ServerParts(self.folder, BookFile(self.folder / BOOK), manner, lambda _text: None)
+
+    def _came(self, session: str, number: int, _tool: str) -> None:
+        self.board.refresh(session, number)
+
+    def practise(self, given: Sequence[Reply] = ()) -> None:
+        """Begin the lesson anew; `given` are answers that stand already, from the first on."""
+        with self._lock:
+            if self.practice is not None:
+                self.practice.end()
+            connection = MemoryConnection()
+            stub = self.maker(Mode.BY_HAND).session(connection, self.inbox)
+            self.practice = Practice(
+                self._parts.course(),
+                PracticeLine(connection, self.inbox, stub.ledger.name),
+                self._changed,
+                given,
+            )
+            self._parts.attendant.attend(stub)
+            self._parts.attendant.attend(self.practice)
+
+    def go_to(self, step: int) -> None:
+        """Open a step of the lesson: what comes before it is answered as the lesson would."""
+        wanted = [one.example for one in self._parts.course().steps if one.example is not None]
+        own = self._answers()
+        self.practise(
+            [
+                own[at] if at < len(own) else as_reply(example)
+                for at, example in enumerate(wanted[: step - 1])
+            ]
+        )
+
+    def go_on(self) -> None:
+        """Be where the learner was when the room ended: a new session with the same answers.
+
+        What was being typed is there again.
+        """
+        draft = self._last_draft()
+        own = self._answers()
+        self.practise(own)
+        if draft is not None and self.practice is not None:
+            self.practice.start_from(len(own) + 1, draft)
+
+    def _last(self) -> str:
+        """Return the newest session of the practice host, "" for none."""
+        found = (one.name for one in self.inbox.sessions() if one.client == HOST)
+        return self.practice.session if self.practice is not None else next(found, "")
+
+    def _answers(self) -> list[Reply]:
+        """Return what was answered in the lesson, in order, up to the first that is open."""
+        session, found = self._last(), []
+        number = 1
+        while session:
+            try:
+                item = self.inbox.item(Key(session, number))
+            except InboxError:
+                break
+            if item.state is not ExchangeState.ANSWERED or item.answer is None:
+                break
+            found.append(Reply(item.answer.line, anyway=item.answer.deliberate))
+            number += 1
+        return found
+
+    def _last_draft(self) -> Draft | None:
+        """Return what was being typed when the room ended."""
+        session = self._last()
+        if not session or self.inbox.facts(session).life is Life.CLOSED:
+            return None
+        items = (
+            *self.inbox.items(session),
+            *self.inbox.items(session, ExchangeState.ABANDONED),
+        )
+        drafts = [one.draft for one in items if one.draft is not None and one.draft.touched]
+        return drafts[-1] if drafts else None
+
+    # -- what the check says --------------------------------------------------------------------
+
+    def _judged(self, key: Key, problems: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
+        codes = frozenset(one.code for one in problems if one.level is not Severity.HINT) - _LAYOUT
+        with self._lock:
+            before, self._standing_codes = self._standing_codes, (key, codes)
+        if sent:
+            step = str(self.standing.step) if self.standing else "0"
+            tries = Counter(self.record.tries) + Counter([step])
+            self.note(tries=dict(tries), codes=dict(Counter(self.record.codes) + Counter(codes)))
+        elif before != self._standing_codes:
+            self._changed()
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The kinds of mistakes that stand in the answer that is being written now."""
+        found = self._standing_codes
+        if found is None or all(row.key != found[0] for row in self.board.waiting()):
+            return frozenset()
+        return found[1]

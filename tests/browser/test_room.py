@@ -1,0 +1,176 @@
+"""A room in real browsers: a learner behind a proxy that buffers, the teacher, the wall."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_page import AXE, violations
+from tests.room.rooming import Rooming
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Rooming]:
+    """A room of its own."""
+    with Rooming(tmp_path / "home") as opened:
+        yield opened
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open pages of separate people; what goes wrong in a script of theirs fails the test."""
+    troubles: list[str] = []
+    contexts = []
+
+    def opened(address: str, **options: Any) -> Page:  # noqa: ANN401 - the browser's own options
+        context = browser.new_context(locale="en-US", reduced_motion="reduce", **options)
+        context.set_default_timeout(PATIENCE * 1000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.goto(address)
+        page.wait_for_url(lambda url: "/s/" not in url)  # a link leads on by itself
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+class Buffering(BaseHTTPRequestHandler):
+    """A proxy that hands on nothing before all of it is there: of a stream, nothing at all."""
+
+    target = 0
+
+    def do_GET(self) -> None:
+        """Hand on a request."""
+        self.hand_on()
+
+    def do_POST(self) -> None:
+        """Hand on a request with its body."""
+        self.hand_on()
+
+    def hand_on(self) -> None:
+        """Wait for the whole answer; give up on one that does not end."""
+        if "/api/events" in self.path or self.headers.get("Upgrade"):
+            self.send_error(504)
+            return
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        behind = http.client.HTTPConnection("127.0.0.1", self.target, timeout=PATIENCE)
+        behind.request(self.command, self.path, body, dict(self.headers.items()))
+        got = behind.getresponse()
+        whole = got.read()
+        self.send_response(got.status)
+        for name, value in got.getheaders():
+            if name.lower() not in {"transfer-encoding", "connection", "content-length"}:
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(whole)))
+        self.end_headers()
+        self.wfile.write(whole)
+        behind.close()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's own name
+        """Keep quiet."""
+
+
+@pytest.fixture
+def proxied(tmp_path: Path) -> Iterator[tuple[Rooming, str]]:
+    """A room behind a buffering proxy, and the address of that."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Buffering)
+    address = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    with Rooming(tmp_path / "home", "--url", address) as room:
+        Buffering.target = room.port
+        yield room, address
+        server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def join(page: Page, name: str) -> None:
+    """Sit down: the code stands in the address, as the QR code has it."""
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("button", name="Take a seat").click()
+    expect(page.locator("#around")).to_be_visible()
+
+
+def test_behind_a_buffering_proxy_a_phone_joins_answers_and_is_asked_the_next(
+    proxied: tuple[Rooming, str], open_page: Callable[..., Page]
+) -> None:
+    """Room 10: no stream and no WebSocket comes through, and nothing else changes."""
+    room, address = proxied
+    phone = open_page(f"{address}/?code={room.code}", viewport={"width": 390, "height": 800})
+    join(phone, "Yuki")
+    phone.locator("#rows a", has_text="initialize").click()
+    phone.get_by_role("button", name="Send answer").click()
+    expect(phone.locator("#rows a", has_text="tools/list")).to_be_visible()
+
+
+def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """Room 5: step, hint, pen and wall arrive by themselves; the wall has no name."""
+    teacher = open_page(room.teacher_link)
+    wall = open_page(room.wall_link)
+    expect(wall.get_by_text("chooses what is shown")).to_be_visible()
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
+    join(learner, "Annabel")
+    seat = teacher.locator("li.seat", has_text="Annabel")
+    expect(seat).to_contain_text("step 1 of 5")
+    learner.get_by_role("button", name="Send answer").click()
+    expect(seat).to_contain_text("step 2 of 5")
+    seat.get_by_label("Hint for Annabel").fill("Name your tool")
+    seat.get_by_role("button", name="Hint").click()
+    expect(learner.locator("#around")).to_contain_text("Name your tool")
+    seat.get_by_role("button", name="On the wall").click()
+    expect(wall.locator(".stage")).to_contain_text("blue fox")
+    expect(wall.locator("body")).not_to_contain_text("Annabel")
+    seat.get_by_role("link").first.click()
+    teacher.get_by_role("button", name="Take the pen").click()
+    expect(learner.locator("#around")).to_contain_text("The teacher has the pen")
+    teacher.get_by_role("button", name="Give the pen back").click()
+    expect(learner.locator("#around")).not_to_contain_text("has the pen")
+    teacher.get_by_role("link", name=re.compile("The room")).click()
+    expect(seat).to_be_visible()
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run editor/install.sh")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_room(
+    room: Rooming, open_page: Callable[..., Page], theme: str
+) -> None:
+    """The door, a seat, the teacher's pages, the wall; on a phone and in Japanese, too."""
+    options: dict[str, Any] = {"color_scheme": theme, "viewport": {"width": 390, "height": 800}}
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}&lang=ja", **options)
+    assert violations(learner) == []
+    learner.locator("[name=name]").fill("x")
+    learner.locator("button.primary").click()
+    expect(learner.locator("#around")).to_be_visible()
+    place = learner.url.rpartition("/")[0]
+    learner.locator("#rows a").first.click()
+    expect(learner.locator("article.message")).to_be_visible()
+    assert violations(learner) == []
+    learner.goto(f"{place}/own")
+    assert violations(learner) == []
+    room.visitor().join(room.code, "y", lost="yes")
+    teacher = open_page(room.teacher_link, **options)
+    teacher.locator("li.seat").first.get_by_role("button", name="On the wall").click()
+    for path in ("", "/code", "/mistake/M02"):
+        teacher.goto(re.sub(r"/room.*", f"/room{path}", teacher.url))
+        assert violations(teacher) == [], path
+    assert violations(open_page(room.wall_link, **options)) == []

@@ -1,0 +1,215 @@
+"""A running `humanmcp room`, and browsers without scripts that come to it."""
+
+from __future__ import annotations
+
+import html
+import http.client
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from urllib.parse import urlencode
+
+from tests.serving import bare_environment
+from tests.serving_http import JSON
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FORM: Final = "application/x-www-form-urlencoded"
+
+
+class Page(NamedTuple):
+    """An answer that is whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8", "replace")
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        """The body, decoded."""
+        return json.loads(self.text)
+
+
+class Rooming:
+    """One room on loopback. `home` is its inbox folder."""
+
+    def __init__(self, home: Path, *flags: str) -> None:
+        """Start it, and wait until it says where it is."""
+        self.home = home
+        home.mkdir(exist_ok=True, parents=True)
+        self._out = home.parent / f"{home.name}.out"
+        self._err = home.parent / f"{home.name}.err"
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "humanmcp", "room", "--home", str(home), *flags],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=bare_environment(home.parent),
+                cwd=home.parent,
+            )
+        found = until(lambda: self._dead() or self._links(), "the links of the room")
+        assert isinstance(found, list), self._err.read_text()
+        self.teacher_link, self.wall_link = found
+        self.code = re.findall(r"The code is (\S+)\.", self._said())[0].replace("-", "")
+        self.port = int(re.findall(r"  https?://127.0.0.1:(\d+)\n", self._said())[-1])
+        self.name = re.findall(r"/r/(\w+)/", self._said())[0]
+
+    def _said(self) -> str:
+        return self._out.read_text(encoding="utf-8")
+
+    def _dead(self) -> bool:
+        return self.process.poll() is not None
+
+    def _links(self) -> list[str] | None:
+        found = re.findall(r"  (http\S+/s/\S+)\n", self._said())
+        return found if len(found) == 2 else None
+
+    @property
+    def folder(self) -> Path:
+        """Where the room keeps what it keeps."""
+        return self.home / "rooms" / "class"
+
+    def __enter__(self) -> Self:
+        """Use it as a context: it is gone afterwards."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it as a person does."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        """End it as a machine does that loses its power."""
+        self.process.kill()
+        self.process.wait()
+
+    def visitor(self) -> Visitor:
+        """Return a browser that has never been here."""
+        return Visitor(self.port)
+
+    def teacher(self) -> Visitor:
+        """Return the teacher's browser."""
+        return self.visitor().follow(self.teacher_link)
+
+    def learner(self, name: str = "") -> Visitor:
+        """Return a browser that has joined."""
+        return self.visitor().join(self.code, name)
+
+
+class Visitor:
+    """A browser without scripts: it keeps its cookies by their path, and where it was led."""
+
+    def __init__(self, port: int) -> None:
+        """Know nothing."""
+        self.port = port
+        self.place = ""
+        self.cookies: dict[str, str] = {}
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Page:
+        """Send one request with the cookies that belong to its path."""
+        ours = [one for at, one in self.cookies.items() if path == at or path.startswith(f"{at}/")]
+        all_headers = {**({"Cookie": "; ".join(ours)} if ours else {}), **(headers or {})}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, body, all_headers)
+            got = connection.getresponse()
+            named = {name.lower(): value for name, value in got.getheaders()}
+            page = Page(got.status, named, got.read())
+        finally:
+            connection.close()
+        if "set-cookie" in named:
+            cookie, *facts = named["set-cookie"].split("; ")
+            at = next(one.partition("=")[2] for one in facts if one.lower().startswith("path="))
+            self.cookies[at] = cookie
+        return page
+
+    def get(self, path: str) -> Page:
+        """Look at a page of the own place."""
+        return self.ask("GET", self.place + path)
+
+    def submit(self, path: str, **fields: object) -> Page:
+        """Press a button of a form."""
+        form = {name.replace("_", " ").strip(): str(value) for name, value in fields.items()}
+        own = f"http://127.0.0.1:{self.port}"
+        headers = {"Content-Type": FORM, "Origin": own}
+        return self.ask("POST", self.place + path, urlencode(form).encode(), headers)
+
+    def call(self, path: str, record: object) -> Page:
+        """Make a call of the interface as a page does."""
+        own = f"http://127.0.0.1:{self.port}"
+        headers = {"Content-Type": "application/json", "Origin": own}
+        return self.ask("POST", self.place + path, json.dumps(record).encode(), headers)
+
+    def follow(self, link: str) -> Self:
+        """Open a personal link."""
+        return self.led_by(self.ask("GET", link.partition(f":{self.port}")[2]))
+
+    def led_by(self, page: Page) -> Self:
+        """Go where a page leads by itself."""
+        found = re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', page.text)
+        assert found, (page.status, page.text)
+        self.place = re.match(r"/~[\w-]+", html.unescape(found[1]))[0]  # type: ignore[index] # it is there
+        return self
+
+    def join(self, code: str, name: str = "", **fields: object) -> Self:
+        """Come in by the code."""
+        return self.led_by(self.submit("/login", code=code, name=name, **fields))
+
+    # -- at a seat ------------------------------------------------------------------------------
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """List what waits in the own seat."""
+        page = self.get("/api/exchanges")
+        assert page.status == 200, page
+        return list(page.json["waiting"])
+
+    def question(self, method: str = "") -> dict[str, Any]:
+        """Wait for a request of the practice host."""
+
+        def asked() -> dict[str, Any] | None:
+            return next((one for one in self.waiting() if method in {"", one["method"]}), None)
+
+        return until(asked, f"a request {method}")
+
+    def answer(self, asked: Mapping[str, Any], text: str, form: str = "message") -> Page:
+        """Send an answer."""
+        path = f"/api/exchanges/{asked['session']}/{asked['number']}/reply"
+        return self.call(path, {"text": text, "form": form})
+
+    def answer_as_offered(self, method: str = "") -> dict[str, Any]:
+        """Send what the seat was started with."""
+        asked = self.question(method)
+        path = f"/api/exchanges/{asked['session']}/{asked['number']}"
+        page = self.answer(asked, self.get(path).json["document"])
+        assert page.status == 200, page
+        return asked
+
+    def host(self, body: str, **headers: str) -> Page:
+        """Speak to the own seat as a host does: with its address and nothing else."""
+        path = self.link.partition(f":{self.port}")[2] + "/mcp"
+        return Visitor(self.port).ask("POST", path, body.encode(), {**JSON, **headers})
+
+    @property
+    def link(self) -> str:
+        """The personal link, as the own page shows it."""
+        found = re.search(r"http://\S+/s/[\w-]+(?=</pre>)", self.get("/own").text)
+        assert found
+        return found[0]

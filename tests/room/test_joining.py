@@ -1,0 +1,215 @@
+"""How people come into a room, and come back."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.desk.auth.login import Door
+from humanmcp.room import records
+from humanmcp.room.marks import ANIMALS, COLOURS, mark_of
+from humanmcp.room.room_door import WRONG_TRIES, Role, RoomDoor, Visitor, visit
+from tests.room.rooming import Rooming
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooming]:
+    """One room for all of these tests: each brings people of its own."""
+    with Rooming(tmp_path_factory.mktemp("room") / "home") as opened:
+        yield opened
+
+
+def test_the_code_gives_a_seat_with_a_lesson_that_has_begun(room: Rooming) -> None:
+    """Room 1 and 3: nothing but a browser; the practice host asks at once."""
+    learner = room.learner("Yuki")
+    asked = learner.question()
+    assert asked["method"] == "initialize"
+    learner.answer_as_offered("initialize")
+    assert learner.question("tools/list")["session"] == asked["session"]
+
+
+def test_no_process_and_no_thread_is_added_for_a_learner(room: Rooming) -> None:
+    """Room 3: one attendant serves everybody."""
+    room.learner("first").question()
+    tasks = Path(f"/proc/{room.process.pid}/task")
+    for name in "abcdef":
+        room.learner(name).question()
+    names = [(one / "comm").read_text().strip() for one in tasks.iterdir()]
+    # The threads that pages share have no name of their own.
+    assert len(names) < 20, names
+    children = Path(f"/proc/{room.process.pid}/task/{room.process.pid}/children")
+    assert not children.read_text()
+
+
+def test_a_wrong_code_is_refused_with_a_sentence(room: Rooming) -> None:
+    """It says what to do, and gives no seat."""
+    stranger = room.visitor()
+    page = stranger.submit("/login", code="222222", name="x")
+    assert page.status == 401
+    assert "not the code" in page.text
+    assert not stranger.cookies
+
+
+def test_the_code_may_be_typed_in_small_letters_with_spaces(room: Rooming) -> None:
+    """It is read from a wall and typed on a phone."""
+    code = f" {room.code[:3].lower()} - {room.code[3:].lower()} "
+    assert room.visitor().join(code, "small").waiting() is not None
+
+
+def test_one_name_twice_is_two_seats(room: Rooming) -> None:
+    """Neither sees what the other is asked; the teacher sees a number with the second."""
+    one, two = room.learner("Sam"), room.learner("Sam")
+    assert one.question()["session"] != two.question()["session"]
+    assert "Sam (2)" in room.teacher().get("/room").text
+
+
+def test_two_windows_of_one_person_are_one_seat(room: Rooming) -> None:
+    """The personal link opens the same seat in another browser; a reload stays."""
+    one = room.learner("windows")
+    other = room.visitor().follow(one.link)
+    assert other.place == one.place
+    assert other.question()["session"] == one.question()["session"]
+    assert one.get("/").status == one.get("/").status == 200
+
+
+def test_a_lost_cookie_is_made_good_by_the_teacher_and_never_by_a_name(room: Rooming) -> None:
+    """Who only knows the name waits at the door; one click gives the seat back."""
+    lost = room.learner("Kim")
+    session = lost.question()["session"]
+    back = room.visitor().join(room.code, "Kim", lost="yes")
+    assert "at the door" in back.get("/waiting").text
+    assert back.get("/api/exchanges").status == 403
+    teacher = room.teacher()
+    page = teacher.get("/room").text
+    knock = re.findall(r'name="knock" value="(\d+)"', page)[-1]
+    seat = re.findall(r'<option value="(\d+)" selected>Kim', page)[-1]
+    teacher.submit("/room", act="let in", knock=knock, seat=seat)
+    back.led_by(back.get("/waiting"))
+    assert back.question()["session"] == session
+
+
+def test_a_knocking_door_lets_in_whom_the_teacher_lets_in(room: Rooming) -> None:
+    """And a locked one nobody, but who has a seat stays, and a new code is made afterwards."""
+    stays = room.learner("stays")
+    teacher = room.teacher()
+    teacher.submit("/room", act="door", state="knocking")
+    waits = room.visitor().join(room.code, "waits")
+    knock = re.findall(r'name="knock" value="(\d+)"', teacher.get("/room").text)[-1]
+    teacher.submit("/room", act="send away", knock=knock)
+    assert waits.get("/waiting").status == 401
+    teacher.submit("/room", act="door", state="locked")
+    assert room.visitor().submit("/login", code=room.code, name="late").status == 403
+    assert stays.get("/").status == 200
+    teacher.submit("/room", act="door", state="open")
+    assert room.visitor().submit("/login", code=room.code, name="old").status == 401
+    found = re.search(r'<b class="mono">(\w{3})-(\w{3})</b>', teacher.get("/room").text)
+    assert found
+    room.code = found[1] + found[2]
+    assert room.learner("late").question()
+
+
+def test_the_front_door_leads_to_the_code_and_keeps_what_the_qr_code_says(room: Rooming) -> None:
+    """The address alone is what people type."""
+    page = room.visitor().ask("GET", f"/?code={room.code}")
+    assert (page.status, page.headers["location"]) == (303, f"/login?code={room.code}")
+    assert f'value="{room.code}"' in room.visitor().ask("GET", f"/login?code={room.code}").text
+
+
+def test_another_name_for_this_computer_is_refused(room: Rooming) -> None:
+    """A page of a stranger's whose name leads here reaches neither the door nor a link."""
+    link = room.teacher_link.partition(f":{room.port}")[2]
+    for path in ("/login", link, f"{link}/mcp"):
+        page = room.visitor().ask("GET", path, headers={"Host": f"evil.example:{room.port}"})
+        assert page.status == 421, path
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_room_with_a_certificate_speaks_https_and_its_cookies_go_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    """Room 4: `--tls CERT KEY`."""
+    certificate, key = str(tmp_path / "c.pem"), str(tmp_path / "k.pem")
+    words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    subprocess.run(
+        [*words.split(), "-subj", "/CN=localhost", "-keyout", key, "-out", certificate],
+        check=True,
+        capture_output=True,
+    )
+    with Rooming(tmp_path / "home", "--tls", certificate, key) as room:
+        context = ssl.create_default_context(cafile=certificate)
+        context.check_hostname = False
+        secure = http.client.HTTPSConnection("127.0.0.1", room.port, context=context)
+        secure.request("GET", room.teacher_link.partition(f":{room.port}")[2])
+        got = secure.getresponse()
+        assert got.status == 200
+        assert "; Secure" in str(got.getheader("set-cookie"))
+        secure.close()
+
+
+# -- the door by itself -------------------------------------------------------------------------
+
+
+def test_ten_wrong_codes_a_minute_from_one_address_and_no_more() -> None:
+    """Then not even the right one is looked at; another address is not kept waiting."""
+    now = [100.0]
+    door = RoomDoor(clock=lambda: now[0])
+    for _ in range(WRONG_TRIES):
+        assert door.fits("AAAAAA", "KTP4ZM", "here") is False
+    assert door.fits("KTP4ZM", "KTP4ZM", "here") is None
+    assert door.fits("ktp-4zm", "KTP4ZM", "there") is True
+    now[0] += 61
+    assert door.fits("KTP4ZM", "KTP4ZM", "here") is True
+
+
+def test_a_code_is_six_letters_that_cannot_be_mistaken() -> None:
+    """Room 4: an alphabet without 0 O 1 I L."""
+    codes = {records.new_code() for _ in range(200)}
+    assert len(codes) == 200
+    assert {len(one) for one in codes} == {6}
+    assert not set("".join(codes)) & set("0O1IL")
+
+
+def test_neither_half_of_a_visit_follows_from_the_other() -> None:
+    """A place is in every address that is shown, a cookie goes to servers of other ports."""
+    door = RoomDoor()
+    me = Visitor(Role.LEARNER, 1)
+    door.admit(me, "key")
+    place, _, cookie = visit(me, "key").partition(".")
+    assert door.who(f"{place}.{cookie}") == me
+    assert door.who(f"{place}.{place}") is None
+    assert door.who(f"{cookie}.{cookie}") is None
+    assert visit(Visitor(Role.WATCHER, 1), "key") != visit(me, "key")
+    assert isinstance(door, Door)
+
+
+def test_as_many_seats_as_there_are_marks_are_told_apart() -> None:
+    """A colour and an animal, no two alike."""
+    count = len(COLOURS) * len(ANIMALS)
+    assert len({mark_of(number) for number in range(1, count + 1)}) == count
+
+
+def test_a_key_is_128_bits() -> None:
+    """Room 4."""
+    assert len(records.new_key()) >= 22
+
+
+def test_a_learner_that_never_came_back_is_shown_as_gone(room: Rooming) -> None:
+    """Here at first: who has just joined is not gone."""
+    room.learner("fresh")
+    teacher = room.teacher()
+    shown = until(
+        lambda: re.search(r'<li class="seat (\w+)">\s*<h3>[^\n]*fresh', teacher.get("/room").text),
+        "the seat",
+    )
+    assert shown[1] == "here"

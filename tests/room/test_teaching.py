@@ -1,0 +1,174 @@
+"""What the teacher sees of everybody, and does with one or with all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.room.rooming import Rooming, Visitor
+from tests.serving_http import initialize
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Rooming]:
+    """A room of its own: what everybody is told would disturb others."""
+    with Rooming(tmp_path / "home") as opened:
+        yield opened
+
+
+def card(teacher: Visitor, name: str) -> str:
+    """Return what the teacher's page says of a seat."""
+    seats = re.split(r'(?=<li class="seat )', teacher.get("/room").text)
+    found = next(one for one in seats if f"{name}</a>" in one)
+    return " ".join(re.sub(r"<[^>]+>", " ", found).split())
+
+
+def number_of(teacher: Visitor, name: str) -> str:
+    """Return the number of a seat."""
+    found = re.search(rf'/room/seat/(\d+)">[^\n]*{name}</a>', teacher.get("/room").text)
+    assert found
+    return found[1]
+
+
+def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
+    """Room 5.1 and 5.4: step, waiting since, hand, and the stable codes of what is being typed."""
+    ann, ben = room.learner("Ann"), room.learner("Ben")
+    teacher = room.teacher()
+    ann.answer_as_offered("initialize")
+    asked = ann.question("tools/list")
+    until(lambda: "step 2 of 5" in card(teacher, "Ann"), "Ann's second step")
+    assert "step 1 of 5" in card(teacher, "Ben")
+    assert "waits for" in card(teacher, "Ben")
+    ben.submit("/own", act="raise")
+    assert "Hand raised" in card(teacher, "Ben")
+    for one, found in ((ann, asked), (ben, ben.question())):
+        path = f"/api/exchanges/{found['session']}/{found['number']}/check"
+        verdict = one.call(path, {"text": '{"jsonrpc":"2.0","id":99,"result":{}}'})
+        code = next(each["code"] for each in verdict.json["problems"] if each["blocks"])
+    assert f"{code} now in 2, sent by 0" in re.sub(r"<[^>]+>", "", teacher.get("/room").text)
+    page = teacher.get(f"/room/mistake/{code}").text
+    assert "Ann" in page
+    assert "Ben" in page
+    assert "<h2>Right</h2>" in page
+
+
+def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Rooming) -> None:
+    """Room 5.2: read only until the teacher takes the pen, which the learner sees."""
+    learner, other, teacher = room.learner("Ann"), room.learner("Ben"), room.teacher()
+    number = number_of(teacher, "Ann")
+    teacher.submit("/room", act="hint", seat=number, hint="Look at the id <b>")
+    assert "Look at the id &lt;b&gt;" in learner.get("/list").text
+    assert "Look at the id" not in other.get("/list").text
+    asked = learner.question()
+    draft = f"/api/exchanges/{asked['session']}/{asked['number']}/draft"
+    learner.call(draft, {"text": "typed by Ann"})
+    watching = room.visitor()
+    watching.led_by(teacher.ask("GET", f"{teacher.place}/room/seat/{number}"))
+    watching.cookies = teacher.cookies
+    page = watching.get(f"/m/{asked['session']}/{asked['number']}").text
+    assert "typed by Ann" in page
+    assert 'id="send"' not in page
+    assert watching.call(draft, {"text": "no"}).status == 403
+    watching.submit("/own", act="take")
+    assert watching.call(draft, {"text": "by the teacher"}).status == 200
+    assert "The teacher has the pen" in learner.get("/list").text
+    assert "pen" in learner.call(draft, {"text": "again"}).json["detail"]
+    watching.submit("/own", act="give back")
+    assert learner.call(draft, {"text": "again"}).status == 200
+
+
+def test_everybody_is_led_to_a_step_stopped_and_begun_anew(room: Rooming) -> None:
+    """Room 5.3: what comes before a step is answered as the lesson would, and counts as no try."""
+    learners, teacher = [room.learner(name) for name in ("Ann", "Ben")], room.teacher()
+    learners[0].answer_as_offered("initialize")
+    teacher.submit("/room", act="step", step=3)
+    calls = [one.question("tools/call") for one in learners]
+    teacher.submit("/room", act="freeze", on="yes")
+    assert learners[0].answer(calls[0], "sunny", "text").status == 403
+    assert "has stopped everybody" in learners[1].get("/").text
+    teacher.submit("/room", act="freeze", on="no")
+    assert learners[0].answer(calls[0], "sunny", "text").status == 200
+    teacher.submit("/room", act="count down", minutes=5)
+    assert "data-until" in learners[1].get("/list").text
+    teacher.submit("/room", act="reset")
+    assert [one.question("initialize")["number"] for one in learners] == [1, 1]
+
+
+def test_the_wall_shows_the_chosen_seat_and_never_a_name(room: Rooming) -> None:
+    """Room 10: colour and animal; names only where the teacher turns them on."""
+    learner, teacher = room.learner("Annabel"), room.teacher()
+    guest = room.visitor().follow(room.wall_link)
+    assert "chooses what is shown" in guest.get("/wall").text
+    learner.question()
+    teacher.submit("/room", act="wall", seat=1)
+    page = until(
+        lambda: re.search("blue fox.*initialize", guest.get("/wall").text, re.DOTALL), "it"
+    )
+    assert "Annabel" not in page.string
+    teacher.submit("/room", act="names", on="yes")
+    assert "Annabel" in guest.get("/wall").text
+
+
+def test_a_class_is_handed_in_as_a_page_a_seat_and_a_table(room: Rooming) -> None:
+    """Room 5.5: steps, tries and codes; a name that a spreadsheet would run is a text."""
+    learner, teacher = room.learner("=cmd()"), room.teacher()
+    asked = learner.answer_as_offered("initialize")
+    wrong = learner.answer(learner.question("tools/list"), '{"result":{"tools":[{"nam":"x"}]}}')
+    assert wrong.status == 422
+    table = list(csv.DictReader(io.StringIO(teacher.get("/room/seats.csv").text.lstrip("\ufeff"))))
+    assert table[0]["name"] == "'=cmd()"
+    assert (table[0]["step"], table[0]["passed"], table[0]["tries"]) == ("2", "1", "2")
+    assert json.dumps(table[0]["mistakes"]) != '""'
+    with zipfile.ZipFile(io.BytesIO(teacher.get("/room/export.zip").body)) as archive:
+        names = archive.namelist()
+        assert names[0] == "seats.csv"
+        assert asked["method"] in archive.read(names[1]).decode()
+
+
+def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path) -> None:
+    """Room 8 and 10: the same code, links, steps, draft; nobody has to join again."""
+    home = tmp_path / "home"
+    with Rooming(home) as room:
+        learners = [room.learner(f"L{number}") for number in range(4)]
+        for one in learners[:2]:
+            one.answer_as_offered("initialize")
+        asked = learners[0].question("tools/list")
+        path = f"/api/exchanges/{asked['session']}/{asked['number']}/draft"
+        learners[0].call(path, {"text": "half a list"})
+        hello = learners[2].host(initialize("2025-11-25"))
+        code, port, link = room.code, room.port, room.teacher_link
+        room.kill()
+    with Rooming(home) as room:
+        assert (room.code, room.port, room.teacher_link) == (code, port, link)
+        again = learners[0].question("tools/list")
+        shown = until(
+            lambda: learners[0].get(f"/api/exchanges/{again['session']}/{again['number']}").json,
+            "the exchange",
+        )
+        until(
+            lambda: (
+                learners[0]
+                .get(f"/api/exchanges/{again['session']}/{again['number']}")
+                .json["document"]
+                == "half a list"
+            ),
+            f"the draft in {shown}",
+        )
+        assert learners[1].question("tools/list")
+        assert learners[3].question("initialize")
+        headers = {"Mcp-Session-Id": hello.headers["mcp-session-id"]}
+        ping = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+        assert learners[2].host(ping, **headers).status == 202
+        learners[1].answer_as_offered("tools/list")
+        assert learners[1].question("tools/call")

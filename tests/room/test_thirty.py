@@ -1,0 +1,90 @@
+"""A whole class at once, each with a browser without scripts or with a host of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.room.rooming import Rooming
+from tests.serving_http import initialize
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.room.rooming import Page, Visitor
+
+LEARNERS: Final = 30
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooming]:
+    """One room for a class and for a host."""
+    with Rooming(tmp_path_factory.mktemp("thirty") / "home") as opened:
+        yield opened
+
+
+def lesson(room: Rooming, name: str) -> Visitor:
+    """Join, and pass the lesson: what is offered, and a word to each call."""
+    learner = room.learner(name)
+    learner.answer_as_offered("initialize")
+    learner.answer_as_offered("tools/list")
+    for _ in range(3):
+        asked = learner.question("tools/call")
+        assert learner.answer(asked, f"sunny, says {name}", "text").status == 200
+        until(partial(is_over, learner, asked), "the end of it")
+    return learner
+
+
+def is_over(learner: Visitor, asked: dict[str, Any]) -> bool:
+    """Return True if a request waits no longer."""
+    return all(one["number"] != asked["number"] for one in learner.waiting())
+
+
+def test_thirty_learners_join_at_once_and_pass_the_first_lesson(room: Rooming) -> None:
+    """Room 10: nobody is given what another was asked or said."""
+    with ThreadPoolExecutor(LEARNERS) as people:
+        learners = list(people.map(partial(lesson, room), map("L{}".format, range(LEARNERS))))
+    teacher = room.teacher()
+    until(lambda: teacher.get("/room").text.count("●●●●●") == LEARNERS, "everybody at the end")
+    assert len({one.place for one in learners}) == LEARNERS
+    for number, one in enumerate(learners):
+        said = one.get("/api/history?q=sunny").json["lines"]
+        assert len(said) == 3
+        assert all(f"says L{number}" in line["gist"] for line in said)
+
+
+# -- a host of one's own ------------------------------------------------------------------------
+
+
+def test_a_host_of_ones_own_needs_the_address_of_the_seat_and_nothing_else(room: Rooming) -> None:
+    """Room 3, second way: it speaks Streamable HTTP, and its call waits at that seat's desk."""
+    mine, other = room.learner("mine"), room.learner("other")
+    hello = mine.host(initialize("2025-11-25"))
+    assert hello.status == 200, hello
+    session = hello.headers["mcp-session-id"]
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "ask_human"}}
+    call["params"] = {"name": "ask_human", "arguments": {"question": "Which colour?"}}
+    got: list[Page] = []
+    headers = {"Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-11-25"}
+    waiting = threading.Thread(target=lambda: got.append(mine.host(json.dumps(call), **headers)))
+    waiting.start()
+    asked = mine.question("tools/call")
+    assert "Which colour?" in asked["gist"]
+    assert mine.answer(asked, "green", "text").status == 200
+    waiting.join()
+    assert "green" in got[0].text
+    assert all(one["method"] != "tools/call" for one in other.waiting())
+    assert other.host("{}", **headers).status in {400, 404}
+
+
+def test_a_page_of_another_address_asks_no_seat(room: Rooming) -> None:
+    """What the MCP specification demands of Origin holds for each seat."""
+    learner = room.learner("origin")
+    refused = learner.host(initialize("2025-11-25"), Origin="http://evil.example")
+    assert refused.status == 403
