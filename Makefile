@@ -42,6 +42,11 @@ check: $(DEV) ## ruff, mypy, the types of the scripts, the layers and the docume
 bench: $(DEV) ## measure: the figures of bench/README.md in one table
 	@$(BIN)/python -m bench
 
+# Fewer, or other ones: make mutants MUTANTS="-n 50 --seed 2".
+.PHONY: mutants
+mutants: $(DEV) ## how well the tests of the core notice a mistake (an hour)
+	@$(BIN)/python -m tests.mutants $(MUTANTS)
+
 docs: $(DEV) ## write the generated pages of docs/reference anew
 	@$(BIN)/python docs/make_reference.py
 

@@ -85,6 +85,8 @@ def _schema(name: str, member: Member, revision: str) -> dict[str, Any]:
     if name == "type":
         return {"const": member.example}
     schema = _schema_of(member.kind(revision), revision)
+    if "enum" in schema:  # what one begins with stands first
+        schema["enum"].sort(key=lambda one: one != member.example)
     if schema == {"type": "string"} and name in _LONG:
         return {**schema, "format": "long"}
     return schema or {"default": member.example}
@@ -107,8 +109,11 @@ def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - 
             return {"type": "array", "items": _schema_of(kind.item, revision)}
         case types.OneOrMany():
             return _schema_of(kind.item, revision)
-        case types.ByMember() | types.ByPresence():
+        case types.ByMember():
             return _schema_of(kind.shapes["text"], revision)
+        case types.ByPresence():  # what has a `blob` need not have a text
+            schema = _schema_of(kind.shapes["text"], revision)
+            return {**schema, "required": [n for n in schema["required"] if n not in kind.shapes]}
         case _:
             return {}
 

@@ -205,6 +205,21 @@ def test_the_answers_that_people_write_have_a_form() -> None:
     assert forms.form_of(item("{}", "ping"), Established(), "") is None
 
 
+def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> None:
+    """A prompt's message is the user's first; what a resource holds may be text or a `blob`."""
+    prompt = forms.form_of(item("{}", "prompts/get"), Established(), "")
+    assert prompt is not None
+    message = prompt.schema["properties"]["messages"]["items"]
+    assert message["properties"]["role"]["enum"] == ["user", "assistant"]
+    resource = forms.form_of(item("{}", "resources/read"), Established(), "")
+    assert resource is not None
+    content = resource.schema["properties"]["contents"]["items"]
+    assert (list(content["properties"]), content["required"]) == (
+        ["uri", "mimeType", "text"],
+        ["uri"],
+    )
+
+
 RULES = [
     rules.NewRule("tools/call", "t", TextForm.TEXT, 'a "b" \\ \n\t\x7f \x00 東京 😀'),
     rules.NewRule(

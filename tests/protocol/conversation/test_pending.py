@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
 
 
+def call(session: Session, number: int, **meta: object) -> Exchange:
+    """Let a call of a tool arrive."""
+    params = {"name": "dice", "_meta": meta}
+    body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+    (event,) = session.receive(json.dumps(body).encode())
+    assert isinstance(event, RequestArrived)
+    return event.exchange
+
+
 def arrive(session: Session, token: int, padding: str = "") -> Exchange:
     """Let a ping arrive."""
     body = {"jsonrpc": "2.0", "id": token, "method": "ping", "params": {"padding": padding}}
@@ -89,3 +98,12 @@ def test_those_of_one_id_are_found_without_looking_at_the_others() -> None:
     session.reply(first.number, "{}")
     assert session.same_id_pending(second) == ()
     assert session.pending == (other,)  # the first answer ended both
+
+
+def test_a_progress_notification_belongs_to_the_request_that_gave_its_token() -> None:
+    """Not to the last one, and to none where no request that waits gave it."""
+    session = Session()
+    first, _other = call(session, 1, progressToken="a"), call(session, 2)
+    progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s}}'
+    assert session.related_to(progress % '"a"') == first.number
+    assert session.related_to(progress % '"b"') == 0

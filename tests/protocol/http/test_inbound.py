@@ -180,3 +180,11 @@ def test_the_name_of_an_event_comes_back() -> None:
     assert EventId.read(str(EventId(12, 3))) == EventId(12, 3)
     for text in ("", "1", "01-2", "1-2-3", "-1-2", "1-²", "9" * 30 + "-1"):
         assert EventId.read(text) is None
+
+
+def test_a_refusal_is_a_json_rpc_error_with_the_id_of_its_request() -> None:
+    """Null where no id can be read."""
+    error = {"code": -32600, "message": "no \u201csession\u201d"}
+    plain = HttpRefusal(400, "no session").body("no \u201csession\u201d")
+    assert json.loads(plain) == {"jsonrpc": "2.0", "id": None, "error": error}
+    assert json.loads(HttpRefusal(400, "no session", id='"7"').body(""))["id"] == "7"

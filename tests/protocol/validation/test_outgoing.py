@@ -141,6 +141,7 @@ def test_a_client_is_not_asked_for_what_it_did_not_declare(text: str, capability
     verdict = check.check_saying(text, R2025, Established(initialized=True))
     assert codes(verdict.problems) == ["R32"]
     assert dict(verdict.problems[0].detail)["capability"] == capability
+    assert verdict.problems[0].pointer == "/method"
 
 
 def test_an_empty_elicitation_capability_means_forms_only() -> None:
@@ -209,3 +210,16 @@ def test_the_table_of_directions_decides(method: str, revision: str) -> None:
 def test_no_text_whatever_raises(text: str, revision: str) -> None:
     """Never raises, whatever the text."""
     judged(text, revision)
+
+
+@pytest.mark.parametrize(
+    ("params", "mended"), [(None, True), ([], True), ("x", False), ([1], False)]
+)
+def test_parameters_that_are_no_object_are_taken_out_where_they_say_nothing(
+    params: object, *, mended: bool
+) -> None:
+    """Whatever they say is the person's own: nothing of it is taken out by itself."""
+    text = json.dumps({"jsonrpc": "2.0", "method": "notifications/x", "params": params})
+    verdict = check.check_saying(text, R2025, ABLE)
+    fixes = [one.fix for one in verdict.problems if one.pointer == "/params"]
+    assert [fix is not None for fix in fixes] == [mended]

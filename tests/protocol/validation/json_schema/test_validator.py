@@ -315,3 +315,28 @@ def _numbers(value: Json) -> list[float]:
     if isinstance(value, list):
         return [number for item in value for number in _numbers(item)]
     return [value] if isinstance(value, float) else []
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ({"enum": ["C", "F"]}, [("C", ""), ("F", "")]),
+        (
+            {"enum": ["C", "F"], "enumNames": ["Celsius", "Fahrenheit"]},
+            [("C", "Celsius"), ("F", "Fahrenheit")],
+        ),
+        ({"enum": ["C", "F"], "enumNames": ["one too few"]}, [("C", ""), ("F", "")]),
+        ({"const": None}, [(None, "")]),
+        ({"oneOf": [{"const": 1, "title": "One"}, {"const": 2}]}, [(1, "One"), (2, "")]),
+        ({"anyOf": [{"const": 1}]}, [(1, "")]),
+        ({"anyOf": [{"const": 1}, {"type": "string"}]}, []),
+        ({"anyOf": [{"const": 1}, "const"]}, []),
+        ({"oneOf": 7}, []),
+        ({}, []),
+    ],
+)
+def test_the_choices_of_a_schema_come_with_their_titles(
+    schema: dict[str, Any], found: list[tuple[Json, str]]
+) -> None:
+    """MCP has had three ways to write them; where other values are allowed, too, there are none."""
+    assert validator.choices(schema) == found

@@ -1,0 +1,79 @@
+"""What texts and names must look like: the mistakes that people make, and how they are mended."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.protocol.diagnostics.kinds import mcp
+from humanmcp.protocol.spec.formats import FORMS, NAMES, FormatTrouble
+from humanmcp.protocol.spec.versions import R2025_03, R2025_06, R2025_11
+
+
+@pytest.mark.parametrize("text", ["", "QUJD", "QUI=", "QQ=="])
+def test_base64_comes_in_fours(text: str) -> None:
+    """RFC 4648, section 4, padding and all."""
+    assert FORMS["base64"](text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [
+        ("QUJDR", FormatTrouble(mcp.NotBase64)),
+        ("QUJD\nREVG", FormatTrouble(mcp.NotBase64, "QUJDREVG")),
+        ("QUJD\nREV", FormatTrouble(mcp.NotBase64)),
+        ("data:image/png;base64,QUJD", FormatTrouble(mcp.DataUrl, "QUJD")),
+        ("no base64!!!", FormatTrouble(mcp.NotBase64)),
+    ],
+)
+def test_what_is_nearly_base64_is_mended(text: str, trouble: FormatTrouble) -> None:
+    """Lines are joined, and the beginning of a data URL is taken off."""
+    assert FORMS["base64"](text) == trouble
+
+
+@pytest.mark.parametrize(
+    ("form", "right", "wrong"),
+    [
+        ("uri", "skill://a", "no address"),
+        ("file uri", "file:///a", "https://a.example/"),
+        ("icon", "data:,", "file:///a"),
+        ("digest", "sha256:" + "0a" * 32, "sha256:" + "0A" * 32),
+        ("mime", "text/plain; charset=utf-8", "text"),
+        ("moment", "2024-02-29T23:59:59Z", "2023-02-29T23:59:59Z"),
+        ("tool name", "a.b-c_D9", "a b"),
+    ],
+)
+def test_each_form_takes_what_fits_and_nothing_else(form: str, right: str, wrong: str) -> None:
+    """One of each; the check has the sentences."""
+    assert FORMS[form](right) is None
+    assert FORMS[form](wrong) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [("com.example/files", True), ("files", False), ("/files", False), ("com.example/", False)],
+)
+def test_an_extension_is_named_with_the_prefix_of_its_vendor(name: str, *, right: bool) -> None:
+    """SEP-2133: the prefix is mandatory."""
+    assert NAMES["extension id"](name, R2025_11) == (None if right else mcp.ExtensionName)
+
+
+@pytest.mark.parametrize(
+    ("name", "revision", "kind"),
+    [
+        ("a", R2025_06, None),
+        ("a b", R2025_06, mcp.MetaKey),
+        ("a b", R2025_03, None),
+        ("com.example/a", R2025_06, None),
+        ("1.example/a", R2025_06, mcp.MetaKey),
+        ("com.mcp.tools/a", R2025_11, mcp.ReservedPrefix),
+        ("com.mcp.tools/a", R2025_06, mcp.ReservedPrefix),
+        ("tools.mcp.com/a", R2025_11, mcp.ReservedPrefix),
+        ("mcp.example.com/a", R2025_11, None),
+        ("io.modelcontextprotocol/a", R2025_11, None),
+    ],
+)
+def test_a_key_of_meta_keeps_out_of_the_prefixes_of_mcp(
+    name: str, revision: str, kind: type[mcp.WrongName] | None
+) -> None:
+    """2025-06-18 brought the rule, and looked at the last label but one instead of the second."""
+    assert NAMES["meta key"](name, revision) == kind
