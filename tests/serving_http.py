@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.spec import versions
 from tests.serving import bare_environment
@@ -17,7 +18,6 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
 
 JSON: Final = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 PROGRAM: Final = (sys.executable, "-m", "humanmcp", "answer")
@@ -45,7 +45,7 @@ class Got(NamedTuple):
         return json.loads(self.body)
 
 
-class ServingHttp:
+class ServingHttp(AbstractContextManager["ServingHttp"]):
     """One server over HTTP. `home` is its inbox folder."""
 
     def __init__(self, home: Path, *flags: str, quick: bool = False, address: str = "0") -> None:
@@ -80,16 +80,7 @@ class ServingHttp:
         for line in stderr:
             self.said += line.decode()
 
-    def __enter__(self) -> Self:
-        """Use it as a context: it is gone afterwards, whatever happened."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Kill it if it still lives, and close every pipe."""
         self.kill()
 

@@ -1,7 +1,7 @@
 """`humanmcp hosts`: how hosts behave, as a table; and a row of it, measured in a recorded session.
 
-The table is `samples/hosts.toml`. A row knows what the session showed and nothing more: how long a
-host waits is known of a call that it gave up.
+The table is `samples/measured_hosts.toml`. A row knows what the session showed and nothing more:
+how long a host waits is known of a call that it gave up.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
 
 ROOM: Final = "hosts"
-FILE: Final = "hosts.toml"
+FILE: Final = "measured_hosts.toml"
 COLUMNS: Final = ("name", "version", "opens", "start", "call", "token", "progress", "cancels")
 _PACKAGE: Final = Path(__file__).parent.parent
 _LIMIT: Final = 1.0

@@ -9,8 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from humanmcp.desk.http import launch
@@ -19,7 +20,6 @@ from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "desk")
 JSON: Final = {"Content-Type": "application/json"}
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
         return json.loads(self.body)
 
 
-class Desking:
+class Desking(AbstractContextManager["Desking"]):
     """One desk over an inbox folder, in a process of its own."""
 
     def __init__(self, home: Path, *flags: str, port: int = 0, command: Sequence[str] = ()) -> None:
@@ -81,16 +81,7 @@ class Desking:
         assert self.process.poll() is None, self.err.read_text(encoding="utf-8")
         return len(self.out.read_text(encoding="utf-8").splitlines()) >= 3
 
-    def __enter__(self) -> Self:
-        """Use it as a context: it is gone afterwards, whatever happened."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop it."""
         self.stop()
 
