@@ -20,6 +20,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId
+from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,12 +30,7 @@ if TYPE_CHECKING:
 BY_ITSELF: Final = 1.0
 """Seconds within which no person reads a question and says no."""
 _CHANGED: Final = "/list_changed"
-_LISTS: Final = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resources",
-}
+_LISTS: Final = {one.name: one.capability for one in methods.LISTS}
 _NAMES: Final = {"tools": ("tools", "tools/call"), "prompts": ("prompts", "prompts/get")}
 """Of what is called by its name: the member of its list, and how it is called."""
 

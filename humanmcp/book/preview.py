@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales import say
+from humanmcp.protocol.diagnostics.raw import json_text
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.filling import fill_answer, placeholders
@@ -34,11 +35,11 @@ def rule_lines(book: Book) -> Iterator[str]:
 def _meant_for(rule: Rule) -> str:
     """Write the conditions of a rule."""
     parts = [rule.method or "*", rule.tool or rule.resource]
-    parts += [f"{name} = {_json(value)}" for name, value in rule.where.items()]
-    parts += [f"{name} ∋ {_json(value)}" for name, value in rule.contains.items()]
+    parts += [f"{name} = {json_text(value)}" for name, value in rule.where.items()]
+    parts += [f"{name} ∋ {json_text(value)}" for name, value in rule.contains.items()]
     parts += [f"client_has {name}" for name in rule.client_has]
-    parts += [f"inputResponses {_json(rule.responses)}"] if rule.responses is not None else []
-    parts += [f"requestState {_json(rule.state)}"] if rule.state is not None else []
+    parts += [f"inputResponses {json_text(rule.responses)}"] if rule.responses is not None else []
+    parts += [f"requestState {json_text(rule.state)}"] if rule.state is not None else []
     parts += [f"times {rule.times}"] if rule.times is not None else []
     return " ".join(filter(None, parts))
 
@@ -104,7 +105,3 @@ def _unknown_names(
 
 def _decoded(turn: Rule) -> Any:  # noqa: ANN401 - any JSON value
     return json.loads(turn.text) if turn.text else ""
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -71,6 +71,9 @@ class Cutter:
         """Take the next piece of the stream; yield the lines that it completes."""
         *ends, rest = chunk.split(b"\n")
         for end in ends:
+            if not self._size and len(end) <= self._longest:  # as a rule: all of it is here
+                yield Cut(end, True, len(end))  # noqa: FBT003 - a name costs a microsecond
+                continue
             self._keep(end)
             yield self._take(ended=True)
         self._keep(rest)

@@ -55,23 +55,18 @@ class Sampler:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
+@dataclass(frozen=True, slots=True)
 class SampledByModel:
-    """Answers a server: sampling by the host's model, everything else as another respondent."""
+    """Answers a server: sampling by the host's model, everything else as another respondent.
 
-    def __init__(
-        self,
-        sampler: Sampler,
-        otherwise: ServerRequestHandler,
-        typist: Typist,
-        language: str,
-        server: str,
-    ) -> None:
-        """Ask the person through this typist. `server` names who asks."""
-        self.sampler = sampler
-        self.otherwise = otherwise
-        self.typist = typist
-        self.language = language
-        self.server = server
+    `typist` asks the person first; `server` names who asks.
+    """
+
+    sampler: Sampler
+    otherwise: ServerRequestHandler
+    typist: Typist
+    language: str
+    server: str
 
     def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         """Answer, after the person's yes."""

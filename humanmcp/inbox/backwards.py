@@ -6,21 +6,19 @@ kept between two calls.
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from humanmcp.inbox.atomic import LARGEST
-from humanmcp.protocol.conversation.transcript import Frame, from_json
+from humanmcp.inbox.transcripts import SEQ_OF, read_frame
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_log = logging.getLogger(__name__)
+    from humanmcp.protocol.conversation.transcript import Frame
+
 
 _CHUNK: Final = 1 << 16
-_SEQ: Final = re.compile(rb'\{"seq":([0-9]{1,18})[,}]')
 
 
 def frames_before(path: Path, before: int, count: int) -> tuple[Frame, ...]:
@@ -35,7 +33,9 @@ def frames_before(path: Path, before: int, count: int) -> tuple[Frame, ...]:
     with os.fdopen(descriptor, "rb") as stream:
         size = os.fstat(descriptor).st_size
         end = _end_of(stream, size, before) if before > 0 else size
-        frames = [frame for line in _lines_before(stream, end, count) if (frame := _read(line))]
+        frames = [
+            frame for line in _lines_before(stream, end, count) if (frame := read_frame(line, path))
+        ]
     return tuple(frame for frame in frames if not before or frame.seq < before)
 
 
@@ -62,7 +62,7 @@ def _first_after(stream: BinaryIO, at: int, limit: int) -> tuple[int, int | None
         stream.seek(0)
     while at < limit:
         line = stream.readline(LARGEST)
-        found = _SEQ.match(line)
+        found = SEQ_OF.match(line)
         if found is not None and line.endswith(b"\n"):
             return at, int(found[1])
         if not line:
@@ -83,11 +83,3 @@ def _lines_before(stream: BinaryIO, end: int, count: int) -> list[bytes]:
         at = start
     lines = b"".join(taken).split(b"\n")[:-1]
     return lines[1:][-count:] if at > 0 else lines[-count:]
-
-
-def _read(line: bytes) -> Frame | None:
-    try:
-        return from_json(line.decode("utf-8"))
-    except (ValueError, RecursionError, OverflowError) as error:
-        _log.warning("a line of a transcript is no frame: %s", error)
-        return None

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _APART: Final = 65536
 """Bytes between two places that a reader remembers: read in a fraction of a millisecond."""
-_SEQ: Final = re.compile(rb'\{"seq":([0-9]{1,18})[,}]')
+SEQ_OF: Final = re.compile(rb'\{"seq":([0-9]{1,18})[,}]')
+"""The number of a frame, read without the rest of its line."""
 
 
 class TranscriptWriter:
@@ -134,10 +135,10 @@ class TranscriptReader:
             stream.seek(offset)
             while (line := stream.readline(LARGEST)).endswith(b"\n"):
                 offset += len(line)
-                found = _SEQ.match(line)
+                found = SEQ_OF.match(line)
                 seq = int(found[1]) if found is not None else 0
                 if found is None or seq > after:
-                    frame = self._read(line)
+                    frame = read_frame(line, self._path)
                     if frame is not None and frame.seq > after:
                         seq = frame.seq
                         yield frame
@@ -158,9 +159,11 @@ class TranscriptReader:
             if offset - self._marks[-1][1] >= _APART and highest >= self._marks[-1][0]:
                 self._marks.append((highest, offset))
 
-    def _read(self, line: bytes) -> Frame | None:
-        try:
-            return from_json(line.decode("utf-8"))
-        except (ValueError, RecursionError, OverflowError) as error:
-            _log.warning("%s: a line is no frame: %s", self._path, error)
-            return None
+
+def read_frame(line: bytes, path: Path) -> Frame | None:
+    """Read a line of the transcript at `path`; None, with a word in the log, where it is torn."""
+    try:
+        return from_json(line.decode("utf-8"))
+    except (ValueError, RecursionError, OverflowError) as error:
+        _log.warning("%s: a line is no frame: %s", path, error)
+        return None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.policy.filling import fill
 from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.objects import LOG_LEVEL
 from humanmcp.protocol.spec.versions import features
 from humanmcp.stub.journal import BY_US
 
@@ -39,10 +40,7 @@ _PROGRESS: Final = "notifications/progress"
 _LOG: Final = "notifications/message"
 _UPDATED: Final = "notifications/resources/updated"
 _CHANGED: Final = "/list_changed"
-LEVELS: Final = (
-    *("debug", "info", "notice", "warning"),
-    *("error", "critical", "alert", "emergency"),
-)
+LEVELS: Final = LOG_LEVEL.values
 """From RFC 5424, the least first."""
 
 
@@ -103,7 +101,7 @@ class RuleSteps:
         return 0
 
     def over(self, number: int) -> None:
-        """Forget a request that is over; what it asked, and nobody answered, is taken back."""
+        """Forget a request that is over; what it asked without an answer is taken back."""
         steps = self._open.pop(number, None)
         for _, question in steps.asked.values() if steps is not None else ():
             cancel = self._session.give_up(question, "the request that asked is over")
@@ -169,7 +167,7 @@ def _then(decision: Decision, waited: float) -> Decision:
 
 
 def _with_token(exchange: Exchange, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what is said of a request's progress; None where nobody wants to know."""
+    """Return what is said of a request's progress; None where the client does not ask."""
     if exchange.progress_token is None:
         return None
     kept = dict(params)

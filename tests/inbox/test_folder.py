@@ -445,7 +445,7 @@ def test_reading_on_in_a_long_transcript_does_not_start_at_the_beginning(
         stub.record(key.session, frame_of(seq, b"x" * 100))
     assert [frame.seq for frame in desk.frames(key.session)] == seqs
     looked: list[bytes] = []
-    pattern = transcripts._SEQ
+    pattern = transcripts.SEQ_OF
 
     class Counting:
         """Counts the lines that are looked at."""
@@ -455,7 +455,7 @@ def test_reading_on_in_a_long_transcript_does_not_start_at_the_beginning(
             looked.append(line)
             return pattern.match(line)
 
-    monkeypatch.setattr(transcripts, "_SEQ", Counting())
+    monkeypatch.setattr(transcripts, "SEQ_OF", Counting())
     for after in (3990, 2000, 4000, 3000):
         looked.clear()
         assert [frame.seq for frame in desk.frames(key.session, after)] == seqs[after:]

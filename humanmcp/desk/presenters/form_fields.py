@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.presenters.page_types import FieldShape
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
+from humanmcp.protocol.diagnostics.raw import json_text
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.validation.json_schema.validator import choices
 from humanmcp.protocol.validation.starting_draft import first_value
@@ -83,11 +84,7 @@ def _choices(schema: dict[str, Any]) -> list[tuple[str, str]]:
     """List the few values that are allowed, as JSON, each with its title or ""."""
     if _type_of(schema) == "boolean":
         return [("true", ""), ("false", "")]
-    return [(_written(one.value), one.title) for one in choices(schema)]
-
-
-def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return json.dumps(value, ensure_ascii=False)
+    return [(json_text(one.value), one.title) for one in choices(schema)]
 
 
 def unread(raw: str) -> tuple[Diagnostic, ...]:
@@ -98,5 +95,5 @@ def unread(raw: str) -> tuple[Diagnostic, ...]:
 
 def _quoted(found: Diagnostic, raw: str) -> Diagnostic:
     """Offer the quotes that words need: in a field, unlike a message, words can be all there is."""
-    edit = TextEdit(0, len(raw), _written(raw.strip()))
+    edit = TextEdit(0, len(raw), json_text(raw.strip()))
     return found._replace(fix=Fix((edit,), "quote", Applicability.GUESS))

@@ -19,6 +19,7 @@ from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.other_id import with_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -277,7 +278,7 @@ def last_answer(board: Board, item: Item) -> str | None:
         if frame.way is Direction.OUT:
             answers.setdefault(place, frame)
         elif place in answers and _asks_the_same(frame, item.method, tool):
-            return _with_id(answers[place].text, item.id)
+            return with_id(answers[place].text, item.id)
     return None
 
 
@@ -286,14 +287,6 @@ def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
     return (
         isinstance(found, Message) and found.method == method and found.params.get("name") == tool
     )
-
-
-def _with_id(line: str, token: str) -> str | None:
-    """Put another id's token into an answer; everything else stays as it was sent."""
-    for name, start, end in jsonrpc.members(line):
-        if name == "id":
-            return line[:start] + token + line[end:]
-    return None
 
 
 def recent(board: Board, most: int) -> tuple[Step, ...]:

@@ -31,7 +31,7 @@ HUGE: Final = 1_000_000
 """Characters of a huge text. Hosts have been seen to cut, to freeze, and to pass it all on."""
 
 NO_VERSION: Final = "1999-01-01"
-"""A date on which nobody published a revision."""
+"""A date of no revision."""
 
 _FAR: Final = 1_000_000
 """How far a wrong id is from the right one: the next number may be another request's."""
@@ -127,25 +127,9 @@ def _wrong_id(own: RequestId, parts: dict[str, str]) -> str:
     return _written({**parts, "id": token})
 
 
-def _id_as_text(own: RequestId, parts: dict[str, str]) -> str:
-    return _written({**parts, "id": f'"{own.token}"'})
-
-
-def _id_as_number(own: RequestId, parts: dict[str, str]) -> str:
-    return _written({**parts, "id": _number_in(own) or "0"})
-
-
 def _both(_own: RequestId, parts: dict[str, str]) -> str:
     error = '{ "code": -32603, "message": "Internal error" }'
     return _written({**parts, **({"error": error} if "result" in parts else {"result": "{}"})})
-
-
-def _no_jsonrpc(_own: RequestId, parts: dict[str, str]) -> str:
-    return _written({name: raw for name, raw in parts.items() if name != "jsonrpc"})
-
-
-def _unknown_field(_own: RequestId, parts: dict[str, str]) -> str:
-    return _written({**parts, "unknownField": '"nobody knows this"'})
 
 
 def _cut(_own: RequestId, parts: dict[str, str]) -> str:
@@ -153,39 +137,23 @@ def _cut(_own: RequestId, parts: dict[str, str]) -> str:
     return whole[: len(whole) // 2].rstrip()
 
 
-def _log_line(_own: RequestId, _parts: dict[str, str]) -> str:
-    return LOG_LINE
-
-
 _AROUND: Final[Mapping[Fault, Callable[[RequestId, dict[str, str]], str]]] = {
     Fault.WRONG_ID: _wrong_id,
-    Fault.ID_AS_TEXT: _id_as_text,
-    Fault.ID_AS_NUMBER: _id_as_number,
+    Fault.ID_AS_TEXT: lambda own, parts: _written({**parts, "id": f'"{own.token}"'}),
+    Fault.ID_AS_NUMBER: lambda own, parts: _written({**parts, "id": _number_in(own) or "0"}),
     Fault.RESULT_AND_ERROR: _both,
-    Fault.NO_JSONRPC: _no_jsonrpc,
-    Fault.UNKNOWN_FIELD: _unknown_field,
+    Fault.NO_JSONRPC: lambda _own, parts: _written(
+        {name: raw for name, raw in parts.items() if name != "jsonrpc"}
+    ),
+    Fault.UNKNOWN_FIELD: lambda _own, parts: _written(
+        {**parts, "unknownField": '"nobody knows this"'}
+    ),
     Fault.CUT_IN_HALF: _cut,
-    Fault.LOG_LINE: _log_line,
+    Fault.LOG_LINE: lambda _own, _parts: LOG_LINE,
 }
 
 
 # -- in the result ---------------------------------------------------------------------------
-
-
-def _wrong_version(result: dict[str, str]) -> dict[str, str]:
-    return {**result, "protocolVersion": f'"{NO_VERSION}"'}
-
-
-def _wrong_type(result: dict[str, str]) -> dict[str, str]:
-    return {**result, "resultType": '"finished"'}
-
-
-def _half_character(result: dict[str, str]) -> dict[str, str]:
-    return _with_text(result, '"Half a character: \\ud83d"')
-
-
-def _huge(result: dict[str, str]) -> dict[str, str]:
-    return _with_text(result, '"' + "0123456789" * (HUGE // 10) + '"')
 
 
 def _with_text(result: dict[str, str], text: str) -> dict[str, str]:
@@ -199,8 +167,8 @@ def _with_text(result: dict[str, str], text: str) -> dict[str, str]:
 
 
 _IN_RESULT: Final[Mapping[Fault, Callable[[dict[str, str]], dict[str, str]]]] = {
-    Fault.WRONG_VERSION: _wrong_version,
-    Fault.WRONG_RESULT_TYPE: _wrong_type,
-    Fault.LONE_SURROGATE: _half_character,
-    Fault.HUGE: _huge,
+    Fault.WRONG_VERSION: lambda result: {**result, "protocolVersion": f'"{NO_VERSION}"'},
+    Fault.WRONG_RESULT_TYPE: lambda result: {**result, "resultType": '"finished"'},
+    Fault.LONE_SURROGATE: lambda result: _with_text(result, '"Half a character: \\ud83d"'),
+    Fault.HUGE: lambda result: _with_text(result, f'"{"0123456789" * (HUGE // 10)}"'),
 }
