@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 HOUSE: Final = Path(humanmcp.__file__).parent
 COVERED: Final = (
-    *("answering", "cli.py", "common", "completion.py", "connecting", "demo", "desk/presenters"),
-    *("export", "host/commands", "host/models", "locales", "play.py", "protocol/conversation"),
-    *("protocol/json", "protocol/session.py", "pytest.py", "setup", "terminal_desk"),
+    *("answering", "book", "calling", "cli.py", "common", "completion.py", "connecting", "demo"),
+    *("desk/presenters", "export", "host", "listening", "locales", "play.py"),
+    *("protocol/conversation", "protocol/diagnostics", "protocol/json", "protocol/policy"),
+    *("protocol/session.py", "protocol/spec", "protocol/validation", "pytest.py", "setup"),
+    *("stub/text_files", "terminal_desk", "welcome.py"),
 )
 """The modules and packages whose docstrings are read; the list grows until it is all of them."""
 

@@ -122,7 +122,7 @@ def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
 
 
 def _write(path: Path, text: str, language: str) -> None:
-    """Write a new file: what somebody wrote is not replaced."""
+    """Write a new file: what was written is not replaced."""
     try:
         with path.open("x", encoding="utf-8") as stream:
             stream.write(text)

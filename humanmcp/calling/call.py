@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.http.client import OutgoingRequest
 
 CONNECTS_WITHIN: Final = 10.0
-"""Seconds that a connection may take; after that the patience of whoever asked counts."""
+"""Seconds that a connection may take; after that the patience of the caller counts."""
 
 _PIECE: Final = 64 * 1024
 
@@ -115,7 +115,7 @@ class HttpCall:
         return CallError(code, url=self._address, why=why, **fillings)
 
     def close(self) -> None:
-        """Hang up. Whoever reads finds that nothing more comes."""
+        """Hang up. The reader finds that nothing more comes."""
         self.is_closed = True
         if self._socket is not None:
             with contextlib.suppress(OSError):

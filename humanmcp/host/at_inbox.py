@@ -1,7 +1,7 @@
 """A person at a desk answers what comes to the client's seat or the model's: through the inbox.
 
 The same session folder, check and pages as in the server's seat, with another `Seat`. The attendant
-of the process takes the replies when the bell rings; whoever asked waits without looking.
+of the process takes the replies when the bell rings; the one who asked waits without looking.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class AtInbox:
     # -- replies -------------------------------------------------------------------------------
 
     def begin(self, wake: Callable[[], object]) -> None:
-        """Be woken by whoever rings at a desk."""
+        """Be woken by the bell that a desk rings."""
         self._wake = wake
         self._agenda.listen(wake)
 
@@ -183,7 +183,7 @@ class AtInbox:
         return self._agenda.next_desks
 
     def leave(self) -> None:
-        """Let whoever ends the session know that nothing is taken any more."""
+        """Let the one that ends the session know that nothing is taken any more."""
         self._left.set()
 
     def _look_once(self) -> None:

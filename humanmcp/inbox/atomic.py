@@ -1,7 +1,7 @@
 """Files that appear whole or not at all.
 
 What is written goes to a temporary file first, to the disk where that matters, and then gets its
-name in one step: by rename, which replaces, or by link, which fails when somebody was first.
+name in one step: by rename, which replaces, or by link, which fails when there is one already.
 Knows nothing of what is in the files.
 """
 
@@ -32,7 +32,7 @@ OPEN_FLAGS: Final = (
     | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not wait for its other end
     | getattr(os, "O_BINARY", 0)
 )
-"""How a file of ours is opened, besides for what: no link is followed, nobody is waited for."""
+"""How a file of ours is opened, besides for what: no link is followed, nothing is waited for."""
 
 _NO_LINKS: Final = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -101,7 +101,7 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 
 def temporary_name(folder: Path) -> Path:
-    """Return a name in a folder that nobody else has."""
+    """Return a name of its own in a folder."""
     return folder / f"{os.getpid()}-{os.urandom(6).hex()}"
 
 
@@ -163,7 +163,7 @@ def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) 
 
 
 def publish_first(written: Path, path: Path, *, durable: bool = True) -> bool:
-    """Give a temporary file its name, unless somebody was first. Says who won.
+    """Give a temporary file its name, unless the name is taken. Says who won.
 
     Raises:
         FileNotFoundError: the folder it should be in is gone.

@@ -2,17 +2,17 @@
 
 Theory of operation
 -------------------
-Whoever is attended (a server's session, a tap, a seat of the host) is *stepped*: it does all that
+What is attended (a server's session, a tap, a seat of the host) is *stepped*: it does all that
 has come up and returns the moment of its next step. Between two steps it is left alone, unless it
-is *woken*: by its connection, which has a line, or by its bell, which somebody at a desk has rung.
+is *woken*: by its connection, which has a line, or by its bell, which a desk has rung.
 
     a line, a ring, an order ──▶ wake() ──▶ ┌────────────┐
                                             │ the one    │ ──▶ step(now) ──▶ its next moment
     the moment that it named ─────────────▶ │ thread     │
                                             └────────────┘
 
-So what one step decides needs no lock, and the cost grows with what happens: nobody walks over what
-is open. One step is taken of those that were woken, then one of those whose moment has come, in
+So what one step decides needs no lock, and the cost grows with what happens, not with what is
+open. One step is taken of those that were woken, then one of those whose moment has come, in
 turn, so that neither can keep the other waiting, and a session that has much to do goes to the
 back of the queue after each of its steps. A step must not wait for anybody.
 
@@ -84,7 +84,7 @@ class Attendant:
     # -- from any thread ------------------------------------------------------------------------
 
     def attend(self, one: Attended, *, background: bool = False) -> None:
-        """Attend to `one` from now on. What is in the background keeps nobody at work."""
+        """Attend to `one` from now on. What is in the background keeps no thread at work."""
         place = _Place(one, is_background=background)
         with self._changing:
             self._places.add(place)

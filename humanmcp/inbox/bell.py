@@ -1,9 +1,9 @@
-"""The doorbell of a session: whoever sends something rings, and the process that waits looks.
+"""The doorbell of a session: a desk that sends something rings, and the process that waits looks.
 
 One thread hears all bells of a process, however many hang.
 
-A ring carries nothing and may be lost: it only wakes, and a look at the files decides. So nobody
-ever waits for a bell. It may be full, nobody may listen, or none may hang there (Windows, drives
+A ring carries nothing and may be lost: it only wakes, and a look at the files decides. So nothing
+ever waits for a bell. It may be full or unheard, or none may hang there (Windows, drives
 without FIFOs): then what was sent is found by the next slow look.
 """
 
@@ -47,7 +47,7 @@ class Bell:
 
     @classmethod
     def hang(cls, path: Path) -> Bell | None:
-        """Make a bell. None where there are no FIFOs: whoever waits must look by itself."""
+        """Make a bell. None where there are no FIFOs: who waits must look by itself."""
         if not hasattr(os, "mkfifo"):  # pragma: no cover - Windows
             return None
         try:
@@ -107,7 +107,7 @@ class _BellListener:
         os.write(self._wake, _RING)  # a `poll` that waits already does not know this one
 
     def remove(self, descriptor: int) -> None:
-        """Hear it no more, if it was heard. A ring that is on its way is one to nobody."""
+        """Hear it no more, if it was heard. A ring that is on its way is lost."""
         with self._changing:
             if self._bells.pop(descriptor, None) is not None and self._poll is not None:
                 self._poll.unregister(descriptor)

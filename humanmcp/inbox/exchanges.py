@@ -1,7 +1,7 @@
 """The folder of one session, and what is done to the exchanges in it.
 
 An exchange is a folder; where it lies is its state. It moves once, from `pending` to its last
-state, and whoever is at it at that moment follows it (`SessionFolder.follow`).
+state, and what is at work on it at that moment follows it (`SessionFolder.follow`).
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class SessionFolder:
         """Make the reply's text the draft, and lose no other text that was typed there.
 
         A desk may save a draft at any moment: the old draft is taken away in one step, and the
-        reply's text gets the name only when nobody saved meanwhile.
+        reply's text gets the name only when no draft was saved meanwhile.
         """
         text = records.draft_of(reply)
         self._keep_other(path, read_draft(path), text)
@@ -269,7 +269,7 @@ def _fill(folder: Path, item: Item) -> Signature | None:
 
 
 def _publish(written: Path, state: ExchangeState, path: Path) -> tuple[ExchangeState, str] | None:
-    """Give the reply its name. Returns the state and who was first when somebody was."""
+    """Give the reply its name. Returns the state and who was first, if not this one."""
     closing = (path / layout.ANSWER).exists()
     if (
         state is ExchangeState.PENDING
@@ -322,7 +322,7 @@ def _kept_numbers(path: Path) -> list[int]:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder of ours that nobody has seen yet. What cannot be removed stays."""
+    """Remove a folder of ours that no reader has seen yet. What cannot be removed stays."""
     with suppress(OSError):
         with os.scandir(folder) as entries:
             for entry in entries:

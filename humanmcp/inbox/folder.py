@@ -1,6 +1,6 @@
 """The folder inbox: exchanges wait in plain files, and every program of humanmcp meets there.
 
-`docs/reference/folder.md` describes the files. Nobody asks anybody's leave: what must happen once
+`docs/reference/folder.md` describes the files. No process asks another: what must happen once
 is a rename or a link, which the file system lets happen once.
 """
 
@@ -61,7 +61,7 @@ class FolderInbox:
         """Use the inbox in `home`, which is made when there is none.
 
         Raises:
-            UnsafeFolderError: somebody else could read or change what is kept there.
+            UnsafeFolderError: another user could read or change what is kept there.
             StoreError: it cannot be made.
         """
         with keeping("inbox", folder=home):
@@ -93,7 +93,7 @@ class FolderInbox:
         return Remembered()
 
     def sweep(self) -> None:
-        """Take away what belongs to nobody any more.
+        """Take away what is no longer needed.
 
         Files that a crash left without a name, and letters of sessions that were removed.
         """
@@ -224,7 +224,7 @@ class FolderInbox:
                 folder.locate(key.number)
 
     def bell(self, session: str) -> Bell | None:
-        """Return what rings when somebody has sent something; None where nothing does."""
+        """Return what rings when a desk has sent something; None where nothing does."""
         return self._owned(session).bell
 
     def _ring(self, session: str) -> None:
@@ -326,7 +326,7 @@ class FolderInbox:
     def _open(self, folder: SessionFolder, new: SessionFacts | None) -> _Own:
         """Hold a session open; without the facts of a `new` one, the one that stands there.
 
-        Nobody lists a new one before its record is there, which comes last.
+        A new one is listed once its record is there, which comes last.
         """
         lock = LifeLock.take(folder.path / layout.LOCK)
         try:

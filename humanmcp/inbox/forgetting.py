@@ -44,7 +44,7 @@ _GONE_LINE: Final = b'{"forgotten":true}'
 
 
 class NotForgottenError(InboxError):
-    """It cannot be forgotten yet: somebody waits for it."""
+    """It cannot be forgotten yet: its answer is awaited."""
 
 
 def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> None:

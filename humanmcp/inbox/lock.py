@@ -72,8 +72,8 @@ class LifeLock:
 def is_held(path: Path) -> bool:
     """Return True if a living process holds the lock.
 
-    Where that cannot be found out (too many open files) it counts as held: nobody is declared dead
-    for a trouble of our own.
+    Where that cannot be found out (too many open files) it counts as held: no process is
+    declared dead for a trouble of our own.
     """
     try:
         descriptor = open_private(path, os.O_RDWR)

@@ -22,7 +22,7 @@ _HIGHEST: Final = 255
 
 
 class OrderError(StopError):
-    """Nobody can follow this order."""
+    """This order cannot be followed."""
 
     room = "order_error"
 
@@ -31,7 +31,7 @@ def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
     """Hand in what is said first, or an order. Returns the ticket.
 
     Raises:
-        OrderError: nobody can follow it; the sentence says why.
+        OrderError: it cannot be followed; the sentence says why.
         InboxError: there is no such session, or the disk does not take it.
     """
     if reply.order is not Order.SAY:
@@ -63,7 +63,7 @@ def handed_in(
 
 
 def not_understood(order: Order, text: str) -> str:
-    """Return the code of why nobody can follow an order with this text; "" when it is clear."""
+    """Return the code of why an order with this text cannot be followed; "" when it is clear."""
     if order is Order.RAW and not _is_base64(text):
         return "base64"
     if order in _SWITCHES and text not in ("on", "off"):

@@ -2,7 +2,7 @@
 
 Knows moments, in seconds of one clock that only rises, and nothing of what a look finds. Three
 things are looked at. The *desks* (replies, drafts, sayings) when the bell rang, and slowly besides,
-for drives and programs that do not ring. The *text*, `out.txt`, which nobody announces: its name
+for drives and programs that do not ring. The *text*, `out.txt`, which is not announced: its name
 is asked for quickly while a message is young, and more rarely the longer nothing happens. The
 *duties* of what waits, when the first of them is due. And the rest, now and then.
 
@@ -29,7 +29,7 @@ LOOKING: Final = 0.1
 """The part of its time that a session may look at most: with thousands waiting it looks rarely."""
 
 QUICK: Final = 0.025
-"""Seconds between two looks at `out.txt` while somebody is probably writing there.
+"""Seconds between two looks at `out.txt` while a person is probably writing there.
 
 With the time that a text needs to settle (`watched.STABLE`) an answer is out within 50 ms.
 """
@@ -38,7 +38,7 @@ YOUNG: Final = 120.0
 """Seconds after a message or a text for which that is probable. Later the looks become rarer."""
 
 PATIENT: Final = 0.5
-"""Seconds between two looks at `out.txt` when nobody has written for long, or ever."""
+"""Seconds between two looks at `out.txt` when it has not changed for long, or ever."""
 
 RAREST: Final = 2.0
 """Seconds between two slow looks at the most, however long nothing has happened."""
@@ -151,7 +151,7 @@ class PollSchedule:
         return True
 
     def text_changes(self, now: float, look_at: float) -> None:
-        """Note that somebody writes in `out.txt`: look again at that moment at the latest."""
+        """Note that a person writes in `out.txt`: look again at that moment at the latest."""
         self._stirred = self._happened = now
         self._text = min(self._text, max(look_at, now + NAP))
 

@@ -2,7 +2,7 @@
 
 Asking costs one or two `stat` calls for each exchange that waits, and reads only what has changed.
 No library and no limit of the machine is needed, and it works on network drives and everywhere
-else where nobody reports changes.
+else where changes are not reported.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop. Nobody is woken after this."""
+        """Stop. Nothing is woken after this."""
         self._stop.set()
         if self._observer is not None:
             self._observer.stop()

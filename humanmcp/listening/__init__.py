@@ -1,1 +1,1 @@
-"""Listening on an address of this computer, whoever comes: sockets, slow peers, what they bring."""
+"""Listening on an address of this computer: sockets, slow peers, what they bring."""

@@ -85,7 +85,7 @@ class Bodies:
             self.held -= body.reserved
 
     def whole(self, body: Body) -> None:
-        """Note that a body is there, or given up: nobody has to wait for it."""
+        """Note that a body is there, or given up: it is not waited for."""
         self._strangers.pop(body, None)
 
     def _make_room(self, address: str) -> None:

@@ -1,6 +1,6 @@
 """The file that a recording grows in: what the real server answered is added to it.
 
-A transcript that was named as a file grows itself. What is somebody's record of a session, or no
+A transcript that was named as a file grows itself. What is a record of another session, or no
 transcript (a text log), stays as it is: a file beside it grows, and is read with it from then on.
 """
 

@@ -1,4 +1,4 @@
-"""What comes from the client: one line at a time, from the transcript to whoever answers it.
+"""What comes from the client: one line at a time, from the transcript to the one who answers it.
 
 A line is written down before anything reacts to it. Who answers a request without a person is
 decided once, here, and the decision goes with the request.
@@ -75,7 +75,7 @@ class _Arrival(NamedTuple):
 
     @property
     def is_answered_at_once(self) -> bool:
-        """Return True if nobody has to see its request wait."""
+        """Return True if no person has to see its request wait."""
         return self.decision is not None and self.decision.at_once
 
     @property
@@ -112,7 +112,7 @@ class Arrivals:
         self._agenda = agenda
 
     def too_long(self, got: Cut) -> None:
-        """Let a person refuse a request that was not kept: whoever sent it waits for an answer."""
+        """Let a person refuse a request that was not kept: its sender waits for an answer."""
         from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
 
         self._ledger.record(Direction.IN, got.line, note=got.note)
@@ -172,7 +172,7 @@ class Arrivals:
     def _come_out_of_probing(self, came: _Arrival) -> None:
         """Become visible with the first message that is no `server/discover`.
 
-        Some clients ask that in a process of its own, which they end at once: nobody should see a
+        Some clients ask that in a process of its own, which they end at once: no one should see a
         session of it, and it must not keep the text files from the process that comes after it.
         """
         if not self._ledger.facts.probe:

@@ -10,10 +10,10 @@ connection moves bytes in threads of its own, and never lets that one wait:
     client ◀── the transport's threads ◀──────────────────── send() ◀──┘
 
 *In.* `get` gives one line after the other, in the order in which the client wrote them, as bytes
-that nobody has looked into. Whenever there is something to get, the connection calls what `listen`
-was given. `EndOfInput` is the last thing to come: nobody can be answered any more.
+that were not looked into. Whenever there is something to get, the connection calls what `listen`
+was given. `EndOfInput` is the last thing to come: no answer can go out any more.
 
-*Out.* `send` takes one whole line, which the check has let pass or which somebody wants to be as it
+*Out.* `send` takes one whole line, which the check has let pass or which a person wants to be as it
 is (`deliberate`); `send_raw` takes bytes. What was handed in first goes out first. Neither waits
 for the client: what it does not take is kept, and `backpressure` says so.
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class EndOfInput:
-    """The client is gone: it closed its end, or nobody reads what we write."""
+    """The client is gone: it closed its end, or does not read what we write."""
 
 
 class HungUp(NamedTuple):
@@ -131,7 +131,7 @@ class Connection(Protocol):
         """
 
     def send_raw(self, content: bytes) -> None:
-        """Write bytes as they are, with no line feed after them: whoever asks for it means it."""
+        """Write bytes as they are, with no line feed after them: the sender means it."""
 
     def carry_wrongly(self, broken: HttpBreak) -> None:
         """Break what carries the next answer, on purpose. Nothing carries it over a pipe."""
@@ -140,7 +140,7 @@ class Connection(Protocol):
         """End as a server that is killed: at once, for this client, and without a word."""
 
     def flush(self, timeout: float) -> None:
-        """Wait until everything is written, or nobody reads it, but not longer."""
+        """Wait until everything is written, or cannot be, but not longer."""
 
     def drain(self) -> Iterator[bytes]:
         """Yield the lines that came and were not taken: the session is over."""
@@ -162,7 +162,7 @@ class SentLine(NamedTuple):
 
 
 class MemoryConnection:
-    """A connection without a transport: whoever has it is the client, by `say` and `hear`."""
+    """A connection without a transport: its owner is the client, by `say` and `hear`."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -212,7 +212,7 @@ class MemoryConnection:
         return None
 
     def came_with(self, numbers: Sequence[int]) -> None:
-        """Keep the numbers, for whoever compares."""
+        """Keep the numbers, to be compared."""
         self.numbers = tuple(numbers)
 
     def unanswered(self, number: int) -> None:
@@ -241,7 +241,7 @@ class MemoryConnection:
         """Do nothing: whatever was sent is there."""
 
     def drain(self) -> Iterator[bytes]:
-        """Yield what the client said and nobody took."""
+        """Yield what the client said and was not taken."""
         while (got := self.get()) is not None:
             if isinstance(got, bytes):
                 yield got

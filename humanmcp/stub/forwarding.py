@@ -193,7 +193,7 @@ class Forwarding:
     # -- from the client --------------------------------------------------------------------------
 
     def arrived(self, exchange: Exchange) -> None:
-        """Look at a request of the client's, whoever answers it."""
+        """Look at a request of the client's, also one that is not forwarded."""
         if exchange.method == "initialize":
             self._client = exchange.request
 

@@ -105,7 +105,7 @@ class Journal:
         self.inbox.record(self.name, frame, durable=durable)
 
     def cannot_read_last(self) -> None:
-        """Count the line that was recorded last as one that nobody could read."""
+        """Count the line that was recorded last as one that could not be read."""
         unreadable = self.facts.unreadable + 1
         self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self._seq)
 
@@ -122,7 +122,7 @@ class Journal:
         self.is_mid_line = False
 
     def write_raw(self, content: bytes, *, by: str) -> None:
-        """Put bytes that somebody means into the transcript and onto the wire, exactly as they are.
+        """Put bytes that are meant into the transcript and onto the wire, exactly as they are.
 
         No check has seen them: this is how a client is tested with what no server should write.
         """

@@ -26,7 +26,7 @@ class Forward(NamedTuple):
 class ServeOptions(NamedTuple):
     """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known.
 
-    `progress` says whether the client is told that somebody is at its request. `replay` has the
+    `progress` says whether the client is told that a person is at its request. `replay` has the
     recorded answers that come before the answer book's; `forward` says where the rest is asked.
     """
 
@@ -45,7 +45,7 @@ class Keepalive:
     """Whether progress is sent, and whether anything is at all.
 
     `progress` is the person's last word, None as long as there is none: the command line's and the
-    answer book's count then. `silent` keeps back everything that nobody has typed.
+    answer book's count then. `silent` keeps back everything that was not typed.
     """
 
     def __init__(self, session: Session, manner: ServeOptions, shelf: BookFile) -> None:

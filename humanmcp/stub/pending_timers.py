@@ -1,7 +1,7 @@
 """What is done while exchanges wait for a person.
 
 The clocks of each (`PendingTimers`) say when the answer book steps in, when the client is told that
-somebody is at it, and when a 2026-07-28 client is asked to repeat its request before it gives up.
+a person is at it, and when a 2026-07-28 client is asked to repeat its request before it gives up.
 The `Timekeeper` of a session looks at them all and does it.
 """
 

@@ -52,7 +52,7 @@ _PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
 class PipeConnection:
     """The client's two pipes. Reads from the moment it is made.
 
-    `source` and `sink` are descriptors; whoever passes them owns them and must keep them open.
+    `source` and `sink` are descriptors; the caller owns them and must keep them open.
     """
 
     stated: Final = None
@@ -65,7 +65,7 @@ class PipeConnection:
         self._is_pipe = hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(sink).st_mode)
         self._cutter = Cutter(longest)
         self._coming: SimpleQueue[Incoming] = SimpleQueue()
-        self._arrived: Callable[[], object] = _nobody_listens
+        self._arrived: Callable[[], object] = lambda: None
         self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
         self._read_bytes = 0  # written by the reading thread alone
         self._taken_bytes = 0  # written by the loop alone
@@ -155,7 +155,7 @@ class PipeConnection:
         return True
 
     def _is_broken(self) -> None:
-        """Note that nobody reads any more: EPIPE, as a rule; this client gets no more lines."""
+        """Note that the client reads no more: EPIPE, as a rule; this client gets no more lines."""
         self._broken = True
         self._put(EndOfInput())
 
@@ -164,7 +164,7 @@ class PipeConnection:
         self._arrived()
 
     def flush(self, timeout: float) -> None:
-        """Wait until everything is written, or nobody reads it, but not longer."""
+        """Wait until everything is written, or cannot be, but not longer."""
         done = threading.Event()
         self._leaving.put(done)
         done.wait(timeout)
@@ -244,7 +244,3 @@ class PipeConnection:
             self._written_bytes += written
             rest = rest[written:]
         self._writing_since = None
-
-
-def _nobody_listens() -> None:
-    """Stand in until somebody does: what came before is told then."""

@@ -1,6 +1,6 @@
 """Who answers: a person's reply and the book's, from the check to the wire and out of the inbox.
 
-An exchange is here while it waits (`vigils`), and is answered once, whoever comes first.
+An exchange is here while it waits (`vigils`), and is answered once, by the first.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ReplyDispatcher:
         )
 
     def forget(self, number: int) -> None:
-        """Wait no longer for an exchange: nobody wants an answer any more."""
+        """Wait no longer for an exchange: its answer is no longer wanted."""
         self.vigils.pop(number, None)
         self._kept.pop(number, None)
         self._over(number)

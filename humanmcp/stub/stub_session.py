@@ -111,7 +111,7 @@ class StubSession:
         )
         self._timekeeper = Timekeeper(session, ledger, self.answers, token)
         self._forwarding = self._way_to_the_server(manner, aside)
-        self._wake: Callable[[], object] = _not_attended_yet
+        self._wake: Callable[[], object] = lambda: None
         self._when_quiet: Callable[[StubSession], object] | None = when_quiet
         self._quiet_at = self.clock.now() + QUIET_AFTER
         self._over = False
@@ -140,7 +140,7 @@ class StubSession:
     # -- attended ---------------------------------------------------------------------------------
 
     def begin(self, wake: Callable[[], object]) -> None:
-        """Be woken by lines of the client, and by whoever rings at a desk."""
+        """Be woken by lines of the client, and by the bell that a desk rings."""
         self._wake = wake
         if self._found is not None:
             self._resume(self._found)
@@ -194,7 +194,7 @@ class StubSession:
                 assert_never(impossible)
 
     def _exit(self, status: int) -> None:
-        """End as soon as this step is over: somebody asked for it."""
+        """End as soon as this step is over: it was asked for."""
         self._over, self.exit_status = True, status
 
     @property
@@ -279,7 +279,3 @@ class StubSession:
                 missed += 1
         if missed:
             logger.warning("the transcript misses the last %s lines of the client", missed)
-
-
-def _not_attended_yet() -> None:
-    """Do nothing: the first step is still to come."""

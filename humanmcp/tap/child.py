@@ -29,7 +29,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class ServerProcess:
-    """A running server and its three pipes. Whoever takes the descriptors closes them."""
+    """A running server and its three pipes. The one that takes the descriptors closes them."""
 
     def __init__(self, command: Sequence[str]) -> None:
         """Start it.
@@ -50,7 +50,7 @@ class ServerProcess:
         self.stdout = _detached(self._process.stdout)
         self.stderr = _detached(self._process.stderr)
         self.status: int | None = None
-        """Its exit status; None as long as it runs. Known once somebody watches."""
+        """Its exit status; None as long as it runs. Known once it is watched."""
 
     @property
     def pid(self) -> int:

@@ -1,7 +1,7 @@
 """`humanmcp tap`: stands where a server's command stood in a host's configuration.
 
 Puts the parts together; the work is in `tapping.py`. What cannot be recorded or held passes all
-the same: the host and its server must not suffer from somebody who listens.
+the same: the host and its server must not suffer from a listener.
 """
 
 from __future__ import annotations

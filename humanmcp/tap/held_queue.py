@@ -135,7 +135,7 @@ class HeldQueue:
         return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
 
     def cancelled(self, cancelled: Cancelled) -> None:
-        """Hold a request no more that nobody waits for: the other side never sees it."""
+        """Hold a request no more whose answer is not awaited: the other side never sees it."""
         waiting = self._waiting.pop(cancelled.number, None)
         if waiting is not None:
             self._gate.settled(waiting.held, went_on=False)
@@ -256,7 +256,7 @@ class HeldQueue:
     def side_ended(self, way: Direction, at: str) -> None:
         """One side says nothing more. What it said last is let go, if anybody reads it.
 
-        A request of a client that is gone is not: nobody waits for the answer. What comes after
+        A request of a client that is gone is not: its answer is not awaited. What comes after
         this was said before the end, and is treated alike.
         """
         self._ended.add(way)

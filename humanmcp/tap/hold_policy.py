@@ -1,7 +1,7 @@
 """Decides which lines go on: what fits no pattern and no rule is forwarded.
 
 Both pumps ask it, each from its thread, but only while there is something to be held; so it knows
-nothing of the inbox and waits for nobody. What it keeps goes to the one loop that does.
+nothing of the inbox and never waits. What it keeps goes to the one loop that does.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class HoldPolicy:
         """Let everything pass until told otherwise.
 
         `record` notes a held line, `keep` takes it; both are called in a pump's thread. `passed`
-        says what was heard of the lines that passed while nobody asked.
+        says what was heard of the lines that passed without a question.
         """
         self._record = record
         self._keep = keep

@@ -219,7 +219,7 @@ class FrontServer(ThreadingHTTPServer):
 
 
 def serve(listening: socket.socket, front: TapFront, ready: Callable[[], object]) -> None:
-    """Serve until somebody says stop."""
+    """Serve until told to stop."""
     handler = type("Handler", (TapHandler,), {"front": front})
     server = FrontServer(listening, handler)
     ready()

@@ -144,7 +144,7 @@ class TappedClient:
         to_stderr(line.decode("utf-8", "replace"))
 
     def ended(self) -> None:
-        """Let nobody wait any longer."""
+        """Let no client wait any longer."""
         with self._lock:
             self.is_over = True
             for one in {*self._waiting.values(), *([self._own] if self._own else [])}:

@@ -1,6 +1,6 @@
 """What a tapped session is kept as: its transcript, who speaks there, and what the check says.
 
-Whoever forwards a line writes the transcript. All else runs in the recorder's thread, in the
+What forwards a line writes the transcript. All else runs in the recorder's thread, in the
 moments in which nothing passes, and passes over what it does not get to.
 """
 
@@ -60,7 +60,7 @@ class _Unchecked:
     line: tuple[Diagnostic, ...] = ()
     """What was said of the line as a line."""
     waiting: tuple[ObservedRequest, ...] = ()
-    """What waited for an answer from whoever wrote a line that is no message."""
+    """What waited for an answer from the side that wrote a line that is no message."""
 
 
 class Listening:
@@ -77,7 +77,7 @@ class Listening:
     ) -> None:
         """Keep the session `facts.name`. `remark` puts what the check says into the record.
 
-        `command` is that of the real server: whoever replays the record may want to start it.
+        `command` is that of the real server: a replay of the record may want to start it.
         """
         self._inbox = inbox
         self._facts = facts
@@ -141,10 +141,10 @@ class Listening:
                 self._say(one.seq, one.problem)
 
     def close(self) -> None:
-        """Do nothing: whoever began the session ends it."""
+        """Do nothing: what began the session ends it."""
 
     def so_far(self) -> ConversationState:
-        """Return what was heard up to now, for somebody in another thread."""
+        """Return what was heard up to now, for another thread."""
         with self._hearing:
             return self._conversation.copy()
 

@@ -1,4 +1,4 @@
-"""Bytes from one descriptor to another, untouched and in order, while somebody listens in.
+"""Bytes from one descriptor to another, untouched and in order, with a listener.
 
 Knows threads and descriptors, and nothing of what a line says. As long as nothing is to be held
 every piece goes on the moment it was read, also in the middle of a line of 16 MiB. Only while the
@@ -34,7 +34,7 @@ class PumpGate(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Say whether anything is to be held: only then is each line looked at before it goes."""
+        """Return True if anything is to be held: then each line is looked at before it goes."""
 
     def passes(self, way: Direction, line: bytes) -> bool:
         """Return True if a line, with its end, goes on now. If not, the gate has kept it."""
@@ -48,7 +48,7 @@ class PumpListener(Protocol):
 
 
 class Pump:
-    """Moves one stream, in a thread of its own, until it ends or nobody reads it any more."""
+    """Moves one stream, in a thread of its own, until it ends or is no longer read."""
 
     def __init__(  # noqa: PLR0913 - the parts of one direction
         self,
@@ -86,7 +86,7 @@ class Pump:
         return self._thread.is_alive()
 
     def silent_for(self, seconds: float) -> bool:
-        """Say whether the source has said nothing for so long, and all that it said has moved."""
+        """Return True if the source has been silent so long, and all that it said has moved."""
         since = self._reading_since
         if since is None or time.monotonic() - since < seconds:
             return False
@@ -118,7 +118,7 @@ class Pump:
                 return b""
 
     def _move(self, chunk: bytes) -> bool:
-        """Pass a piece on. False when nobody reads any more."""
+        """Pass a piece on. False when it is no longer read."""
         if self._passing:
             end = chunk.find(b"\n") + 1 or len(chunk)
             self._let_through(chunk[:end])

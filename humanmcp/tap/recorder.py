@@ -1,6 +1,6 @@
 """Writes down what passes, before it passes; what is to be made of it waits for a quiet moment.
 
-Whoever forwards a line writes it down first, with one write for each place: so whatever dies, and
+What forwards a line writes it down first, with one write for each place: so whatever dies, and
 at whatever moment, no line has passed that is not in the record. All else (who speaks, what the
 check says) is done in a thread of its own, which keeps away from the interpreter as long as lines
 pass: it begins when nothing has passed for a moment, and takes a thousandth of a second now and
@@ -35,7 +35,7 @@ That is a flood of 200,000 messages of the usual length.
 """
 
 BY_TAP: Final = "tap"
-"""Who wrote a frame that nobody decided."""
+"""Who wrote a frame without a decision."""
 
 _OVERHEAD: Final = 200  # bytes that a frame takes besides its line, measured
 _QUIET: Final = 0.02
@@ -54,7 +54,7 @@ _MANY: Final = 2000
 
 
 class Output(Protocol):
-    """One place where frames are written down, and whoever makes something of them."""
+    """One place where frames are written down, and who makes something of them."""
 
     def write(self, frame: Frame) -> None:
         """Write a frame, with one write: a message waits for it.
@@ -197,7 +197,7 @@ class TapRecorder:
         self._dozing = False
 
     def catch_up(self) -> None:
-        """Hear all that was written down so far, for whoever has to know it now."""
+        """Hear all that was written down so far, for those who have to know it now."""
         while self._hear_one():
             pass
 

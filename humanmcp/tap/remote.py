@@ -1,8 +1,8 @@
 """The real server at an address, with the three pipes of a process.
 
 What the client writes is posted line by line; what comes back stands on stdout. A request that gets
-no answer (nobody listens there, the stream was cut) is answered with an error that says so: whoever
-speaks over a pipe knows of no status, and would wait for ever.
+no answer (no server listens there, the stream was cut) is answered with an error that says so: a
+client that speaks over a pipe knows of no status, and would wait for ever.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INTERNAL_ERROR: Final = -32603
 
 
 class RemoteServer:
-    """A server that is called. Whoever takes the descriptors closes them."""
+    """A server that is called. The one that takes the descriptors closes them."""
 
     def __init__(
         self, address: ServerAddress, language: str, http: Callable[[bytes], object]

@@ -1,6 +1,6 @@
 """Where the bytes of one direction go to: one pump streams, others put whole lines in between.
 
-Nobody but the pump, which has nothing else to do, ever waits for a reader who does not read: what
+Only the pump, which has nothing else to do, ever waits for a reader who does not read: what
 is put in between, and the end, wait for their turn in a thread of their own.
 """
 
@@ -33,7 +33,7 @@ class Sink:
         return self._open
 
     def stream(self, chunk: bytes) -> None:
-        """Write the next piece of the stream. When nobody reads any more it is thrown away."""
+        """Write the next piece of the stream. What is no longer read is thrown away."""
         with self._writing:
             end = chunk.rfind(b"\n") + 1
             self._within_line = end < len(chunk) if end else self._within_line or bool(chunk)

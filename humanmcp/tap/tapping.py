@@ -2,7 +2,7 @@
 
 The pumps move bytes, the recorder writes, and each step here does all the rest: it is the only one
 that decides, so nothing needs a lock. The attendant steps it when something came from a pump, when
-somebody at a desk rings, and at the moments that it names. It ends when the server has ended and
+a desk rings, and at the moments that it names. It ends when the server has ended and
 all it said was passed on.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 QUIET: Final = 0.3
-"""Seconds without a byte after which a pipe that outlived its server counts as somebody else's."""
+"""Seconds without a byte until a pipe that outlived its server counts as another program's."""
 
 KILL_GRACE: Final = 1.5
 """Seconds between a signal and the end by force. Hosts wait 2 s before they end us that way."""
@@ -71,7 +71,7 @@ class TapEvents:
     """What the threads of a tap tell, in order, until a step takes it. `put` is for any thread."""
 
     def __init__(self) -> None:
-        self.wake: Callable[[], object] = _nobody_waits
+        self.wake: Callable[[], object] = lambda: None
         self._waiting: deque[TapEvent] = deque()
 
     def put(self, event: TapEvent) -> None:
@@ -82,10 +82,6 @@ class TapEvents:
     def take(self) -> TapEvent | None:
         """Take what was told first; None for nothing."""
         return self._waiting.popleft() if self._waiting else None
-
-
-def _nobody_waits() -> None:
-    """Stand in until the tap is attended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,13 +277,13 @@ class Tap:
             self._side_ended(way)
 
     def _somebody_still_reads(self, now: float) -> bool:
-        """Return True if the last words wait for a slow reader, and nobody told us to stop."""
+        """Return True if the last words wait for a slow reader, and we were not told to stop."""
         if self._must_end(now):
             return False
         return any(self._sinks[way].open for way in (Direction.OUT, Direction.ERR))
 
     def leave(self) -> None:
-        """Let what waits be written down, as long as nobody is in a hurry, and end the session."""
+        """Let what waits be written down, as long as there is time, and end the session."""
         self._recorder.stop()
         began = time.monotonic()
         while not self._recorder.wait(NAP):

@@ -59,7 +59,7 @@ class TextLog:
 
 
 def _new_file(folder: Path, name: str) -> tuple[Path, int]:
-    """Make a file that nobody else has: the name, or the name with -2, -3 and so on."""
+    """Make a file of our own: the name, or the name with -2, -3 and so on."""
     count = 1
     while True:
         path = folder / (f"{name}.log" if count == 1 else f"{name}-{count}.log")

@@ -210,8 +210,8 @@ def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None
 class Guard:
     """The middleware. `login_page` renders what an unknown browser is shown instead of a page.
 
-    `tell` says a refusal in the language of whoever asked, by its code. `note` writes down what
-    nobody foresaw, after the answer to it.
+    `tell` says a refusal in the language of the visitor, by its code. `note` writes down what
+    was not foreseen, after the answer to it.
     """
 
     def __init__(  # noqa: PLR0913 - what it must not know itself is given to it

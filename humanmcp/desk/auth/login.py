@@ -35,7 +35,7 @@ LONGEST: Final = 7 * 24 * 3600.0
 TRIES: Final = 5
 """Wrong codes after which there is a new code."""
 PAUSE: Final = 5.0
-"""Seconds after that in which no code is looked at: nobody guesses or changes codes quickly."""
+"""Seconds after that in which no code is looked at: codes are not guessed or changed quickly."""
 _WRITE_EVERY: Final = 60.0
 # Without 0/O, 1/I/L: a code is read from one screen and typed at another.
 _LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -50,7 +50,7 @@ class _Visit:
 
 
 def elapsed() -> float:
-    """Return seconds that nobody can set, those of a sleeping computer too where it counts them."""
+    """Return seconds that cannot be set, those of a sleeping computer too where it counts them."""
     boot = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)
 
@@ -60,7 +60,7 @@ class Door:
     """Lets people and scripts in. `file` keeps the visits.
 
     `clock` measures how long something lasts: a step of the computer's clock ends no visit. `wall`
-    gives seconds since 1970: a desk that starts reads in the file how long ago somebody was here.
+    gives seconds since 1970: a desk that starts reads in the file how long ago a person was here.
     """
 
     file: Path | None = None

@@ -1,8 +1,8 @@
 """Where a visit lives: the first part of its addresses, which no cookie carries.
 
-Cookies know no ports: a browser sends what it keeps for 127.0.0.1 to every server there, whoever
+Cookies know no ports: a browser sends what it keeps for 127.0.0.1 to every server there, who ever
 runs it (RFC 6265, section 8.5, https://www.rfc-editor.org/rfc/rfc6265#section-8.5). But it sends a
-cookie below that cookie's path only. So each visit gets a path of its own that nobody can guess,
+cookie below that cookie's path only. So each visit gets a path of its own that cannot be guessed,
 `/~PLACE/`, and a cookie that is valid there. Another server is neither sent the cookie, nor could
 it do anything with it without the path. That needs no script, no name service and no encryption.
 

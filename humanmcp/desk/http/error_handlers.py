@@ -1,4 +1,4 @@
-"""What went wrong, said to whoever asked; what nobody foresaw is also written to the desk's log.
+"""What went wrong, said to the one who asked; the unforeseen is written to the desk's log, too.
 
 The log holds where it happened. It holds no query, no header, no cookie and no body; of an error's
 own words only the beginning, since they may quote a message.
@@ -67,7 +67,7 @@ class _FirstLine(logging.Formatter):
 
 
 def note(scope: Scope, error: Exception) -> None:
-    """Write down an error that nobody foresaw, with the way to where it happened."""
+    """Write down an error that was not foreseen, with the way to where it happened."""
     _log.error(
         "%s %s: %s", scope["method"], one_line(scope["path"], QUOTED), "\n".join(_told(error))
     )

@@ -1,4 +1,4 @@
-"""Find the desk of an inbox folder, or start one that outlives whoever asked.
+"""Find the desk of an inbox folder, or start one that outlives the one who asked.
 
 Standard library only: a stub calls this. Whether a desk lives is decided by the lock it holds,
 never by a process id or an answering port; `desk.json` only says where it listens.
@@ -42,7 +42,7 @@ _LOOK_EVERY: Final = 0.02
 
 
 class NoDeskError(StopError):
-    """A desk was started and did not come up, or one lets nobody in."""
+    """A desk was started and did not come up, or one lets no one in."""
 
     room = "no_desk"
 
@@ -122,8 +122,8 @@ def write_facts(folder: Path, facts: DeskFacts) -> None:
 def forget_facts(folder: Path) -> None:
     """Take away where a desk that is dead listened. Only who holds the lock may do so.
 
-    Whoever waits for the new desk would otherwise read the old one's address and token, and trust
-    them, because the lock is held again.
+    A program that waits for the new desk would otherwise read the old one's address and token, and
+    trust them, because the lock is held again.
     """
     (folder / FACTS_NAME).unlink(missing_ok=True)
 

@@ -22,7 +22,7 @@ _ADDRESSES: Final = ("http://", "https://")
 def asked(command: str, home: Path, language: str) -> offer.Lists:
     """Return the lists of the server that a command starts, or that has an address.
 
-    Whoever was only given a seat starts nothing on this computer.
+    One who was only given a seat starts nothing on this computer.
 
     Raises:
         OfferError: it does not say what it offers; the sentence says why.

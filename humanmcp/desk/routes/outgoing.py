@@ -1,6 +1,6 @@
 """Say something first: a client's request to a server, or what a server says of its own accord.
 
-In the server's seat also what is wrong on purpose: bytes, silence, an end. Whoever owns the session
+In the server's seat also what is wrong on purpose: bytes, silence, an end. The owner of the session
 sends it or says why not; the answer stands in the transcript.
 """
 

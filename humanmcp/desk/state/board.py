@@ -31,7 +31,7 @@ MOST_MISSED: Final = 256
 """Exchanges that are looked for in one look because they may have come and gone before it."""
 
 WRITING_FOR: Final = 20.0
-"""Seconds for which somebody counts as writing after their draft was saved."""
+"""Seconds for which a person counts as writing after their draft was saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class Board:
         *,
         known: bool,
     ) -> list[int]:
-        """List what came and went between two looks: nobody was told of it, and it is over."""
+        """List what came and went between two looks: it was not told, and it is over."""
         first = seen.highest + 1 if known else number or 1
         last = max((number or 0, *found)) if known else number or 0
         between = range(first, last + 1)[-MOST_MISSED:]
@@ -296,7 +296,7 @@ class Board:
     def waiting(self, session: str = "") -> list[Row]:
         """List what waits for a person, the longest waiting first; of one session if named.
 
-        Open subscriptions come last: nobody waits for their answers.
+        Open subscriptions come last: their answers are not awaited.
         """
         with self._lock:
             rows = [
@@ -349,5 +349,5 @@ class Board:
 
 
 def _count(seen: _Seen) -> int:
-    """Count what somebody waits for: an open subscription is nothing of the kind."""
+    """Count what is awaited: an open subscription is nothing of the kind."""
     return sum(not one.subscription for one in seen.rows.values())

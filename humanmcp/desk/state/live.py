@@ -1,7 +1,7 @@
 """The live stream: server-sent events that only say what changed, never what it changed to.
 
 A page fetches what it needs itself. So nothing from the wire is ever in this stream, a slow reader
-holds up nobody, and a reader that was away asks for what it missed by the number of the last change
+holds up no one, and a reader that was away asks for what it missed by the number of the last change
 it saw (`Last-Event-ID`).
 """
 

@@ -1,6 +1,6 @@
 """Saved answers: short texts that a person keeps for the next time, one file each.
 
-The files stand in `answers/` of the inbox folder and may be copied to somebody else. Their names
+The files stand in `answers/` of the inbox folder and may be copied to another person. Their names
 are ours; what is for which method and tool stands inside.
 """
 

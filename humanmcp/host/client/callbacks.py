@@ -26,7 +26,7 @@ class Judge(Protocol):
 
 
 class ServerRequestHandler(Protocol):
-    """Who answers what a server asks of the client: a person, or nobody."""
+    """Who answers what a server asks of the client: a person, or a stand-in for none."""
 
     def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         """Answer one question, however long it takes. Runs in a thread of its own."""

@@ -1,4 +1,4 @@
-"""The client's seat: opens a session with a server, asks, and lets somebody answer the server.
+"""The client's seat: opens a session with a server, asks, and answers it by a respondent.
 
 Sits on `protocol.session.Session`, which tells what each line means, and on any `Transport`. Knows
 neither processes nor terminals. Several threads may ask at once; each gets its own answer.
@@ -238,7 +238,7 @@ class Client:
         """Ask once and wait for the answer.
 
         Raises:
-            NoAnswerError: none came in time. The server was told that nobody waits any more.
+            NoAnswerError: none came in time. The server was told so.
             NotOfferedError: strict, and the server did not declare the capability.
             EndedError: the server is gone.
         """
@@ -268,7 +268,7 @@ class Client:
         While the server waits for us, no time passes; progress begins it anew, up to `longest`.
 
         Raises:
-            NoAnswerError: none came in time. The server was told that nobody waits any more.
+            NoAnswerError: none came in time. The server was told so.
             EndedError: the server is gone.
         """
         began = self._patience_clock()
@@ -285,7 +285,7 @@ class Client:
     def wait_for_first(self, *begun: Begun, patience: float = 0) -> bool:
         """Wait until one of several requests is answered. False when none was in time.
 
-        The server is not told then: an answer may still come. Whoever calls gives up on the rest.
+        The server is not told then: an answer may still come. The caller gives up on the rest.
         """
         seconds = patience or self.patience
         began = self._patience_clock()
@@ -414,7 +414,7 @@ class Client:
         self.onlooker.stderr_line(line)
 
     def ended(self) -> None:
-        """Learn that the server is gone: nobody waits for an answer any more."""
+        """Learn that the server is gone: no answer is awaited any more."""
         with self._lock:
             self._ended = why = self.transport.end_reason()
             waiting = list(self._waiting.values())

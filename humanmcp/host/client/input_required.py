@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Established, Exchange
 
     Ask: TypeAlias = Callable[[Exchange, Established, Judge], None]
-    """Puts a question to whoever answers for the client, and waits."""
+    """Puts a question to the one who answers for the client, and waits."""
 
 
 def find_out(found: Mapping[str, Any], established: Established, ask: Ask) -> dict[str, Any] | None:

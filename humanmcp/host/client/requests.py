@@ -47,7 +47,7 @@ LISTS: Final = {
 
 
 class MistypedError(StopError):
-    """Somebody typed something that cannot be sent."""
+    """A person typed something that cannot be sent."""
 
     room = ROOM
 

@@ -29,7 +29,7 @@ class Nobody:
     """Answers in the place of a person who is not there: shows the roots, refuses the rest."""
 
     def __init__(self, roots: tuple[Mapping[str, str], ...] = ()) -> None:
-        """Remember the roots to show: none that nobody named, since a made-up one misleads."""
+        """Remember the roots to show: none that was not named, since a made-up one misleads."""
         self.roots = roots
 
     def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:  # noqa: ARG002 - Respondent

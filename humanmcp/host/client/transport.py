@@ -1,6 +1,6 @@
 """What carries lines between a client and a server.
 
-A transport knows lines and nothing of what they say. Whoever uses one is its listener: it is told
+A transport knows lines and nothing of what they say. Its user is its listener: it is told
 of every line, of what the peer says beside the wire, and once of the end. Swapping the transport
 changes nothing above it: the tests of the client run over a process and over memory.
 """

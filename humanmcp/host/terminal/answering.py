@@ -38,7 +38,7 @@ _EXPECTED: Final = {
 
 
 class AtTerminal:
-    """Asks the person. Where no person sits at the terminal, answers as `Nobody` does."""
+    """Asks the person. Where no person sits at the terminal, answers as its stand-in does."""
 
     def __init__(
         self,

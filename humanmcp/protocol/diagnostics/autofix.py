@@ -1,4 +1,4 @@
-"""Fix all: a text with every fix applied that nobody has to look at.
+"""Fix all: a text with every fix applied that needs no look.
 
 The one way to apply fixes in bulk, for the page, for `check --fix` and for the suggestion in
 `problems.txt`. It takes nothing out that a person typed, makes up no answer and follows no guess:

@@ -1,7 +1,7 @@
 """How far a mend of a message may be trusted: whether it keeps what was typed, and adds nothing.
 
 Compares what a mend takes away with what it puts there, and knows nothing of what is wrong: a new
-rule of the check need not say whether its mend may be applied in bulk.
+rule of the check need not grade its own mend.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _made_up(new: str) -> Applicability:
 
 
 def _replacing(old: str, new: str, path: Path) -> Applicability:
-    """Grade by the texts and numbers: which are gone, and which nobody typed."""
+    """Grade by the texts and numbers: which are gone, and which were not typed."""
     before, after = set(_leaves(old)), set(_leaves(new))
     steps = {_spelt(step) for step in path if isinstance(step, str)}
     if before - after - _SCAFFOLD - {"null"}:

@@ -25,7 +25,7 @@ Detail: TypeAlias = tuple[tuple[str, str], ...]
 """What fills a sentence: names and texts."""
 
 LONGEST_QUOTE = 60
-"""Characters of somebody's own text that a sentence repeats."""
+"""Characters of a person's own text that a sentence repeats."""
 
 
 class FixKind(enum.Enum):
@@ -75,7 +75,7 @@ class RawDiagnostic(_Typed):
 
     Each kind is a class that registers itself by its code; its docstring is the reason, `page` is
     where the specification says so. Its fields fill its sentence, which stands under the code in
-    `locales/` in each language, and mypy holds whoever makes one to them. `at_name` points at the
+    `locales/` in each language, and mypy holds its makers to them. `at_name` points at the
     member's name.
     """
 
@@ -106,7 +106,7 @@ class RawDiagnostic(_Typed):
             raise TypeError(f"{code} is the code of {KINDS[code].__name__}")
 
     def without_fix(self, severity: Severity) -> RawDiagnostic:
-        """Return the same as it is said of what somebody else sent: so bad, and without a fix."""
+        """Return the same as it is said of what the peer sent: so bad, and without a fix."""
         other: RawDiagnostic = object.__new__(type(self))
         vars(other).update(vars(self), severity=severity, mend=None)
         return other
@@ -145,7 +145,7 @@ def quoted(value: Json) -> str:
 
 
 def shown(text: str) -> str:
-    """Return somebody's own text, safe to show and short enough for a sentence."""
+    """Return a person's own text, safe to show and short enough for a sentence."""
     return one_line(text, LONGEST_QUOTE)
 
 

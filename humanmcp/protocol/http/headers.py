@@ -60,7 +60,7 @@ class Headers(NamedTuple):
     def repeated(self) -> str:
         """Return the first routing header that is there twice, "" for none.
 
-        Whoever reads the first and whoever reads the last would disagree about the request.
+        A reader of the first and a reader of the last would disagree about the request.
         """
         seen: set[str] = set()
         for name, _value in self.pairs:

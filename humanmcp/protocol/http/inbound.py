@@ -94,8 +94,8 @@ class SessionOver(NamedTuple):
 class Acknowledged(NamedTuple):
     """What is taken and changes nothing.
 
-    2026-07-28: "no `notifications/cancelled` message is expected"; whoever sends one all the same
-    could end the request of somebody else that has the same id.
+    2026-07-28: "no `notifications/cancelled` message is expected"; a client that sends one all the
+    same could end another client's request that has the same id.
     """
 
 

@@ -96,7 +96,7 @@ LISTED: Final = {
 
 
 class Book(NamedTuple):
-    """What is answered without a person. The default is the book of somebody who has none."""
+    """What is answered without a person. The default is that of a person without a book."""
 
     name: str = "humanmcp"
     version: str = __version__
@@ -141,7 +141,7 @@ class Decision(NamedTuple):
 
     `after` is in seconds, None when only a person answers. `by` says in the transcript who
     answered. `rule` is the index of the rule, None for the book's own answers. `stoppable`: a
-    person at the exchange stops it. A safety net gives way, a rule is what somebody decided.
+    person at the exchange stops it. A safety net gives way, a rule is a decision.
     `replayed` is the number of the frame whose recorded answer this is, right or wrong; None for
     what is not recorded. `forward`: the real server is asked.
 
@@ -172,7 +172,7 @@ class Decision(NamedTuple):
 
     @property
     def at_once(self) -> bool:
-        """Return True if the answer needs nothing and nobody: no person sees the request wait."""
+        """Return True if the answer needs nothing and no person: none sees the request wait."""
         return self.due(0) and not self.has_steps
 
     def answered(self, answers: Mapping[str, Any]) -> Decision:
@@ -336,7 +336,7 @@ def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
 
 
 def prepared(book: Book) -> Mapping[str, Mapping[str, Any]]:
-    """Return the lists that somebody wrote into a book; an empty one is no text to start from."""
+    """Return the lists that were written into a book; an empty one is no text to start from."""
     if book == Book():
         return {}
     return {method: part for method, part in _lists(book).items() if any(part.values())}
@@ -371,7 +371,7 @@ def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
 
 
 def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
-    """Return the error that a request of 2026-07-28 must get, whoever answers; None for a good one.
+    """Return the error that a request of 2026-07-28 must get in any case; None for a good one.
 
     A handshake-only book leaves such requests to its answers of that era.
     """

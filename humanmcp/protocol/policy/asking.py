@@ -80,7 +80,7 @@ def is_ours(state: str, rule: Rule, secret: bytes) -> bool:
 def next_round(exchange: Exchange, rule: Rule, retry: Retry, secret: bytes) -> NextRound:
     """Take the answers that came with a request, and say what is still to be asked.
 
-    What is missing, or is no answer at all, is asked again; what nobody asked for is ignored.
+    What is missing, or is no answer at all, is asked again; what was not asked for is ignored.
     """
     came = exchange.request.params.get("inputResponses")
     answers = dict(retry.answers)

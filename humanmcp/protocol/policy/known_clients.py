@@ -16,7 +16,7 @@ UNKNOWN_GRACE: Final = 2.0
 """Seconds that an unknown client is let wait for its opening messages; several give up after 5."""
 
 LONGEST_GRACE: Final = 60.0
-"""Seconds that nobody is let wait longer for an opening message."""
+"""The most seconds that an opening message may wait for a person."""
 
 NEVER_REPEATS: Final = 0
 
@@ -47,7 +47,7 @@ class KnownClient(NamedTuple):
     `opening` is its budget for `initialize` and the lists together, `listing` how long it waits for
     a list where that has a limit of its own; `opening_set` and `listing_set` are the same where
     `humanmcp config` wrote its entry and that changes it. `call` is how long it waits for a
-    `tools/call` if nobody told it otherwise. `progress_helps` says that progress notifications
+    `tools/call` unless it was told otherwise. `progress_helps` says that progress notifications
     extend that. `repeats` is how often it repeats a 2026-07-28 call that was answered with a
     `requestState` only. `is_host` says that a model is behind it, whose first turn starts without
     the tools of a server that is not ready, or not before. `setting` is what its user can set to

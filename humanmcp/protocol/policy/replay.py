@@ -180,7 +180,7 @@ class Replay:
         return Decision(0.0, json.dumps(error), TextForm.ERROR, "replay: not recorded")
 
     def _is_ours(self, exchange: Exchange, decision: Decision) -> bool:
-        """Say whether a request is not the real server's: it has left it, or a rule is for it."""
+        """Return True if a request is not for the real server: it left it, or a rule is for it."""
         left = exchange.number in self._left
         return left or decision.rule is not None or exchange.method == "ping"
 

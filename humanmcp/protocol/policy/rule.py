@@ -34,7 +34,7 @@ class RuleAction(enum.Enum):
     HOLD = "hold"
     """It waits for a person; at a tap it is held."""
     FORWARD = "forward"
-    """A tap lets it go on, whatever else is to be held. Where nobody is behind us, a person."""
+    """A tap lets it go on, whatever else is to be held. With no server, a person does."""
 
 
 class Notice(NamedTuple):

@@ -44,7 +44,7 @@ class TimeoutPlan(NamedTuple):
 
     `limit` is in seconds from the (last) arrival of the request, None when it is unknown or there
     is none; `source` is a code of `locales/` (room `waiting`) for where it is known from. `means`
-    is "progress", "progress-maybe" (it is sent, and nobody knows whether it helps), "hold" or "",
+    is "progress", "progress-maybe" (it is sent, and whether it helps is unknown), "hold" or "",
     and then `why_not` is the code of the reason. `hold_at` is when to ask the client to repeat, in
     seconds from the last arrival. `progress` says whether any is sent.
     """
@@ -88,7 +88,7 @@ def patience(
 ) -> TimeoutPlan:
     """Return how long a client waits for an exchange.
 
-    `own_limit` is the user's setting for a call and wins; of a client that nobody knows it counts
+    `own_limit` is the user's setting for a call and wins; of an unknown client it counts
     for every method. `learned` is how long this client waited for a tool call before
     (`gave_up_after`); it counts where nothing is known or where it is shorter than what is known.
     Both are seconds, 0 for none. `means` are those that may be used: who tests a client that hears

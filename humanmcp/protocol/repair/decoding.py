@@ -2,7 +2,7 @@
 
 Notepad puts a byte-order mark in front, `>` of Windows PowerShell 5.1 writes UTF-16, an old editor
 in Japan writes CP932. What has one meaning is decoded and named; what has not is refused with
-advice: guessing would send the client something that nobody typed.
+advice: guessing would send the client something that was not typed.
 """
 
 from __future__ import annotations

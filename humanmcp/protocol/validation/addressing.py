@@ -80,7 +80,7 @@ def is_report(text: str) -> bool:
 def unaddressed(
     text: str, exchanges: Sequence[Exchange], notice: str = ""
 ) -> tuple[Diagnostic, ...]:
-    """Return why nobody waits for an answer: its request is over, or there never was one.
+    """Return why no answer is awaited: its request is over, or there never was one.
 
     `exchanges` are those of the session that are remembered, oldest first. `notice` is the method
     of the last message where that is a notification: most likely it was meant to be answered.

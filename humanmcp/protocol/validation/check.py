@@ -158,7 +158,7 @@ def _secrets(exchange: Exchange, text: str) -> tuple[Diagnostic, ...]:
 
 
 def _meant(value: Json) -> TextForm:
-    """Return what a text stands for that nobody called a result or an error.
+    """Return what a text stands for that was called neither a result nor an error.
 
     An object without any member of the envelope is the answer itself: the envelope is ours to add.
     """

@@ -1,6 +1,6 @@
 """A check that never raises: what went wrong in it is said as a problem.
 
-A fault of ours must cost nobody a session, a text or an answer. So the functions that judge are
+A fault of ours must not cost a session, a text or an answer. So the functions that judge are
 called through here, and what they could not judge is told under one code, X01, by whichever desk
 asked. Knows no rule of MCP.
 """

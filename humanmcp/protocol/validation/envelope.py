@@ -58,7 +58,7 @@ rule: Final[RuleSet[AnswerEnvelope]] = RuleSet()
 
 
 def is_bare(value: Json) -> bool:
-    """Say whether a person typed only `{"result": …}` or only `{"error": …}`: the rest is ours."""
+    """Return True if only `{"result": …}` or only `{"error": …}` was typed: the rest is ours."""
     return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("result", "error")
 
 

@@ -80,8 +80,8 @@ def remarks(
 ) -> tuple[Diagnostic, ...]:
     """Return what there is to say of an incoming request or notification.
 
-    `also` is what was found by who knows the messages before it. `strict` is for whoever may still
-    change it: an error is one, not a warning about somebody else.
+    `also` is what was found by who knows the messages before it. `strict` is for those who can
+    still change it: an error is one, not a warning about the peer.
     """
     heard = HeardMessage(message, revision, established)
     found = [*_envelope(message), *also, *rule.judge(message.method, heard)]
@@ -117,7 +117,7 @@ def review(
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of somebody else's answer to a request."""
+    """Return what there is to say of the peer's answer to a request."""
     found = _envelope(response)
     if "result" in response.body and "error" in response.body:
         found.append(rpc.ResultAndError(("error",)))
@@ -155,7 +155,7 @@ def _placed(
 
 
 def _level(found: RawDiagnostic, *, strict: bool) -> Severity:
-    """Return how bad a finding is; in what somebody else sent at most a warning.
+    """Return how bad a finding is; in what the peer sent at most a warning.
 
     Another revision than the one asked for is what a server must choose that does not have that
     one; of a person's own draft it is more often a slip.

@@ -1,6 +1,6 @@
 """What the check says of a message that passed between a real client and a real server.
 
-Both directions, for the person who debugs one of them. Nobody is kept from anything by it.
+Both directions, for the person who debugs one of them. Nothing is blocked by it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def hints(
 ) -> tuple[Diagnostic, ...]:
     """Return what there is to say of a message, the worst first; nothing when all is well.
 
-    `strict` calls an error one also in what somebody else sent.
+    `strict` calls an error one also in what the peer sent.
     """
     if isinstance(heard, Malformed):
         return (unreadable(heard),)

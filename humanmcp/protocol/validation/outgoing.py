@@ -58,12 +58,12 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     initialized: bool = True,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Judge something of the person's own: what nobody asked for.
+    """Judge something of the person's own: what was not asked for.
 
     `unreadable` says that a line came that could not be read: only then may an error go out that
     names no request. `invalid` are the ids of lines that were JSON and no message: each may be told
     so in an error. `initialized` says that the client has said so. `progress` is what was said of
-    the client's open requests, None where nobody knows.
+    the client's open requests, None where that is unknown.
     """
     reading = read(text)
     if not reading.readable:
@@ -130,7 +130,7 @@ def _judge(
 def gates(message: Message, revision: str, established: Established) -> list[RawDiagnostic]:
     """Return what forbids a server this message, given what both sides declared.
 
-    Nothing where neither was heard to declare anything: then nobody knows.
+    Nothing where neither was heard to declare anything: then it is unknown.
     """
     if established.offered is None:
         return []
@@ -152,7 +152,7 @@ def _no_method(
     unreadable: bool,
     invalid: frozenset[tuple[str, str | int | float]],
 ) -> list[RawDiagnostic]:
-    """An answer to nobody, or nothing at all."""
+    """An answer to no request, or nothing at all."""
     if "error" in value and "result" not in value:
         if _may_follow(value, unreadable=unreadable, invalid=invalid):
             return [*_envelope(value), *judge_error(value["error"], revision, ("error",))]
@@ -169,7 +169,7 @@ def _no_method(
 def _may_follow(
     value: JsonObject, *, unreadable: bool, invalid: frozenset[tuple[str, str | int | float]]
 ) -> bool:
-    """Say whether an error tells of a line that was no message: without an id, or with its id."""
+    """Return True if an error tells of a line that was no message, without an id or with its id."""
     named, error = value.get("id"), value["error"]
     if named is None:
         code = error.get("code") if isinstance(error, dict) else None
@@ -271,7 +271,7 @@ def _beyond(method: str, revision: str, established: Established) -> list[RawDia
 
 
 def _declared(method: str, established: Established) -> bool:
-    """Say whether an experimental capability of this name was declared: `claude/channel`, say."""
+    """Return True if an experimental capability of this name was declared (`claude/channel`)."""
     offered = (established.offered or {}).get("experimental")
     name = method.removeprefix("notifications/")
     return isinstance(offered, dict) and any(

@@ -113,7 +113,7 @@ _IN_NAMES: Final = (
 )
 """Every name holds one of these, in small letters: to look for them is quicker than for names."""
 _FOLDER: Final = r'"?(?:[/~]|\.{1,2}/|[A-Za-z]:|\\\\)'
-"""How the value of `PWD` begins: the folder somebody works in is no password."""
+"""How the value of `PWD` begins: the folder a person works in is no password."""
 
 _SHORTEST: Final = 4
 """Characters of a value that is looked for elsewhere; shorter ones stand in too many words."""
@@ -130,15 +130,15 @@ _MARKS: Final = (
 """Each shape without a name holds one of these, in small letters."""
 _HINTS: Final = (*_IN_NAMES, *_MARKS)
 _FOR_OTHERS: Final = r"(?is)[*x.•…-]+|[<$%{\[].*"
-"""What stands where somebody else has to put a secret: `…`, `<your key>`, `${TOKEN}`, `xxxx`."""
+"""What stands where another person has to put a secret: `…`, `<your key>`, `${TOKEN}`, `xxxx`."""
 _PICTURE: Final = r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/_-]{200,}+(?!\.)"
 """A picture or a file in base64: anything may stand in it by chance. Tokens have dots."""
 _MOST: Final = 50_000
-"""Characters that are looked at: nobody types more."""
+"""Characters that are looked at: people do not type more."""
 
 
 class Typed(NamedTuple):
-    """A secret in what somebody types: where it stands, and what it is called."""
+    """A secret in what a person types: where it stands, and what it is called."""
 
     start: int
     end: int
@@ -177,7 +177,7 @@ def is_telling(value: str) -> bool:
 
 
 def typed_secrets(text: str) -> tuple[Typed, ...]:
-    """Return what looks like a secret in a text that somebody types, in its order."""
+    """Return what looks like a secret in a text that a person types, in its order."""
     small = text[:_MOST].casefold()
     if not any(map(small.__contains__, _HINTS)):
         return ()

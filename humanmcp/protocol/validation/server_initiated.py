@@ -1,4 +1,4 @@
-"""What a server may say first: messages to begin from, and bytes as somebody types them.
+"""What a server may say first: messages to begin from, and bytes as a person types them.
 
 A message to begin from is one that the revision has; whether this client may be sent it, the check
 says.

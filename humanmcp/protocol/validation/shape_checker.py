@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     Judge: TypeAlias = Callable[[Json, Chain, list[RawDiagnostic]], None]
 
 ENOUGH: Final = 100
-"""Findings after which a walk stops looking: nobody reads more, and a list may have a million."""
+"""Findings after which a walk stops looking: more are not read, and a list may have a million."""
 
 
 def judge(value: Json, kind: Kind, revision: str, path: Path = ()) -> list[RawDiagnostic]:

@@ -120,7 +120,7 @@ def not_an_object(value: Json, path: Path) -> RawDiagnostic:
 
 
 def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawDiagnostic:
-    """Report an object of which nobody can tell, by one of its members, what kind it is."""
+    """Report an object whose kind none of its members tells."""
     names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= revision]
     allowed = ", ".join(json_text(name) for name in names)
     if not isinstance(value, dict):

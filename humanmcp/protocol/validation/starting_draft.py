@@ -35,7 +35,7 @@ def start(exchange: Exchange, established: Established = _NOBODY, language: str 
 def _start(exchange: Exchange, established: Established, language: str) -> str:
     """Return the text a person starts from: a whole response, pretty-printed.
 
-    A list starts from the one that the answer book has, where somebody wrote one; a tool list
+    A list starts from the one that the answer book has, where there is one; a tool list
     from the one that was given before, where there was one and none was published since.
 
     It can be sent as it is, except where only the person knows the answer: there it holds a

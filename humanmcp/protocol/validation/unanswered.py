@@ -1,4 +1,4 @@
-"""Which requests never got an answer, or one that whoever asked has most likely dropped.
+"""Which requests never got an answer, or one that the asking side has most likely dropped.
 
 Pure: takes what `ConversationState` observed, with the number of each line, and what the check
 said of it.

@@ -107,7 +107,7 @@ class Overheard:
     def speaker(self, raw: bytes) -> Direction:
         """Guess who said a line that comes without a direction: by what only one side may say.
 
-        An answer is from whoever was asked; what both may say is taken for the client's.
+        An answer is from the side that was asked; what both may say is taken for the client's.
         """
         found = jsonrpc.read(raw)
         message = found.items[0] if isinstance(found, Batch) else found

@@ -97,7 +97,7 @@ def serve(
     left: Callable[[int], Iterable[SessionFacts]],
     ready: Callable[[], object],
 ) -> None:
-    """Serve until somebody says stop. `make` makes the session of a connection.
+    """Serve until told to stop. `make` makes the session of a connection.
 
     `left` lists what the process before this one left of its sessions at a port.
     """

@@ -127,7 +127,7 @@ class HttpSession:
 
     @property
     def is_idle(self) -> bool:
-        """Return True if nobody waits and nobody listens."""
+        """Return True if no client waits or listens."""
         return self.connection.streams.is_idle
 
 

@@ -2,7 +2,7 @@
 
 A stream has the number of the request that it came with, a batch that of its first one.
 
-Everything here happens in the thread of the event loop. What nobody listens to is counted and not
+Everything here happens in the thread of the event loop. What has no listener is counted and not
 kept: the transcript has it, and a client that comes again with `Last-Event-ID` gets it from there.
 """
 
@@ -142,7 +142,7 @@ class Streams:
         self._open.clear()
 
     def send_raw(self, content: bytes) -> None:
-        """Let bytes go out that somebody means, on the stream that began last."""
+        """Let bytes go out that are meant, on the stream that began last."""
         if self._open:
             self._open[max(self._open)].put(OutEvent(content, raw=True))
 

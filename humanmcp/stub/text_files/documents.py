@@ -44,7 +44,7 @@ class Document(NamedTuple):
     """One document as a person typed it, to be judged: `TextFiles.accept` or `.refuse` it.
 
     `line` and `column`, from 1, say where in the file it begins. `whole` is False for what is no
-    complete JSON although nobody has gone on writing it. `behind` is what follows it and is no part
+    complete JSON although it was not written on. `behind` is what follows it and is no part
     of it: it goes when the text goes.
     """
 

@@ -77,11 +77,11 @@ class WatchedFile:
 
     @property
     def look_again(self) -> float | None:
-        """When to look again at what somebody is writing; None when it has come to rest."""
+        """When to look again at what is being written; None when it has come to rest."""
         return None if self._seen == self._settled else self._next_look
 
     def is_silent(self, now: float) -> bool:
-        """Return True if nobody has written for so long that nobody will go on. If not, wait."""
+        """Return True if it has not changed for so long that it will not. If not, wait."""
         self._next_look = self._since + SILENCE
         return now >= self._next_look
 
@@ -90,7 +90,7 @@ class WatchedFile:
         self._seen = self._settled = mark
 
     def is_as_settled(self, place: OpenFolder) -> bool:
-        """Return True if nobody has written since it was settled."""
+        """Return True if it has not changed since it was settled."""
         return self._settled is not None and place.mark(self.name) == self._settled
 
     def send(self, text: str, end: int, refused: str) -> None:

@@ -49,7 +49,7 @@ OUT: Final = "out.txt"
 PROBLEMS: Final = "problems.txt"
 STATUS: Final = "status.txt"
 REFUSED: Final = "out.refused"
-"""The stem of a text that was refused while somebody wrote the next one."""
+"""The stem of a text that was refused while the next one was written."""
 BEFORE: Final = "out.before"
 """The stem of a text that stood there before the session."""
 
@@ -190,7 +190,7 @@ class TextFiles:
 
     @property
     def is_gone(self) -> bool:
-        """Return True if somebody took the folder away."""
+        """Return True if the folder was taken away."""
         return self._place.is_gone
 
     @property
@@ -241,7 +241,7 @@ class TextFiles:
 
     @property
     def look_again(self) -> float | None:
-        """When to look again because somebody writes; None while nobody does."""
+        """When to look again at what is being written; None while nothing is."""
         own = self._named.look_again if self._move is None else self._move.next_try
         moments = [own, self._on_purpose.look_again]
         return min((one for one in moments if one is not None), default=None)
@@ -340,7 +340,7 @@ class TextFiles:
             self._round = _Round(source, mark, raw, reading, start, texts, {})
 
     def _refuse_bytes(self, source: WatchedFile, mark: Mark, reading: TextReading) -> None:
-        """Explain bytes that are no text in any encoding, once nobody writes any more of them."""
+        """Explain bytes that are no text in any encoding, once no more of them are written."""
         if source.is_silent(self._now):
             source.settle(mark)
             whole = Document(-1, reading.text, whole=False, repairs=reading.repairs)
@@ -446,7 +446,7 @@ class TextFiles:
             self._place.give_back(name, OUT)
 
     def _set_old_out_aside(self) -> str:
-        """Never send what stood there before the session: nobody knows what it answers."""
+        """Never send what stood there before the session: what it answers is unknown."""
         mark = self._place.mark(OUT)
         if mark is None or not mark.size or mark.unfit not in (None, Unfit.LARGE):
             return ""

@@ -52,7 +52,7 @@ class Unfit(enum.Enum):
 
 
 class Mark(NamedTuple):
-    """What a file looks like from outside: equal marks mean that nobody has written meanwhile."""
+    """What a file looks like from outside: equal marks mean that it was not written meanwhile."""
 
     inode: int
     size: int
@@ -108,7 +108,7 @@ class OpenFolder:
         """Open a folder, making it where it is missing. None when another process uses it.
 
         Raises:
-            UnsafeFolderError: it is a link, or somebody else's, or everybody may write in it.
+            UnsafeFolderError: it is a link, or another user's, or everybody may write in it.
             OSError: it cannot be made or opened.
         """
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ class OpenFolder:
 
     @property
     def is_gone(self) -> bool:
-        """Say whether nothing can be found any more where the folder was, or another folder is."""
+        """Return True if the folder cannot be found where it was, or another one is there."""
         if self._descriptor is None:
             return not self.path.is_dir()
         try:

@@ -2,7 +2,7 @@
 
 `out.anyway.txt` goes out although the check finds errors in it, `out.raw.txt` byte for byte, and
 `out.do.txt` holds words for the server itself: `silence on`, `progress off`, `exit 3`, `crash`.
-As in `out.txt`, what is not complete waits until nobody has written for two seconds: `exit 1` may
+As in `out.txt`, what is not complete waits until it has not changed for two seconds: `exit 1` may
 become `exit 17`. Who still has a file open that was taken may go on writing, and that counts too.
 Knows files, and not what becomes of them.
 """
@@ -62,7 +62,7 @@ class OnPurpose:
     """Watches the files in one folder."""
 
     def __init__(self, place: OpenFolder, sent: SentFolder) -> None:
-        """Leave alone what stood there before the session: nobody knows what it was meant for."""
+        """Leave alone what stood there before the session: what it was meant for is unknown."""
         self._place = place
         self._sent = sent
         self._files = [WatchedFile(name) for name in NAMES]
@@ -78,7 +78,7 @@ class OnPurpose:
 
     @property
     def look_again(self) -> float | None:
-        """When to look again at what somebody is writing; None while nobody does."""
+        """When to look again at what is being written; None while nothing is."""
         files = (*self._files, *(one.file for one in self._taken))
         moments = [one.look_again for one in files]
         writing = [one for one in moments if one is not None]
@@ -134,7 +134,7 @@ class OnPurpose:
 
 
 def _is_complete(name: str, content: bytes) -> bool:
-    """Return True if nothing tells that somebody is in the middle of writing it."""
+    """Return True if nothing tells that it is in the middle of being written."""
     if name != ANYWAY:
         return content.endswith(b"\n")
     found = divide(content.decode("utf-8", "replace"))

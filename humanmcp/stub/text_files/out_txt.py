@@ -50,7 +50,7 @@ class OutTxt:
     def look(self, now: float) -> float | None:
         """Judge what is complete since the last look.
 
-        Returns when to look again if somebody writes, None when nobody does.
+        Returns when to look again while it is being written, else None.
         """
         for text in self._files.poll(now):
             try:

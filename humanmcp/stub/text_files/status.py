@@ -181,7 +181,7 @@ class StatusTxt:
         return say("waits", over.value, self._manner.language)
 
     def _prospects(self, vigil: PendingTimers, now: float) -> Iterator[str]:
-        """Return what waits for whom, and what happens when nobody does anything."""
+        """Return what waits for whom, and what happens when nothing is done."""
         decision, waiting = vigil.decision, vigil.waiting()
         yield self._say("subscription" if vigil.subscribed else "waits")
         if waiting.book_at is not None:

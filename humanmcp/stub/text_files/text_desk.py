@@ -86,7 +86,7 @@ class TextDesk:
         self._ledger.describe(self._session)
 
     def make_room(self) -> None:
-        """Give a folder that others may want back: nobody writes to a probe."""
+        """Give a folder that others may want back: a probe gets no answer by hand."""
         if self.files is not None and self.files.shared:
             self.files.release()
             self.files = self._out_txt = None

@@ -70,7 +70,7 @@ class CodeNotWhole(ErrorDiagnostic, code="R08"):
 class WordsMissing(ErrorDiagnostic, code="R09"):
     """Most hosts show the message."""
 class WordsEmpty(ErrorDiagnostic, code="R56", severity=_W):
-    """Allowed, and whoever meets the error learns nothing."""
+    """Allowed, and the reader of the error learns nothing."""
 class ReservedCode(ErrorDiagnostic, code="R10", severity=_W):
     """JSON-RPC reserves -32768 to -32000."""
     number: str

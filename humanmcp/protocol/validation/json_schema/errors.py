@@ -31,7 +31,7 @@ def unchecked(rule: str, value: Json = "") -> tuple[tuple[str, str], ...]:
 
 
 def uncertain(error: Any) -> bool:
-    """Say whether an error tells that the library gave up, there or in one of the forms tried."""
+    """Return True if an error means that the library gave up, there or in a form that it tried."""
     if type(error.kind).__name__ in _UNCERTAIN:
         return True
     forms = getattr(error.kind, "context", None) or ()

@@ -112,7 +112,7 @@ def trouble_in(schema: JsonObject) -> tuple[Path, Detail] | None:
 def unusable_in(schema: JsonObject) -> tuple[Path, Detail] | None:
     """Return what keeps clients from using a schema as it stands, as (path, detail), or None.
 
-    A dialect that nobody knows, and a reference that leads to nothing in it. "Implementations MUST
+    An unknown dialect, and a reference that leads to nothing in it. "Implementations MUST
     NOT automatically dereference" those that lead out of it.
     https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage
     """

@@ -25,7 +25,7 @@ MOST_STEPS: Final = 4_000_000
 MOST_VALUES: Final = 100_000
 """Values in a schema, or in what is held against one."""
 MOST_DEEP: Final = 100
-"""Levels of either: the library recurses on the machine's stack, which nobody can catch."""
+"""Levels of either: the library recurses on the machine's stack, where no error can be caught."""
 MOST_NESTED: Final = 600
 """Levels of a schema and of all that its references name, one below the other."""
 
