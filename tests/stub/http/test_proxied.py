@@ -1,0 +1,76 @@
+"""A proxy stands between a client and the server, and keeps each response until its end."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+from tests.serving_http import JSON, ServingHttp, call
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+def asked(
+    port: int, verb: str, body: bytes | None, headers: Mapping[str, str]
+) -> tuple[int, bytes]:
+    """Return the status and the whole body of a response."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request(verb, "/mcp", body, dict(headers))
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+@contextmanager
+def buffering(port: int) -> Iterator[int]:
+    """Pass requests on to a port of this computer, and each response once it is whole."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self._pass_on(self.rfile.read(int(self.headers["Content-Length"])))
+
+        def do_GET(self) -> None:
+            self._pass_on(None)
+
+        def _pass_on(self, body: bytes | None) -> None:
+            kept = {**self.headers, "Host": f"127.0.0.1:{port}"}
+            status, said = asked(port, self.command, body, kept)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_words: object) -> None:
+            """Say nothing on stderr."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def test_an_answer_comes_through_a_proxy_that_passes_nothing_on_before_its_end(
+    tmp_path: Path,
+) -> None:
+    """HTTP-9: a stream that only waits ends, so the client learns where to ask again."""
+    with (
+        ServingHttp(tmp_path / "inbox", "--opening", "book", quick=True) as server,
+        buffering(server.port) as proxy,
+    ):
+        headers = {**JSON, **server.initialize()}
+        status, said = asked(proxy, "POST", call().encode(), headers)
+        assert (status, said.startswith(b"id: 2-0\n"), b"sunny" in said) == (200, True, False)
+        server.answer(2, "sunny")
+        _, said = asked(proxy, "GET", None, {**headers, "Last-Event-ID": "2-0"})
+        assert b"id: 2-1\n" in said
+        assert b"sunny" in said
