@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import enum
 import json
+import re
 import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_NAME: Final = "humanmcp"
 DEFAULT_WAIT: Final = 600
 """Seconds that a call may take, where an entry can say so."""
+_SERVED: Final = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?/mcp")
 LONGEST_START: Final = 120
 """Seconds that a host should wait at most for the start: a broken server holds it up that long."""
 
@@ -86,6 +88,8 @@ class Host:
     approval: str = ""
     user_places: Mapping[str, str] = field(default_factory=dict)
     project_keys: tuple[str, ...] = ()
+    remote: Mapping[str, Any] = field(default_factory=dict)
+    """An entry for a server at an address, which stands where it says `{url}`; {} for none."""
     link: str = ""
     """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
     waiting: str = "wait other"
@@ -164,6 +168,17 @@ def entry(host: Host, command: HostCommand, wait: int) -> dict[str, Any]:
             made = {"type": "local", "command": [command.command, *args], "enabled": True}
         case EntryShape.GOOSE:
             made = {"type": "stdio", "enabled": True, "cmd": command.command, "args": args}
+    return _waiting(host, made, wait)
+
+
+def remote_entry(host: Host, url: str, wait: int) -> dict[str, Any]:
+    """Return the entry for a server at an address, of a host that takes one."""
+    made = {key: url if value == "{url}" else value for key, value in host.remote.items()}
+    return _waiting(host, made, wait)
+
+
+def _waiting(host: Host, made: Mapping[str, Any], wait: int) -> dict[str, Any]:
+    """Return an entry with all that it says besides where its server is."""
     return {**made, **host.members} | {
         key: (min(wait, LONGEST_START) if key.startswith("startup") else wait) * second
         for key, second in host.wait_keys.items()
@@ -185,10 +200,11 @@ def command_in(entry: object) -> tuple[str, Sequence[str]] | None:
 
 
 def is_ours(one: object) -> bool:
-    """Return True if an entry starts humanmcp."""
+    """Return True if an entry starts humanmcp, or leads to where it is served on this computer."""
     found = command_in(one)
     if found is None:
-        return False
+        values = one.values() if isinstance(one, dict) else ()
+        return any(isinstance(value, str) and _SERVED.fullmatch(value) for value in values)
     command, args = found
     name = command.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
     return name == "humanmcp" or "humanmcp" in args

@@ -109,9 +109,11 @@ class HostEntry:
     path: Path
     command: HostCommand
     entry: dict[str, Any]
+    url: str = ""
+    """Where the server is; "" for one that the host starts."""
 
     @classmethod
-    def of(  # noqa: PLR0913 - the last two have defaults
+    def of(  # noqa: PLR0913 - the last three have defaults
         cls,
         host: Host,
         path: Path,
@@ -120,13 +122,17 @@ class HostEntry:
         *,
         name: str = hosts.DEFAULT_NAME,
         wait: int | None = None,
+        url: str = "",
         **more: Any,  # noqa: ANN401 - what a subclass holds besides
     ) -> Self:
-        """Make it of a server's settings and the words that say who answers what.
+        """Make it of a server's settings and the words that say who answers what, or of its URL.
 
         `wait` is what a person said of it.
         """
         seconds = hosts.wait_to_write(host, wait)
+        if url:
+            entry = hosts.remote_entry(host, url, seconds)
+            return cls(host, name, path, command_for(given, words), entry, url, **more)
         waiting = command_for(with_limit(given, seconds), words)
         entry = hosts.entry(host, waiting, seconds)
         return cls(host, name, path, command_for(given, words), entry, **more)
@@ -139,12 +145,12 @@ class HostEntry:
     @property
     def shell(self) -> str:
         """The host's own command that adds the entry; "" when it has none."""
-        return shell_command(self.host, self.name, self.command)
+        return "" if self.url else shell_command(self.host, self.name, self.command)
 
     @property
     def link(self) -> str:
         """A link that adds it with one click; "" when there is none."""
-        return hosts.install_link(self.host, self.name, self.command)
+        return "" if self.url else hosts.install_link(self.host, self.name, self.command)
 
 
 def snippet(host: Host, name: str, entry: Mapping[str, Any]) -> str:

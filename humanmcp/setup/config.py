@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.calling.address import ServerAddress
 from humanmcp.common.settings import Settings, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.connecting.hosts import (
@@ -41,14 +42,16 @@ if TYPE_CHECKING:
     from humanmcp.setup.config_file import Keys
 
 ROOM: Final = "config"
+HTTP_URL: Final = "http://127.0.0.1:8766/mcp"
+"""Where `humanmcp serve --http` is, where nothing else is in its way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted(HostEntry):
     """What goes into which host's file. `manner` are the words that say who opens the session."""
 
-    language: str
-    manner: tuple[str, ...]
+    language: str = "en"
+    manner: tuple[str, ...] = ()
 
     @property
     def keys(self) -> Keys:
@@ -78,6 +81,9 @@ def add_arguments(parser: Parser) -> None:
     manner.add_argument("--by-hand", action="store_true", help=words("by hand"))
     manner.add_argument("--auto", action="store_true", help=words("auto"))
     manner.add_argument("--opening", choices=("book", "hand"), help=words("opening"))
+    manner.add_argument(
+        "--http", nargs="?", const=HTTP_URL, metavar="URL", default="", help=words("http")
+    )
     parser.add_argument("--open", action="store_true", help=words("open"))
     parser.add_argument("--json", action="store_true", help=words("json"))
     add_flags(parser, *PASSED_ON)
@@ -103,6 +109,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) -> Wanted:
     host = BY_NAME[arguments.host]
+    if arguments.http and not host.remote:
+        raise ConfigFileError("no url", label=host.label)
+    if arguments.http:
+        ServerAddress.of(arguments.http)
     given = passed_on(settings, vars(arguments), os.environ, language)
     if settings.book and "book" in given and not Path(settings.book).expanduser().is_file():
         raise ConfigFileError("no book", path=settings.book)
@@ -117,8 +127,9 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
         words,
         name=arguments.name,
         wait=arguments.wait,
+        url=arguments.http,
         language=language,
-        manner=opening,
+        manner=("http",) if arguments.http else opening,
     )
 
 
@@ -237,7 +248,11 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
 
 
 def _say_waiting(wanted: Wanted) -> None:
-    to_stderr(wanted.say(f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name))
+    to_stderr(
+        wanted.say(
+            f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name, url=wanted.url
+        )
+    )
     to_stderr(wanted.say(wanted.host.waiting))
     if wanted.host.approval:
         to_stderr(wanted.say(wanted.host.approval))

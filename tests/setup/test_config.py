@@ -246,6 +246,44 @@ def test_an_older_entry_of_ours_is_replaced(run: Callable[..., Ran], tmp_path: P
     assert "このとおりの項目" in run("cursor", "--lang", "ja").err
 
 
+def test_an_entry_with_an_address_is_written_replaced_and_removed(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """`--http`: the server is started by a person, and the entry is ours all the same."""
+    path = tmp_path / ".cursor" / "mcp.json"
+
+    def entry() -> Any:  # noqa: ANN401 - any JSON value
+        return json.loads(path.read_text("utf-8"))["mcpServers"]["humanmcp"]
+
+    ran = run("cursor", "--http", "--write")
+    assert "humanmcp serve --http" in ran.err
+    assert entry() == {"url": "http://127.0.0.1:8766/mcp"}
+    run("cursor", "--http", "http://localhost:9000/mcp", "--write")
+    assert entry() == {"url": "http://localhost:9000/mcp"}
+    assert run("cursor", "--write").status == 0
+    assert "command" in entry()
+    assert run("cursor", "--remove").status == 0
+    assert not path.exists() or "humanmcp" not in path.read_text("utf-8")
+
+
+def test_a_host_that_takes_no_address_says_so(run: Callable[..., Ran]) -> None:
+    """And what is no address is not written."""
+    assert "takes no address" in run("claude-desktop", "--http").err
+    assert "cannot be called" in run("cursor", "--http", "nowhere").err
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host.remote], ids=lambda one: one.name)
+def test_an_address_stands_in_every_host_s_entry_as_our_host_reads_it(
+    run: Callable[..., Ran],
+    host: Any,  # noqa: ANN401 - a host
+) -> None:
+    """Each in its own words; neither a command nor a link belongs to it."""
+    made = json.loads(run(host.name, "--http", "--json").out)
+    assert "http://127.0.0.1:8766/mcp" in made["entry"].values()
+    assert "command" not in made["entry"]
+    assert (made["link"], made["shell"]) == ("", "")
+
+
 @pytest.mark.parametrize("theirs", ['{"url": "https://x.example"}', '{"command": "npx"}'])
 def test_an_entry_of_somebody_else_is_never_replaced(
     run: Callable[..., Ran], tmp_path: Path, theirs: str
