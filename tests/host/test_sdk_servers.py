@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
+import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+import uvicorn
 
+from humanmcp.calling.address import ServerAddress
+from humanmcp.calling.transport import HttpTransport
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening, OpeningError
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.protocol.conversation.events import ResponseArrived
 from tests.host.client.test_client import Named
+from tests.host.sdk_greeter import server as greeter
 from tests.host.seats import Notes, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.host.client.transport import Transport
 
 HERE: Final = Path(__file__).parent
 NODE: Final = HERE.parent / "clients" / "node"
@@ -51,9 +62,41 @@ def test_tools_are_listed_called_and_a_question_is_answered(
     command: ChildCommand, opening: Opening, revision: str
 ) -> None:
     """Both eras, by choice and by probing; the check finds nothing wrong with an SDK."""
+    transport = ChildTransport(command)
+    check_greeter(transport, opening, revision)
+    assert str(transport.end_reason()).endswith("(exit status 0)")
+
+
+@pytest.fixture(scope="module")
+def greeter_over_http() -> Iterator[str]:
+    """Serve the same server of the official Python SDK over Streamable HTTP, in a thread."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    app = greeter.streamable_http_app()
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    server.should_exit = True
+    thread.join()
+    listening.close()
+
+
+@pytest.mark.parametrize(
+    ("opening", "revision"),
+    [(HANDSHAKE, "2025-11-25"), (MODERN, "2026-07-28"), (PROBE, "2026-07-28")],
+)
+def test_the_same_over_streamable_http(
+    greeter_over_http: str, opening: Opening, revision: str
+) -> None:
+    """HTTP-21: sessions, streams, questions and headers as the official Python SDK has them."""
+    check_greeter(HttpTransport(ServerAddress(greeter_over_http)), opening, revision)
+
+
+def check_greeter(transport: Transport, opening: Opening, revision: str) -> None:
+    """Have a whole session with a greeter."""
     notes = Notes()
     person = Named()
-    client = Client(ChildTransport(command), person, onlooker=notes)
+    client = Client(transport, person, onlooker=notes)
     try:
         client.open(opening)
         assert (client.stated or client.session.state.negotiated) == revision
@@ -78,7 +121,6 @@ def test_tools_are_listed_called_and_a_question_is_answered(
         for problem in event.problems
     ]
     assert problems == []
-    assert str(client.transport.end_reason()).endswith("(exit status 0)")
 
 
 @pytest.mark.node
