@@ -18,6 +18,7 @@ from humanmcp.protocol.conversation.state import (
     name_of,
 )
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.http.recorded import words_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
@@ -82,7 +83,7 @@ class Entry:
     def gist(self) -> str:
         """What it holds, in a few words."""
         if self.message is None:
-            return one_line(self.frame.note or self.frame.text, GIST)
+            return one_line(words_of(self.frame) or self.frame.note or self.frame.text, GIST)
         return summary_of(self.message).gist
 
     @property

@@ -1,6 +1,7 @@
 """The session as an HTTP archive (HAR 1.2), for the viewers that read those: an entry a request.
 
-There was no HTTP: the addresses are `stdio://server/METHOD`, the bodies are the messages.
+What was said over HTTP stands there as it was, with its headers and statuses, but for keys. Over a
+pipe there was no HTTP: the addresses are `stdio://server/METHOD`, the bodies are the messages.
 """
 
 from __future__ import annotations
@@ -12,26 +13,30 @@ from typing import TYPE_CHECKING, Any
 from humanmcp import __version__
 from humanmcp.export.conversation import EntryKind, build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.http.recorded import carried, exchanges_in
 
 if TYPE_CHECKING:
     from humanmcp.export.conversation import Conversation, Entry
     from humanmcp.export.reading import ExportOptions, Recording
+    from humanmcp.protocol.http.recorded import HttpRecord
 
 
 def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write the archive."""
     conversation = build_conversation(recording)
+    records = exchanges_in(recording.frames)
     speakers = f"{conversation.client} and {conversation.server}"
+    way = "HTTP" if records else "stdio"
     log = {
         "version": "1.2",
         "creator": {"name": "humanmcp", "version": __version__},
-        "comment": f"MCP {conversation.revision} over stdio; {speakers}".strip(),
-        "entries": _entries(conversation),
+        "comment": f"MCP {conversation.revision} over {way}; {speakers}".strip(),
+        "entries": _entries(conversation, records),
     }
     return json.dumps({"log": log}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _entries(conversation: Conversation) -> list[dict[str, Any]]:
+def _entries(conversation: Conversation, records: list[HttpRecord]) -> list[dict[str, Any]]:
     found = [
         (call.request.frame.seq, _entry(call.request, call.answer)) for call in conversation.calls
     ]
@@ -40,7 +45,71 @@ def _entries(conversation: Conversation) -> list[dict[str, Any]]:
         for entry in conversation.entries
         if entry.kind is EntryKind.NOTIFICATION
     ]
+    said = {entry.frame.seq: entry.message for entry in conversation.entries if entry.message}
+    for seq, entry in sorted(found, key=lambda pair: pair[0]):
+        message = said.get(seq)
+        if message is not None and (record := _taken(records, seq, carried(message))):
+            _over_http(entry, record)
+    found += [(record.frame.seq, _bare(record)) for record in records]
     return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
+
+
+def _taken(records: list[HttpRecord], seq: int, name: str) -> HttpRecord | None:
+    """Take the exchange that brought a message: the first after its line that names it."""
+    for at, record in enumerate(records):
+        if record.frame.seq > seq and record.carries == name:
+            return records.pop(at)
+    return None
+
+
+def _bare(record: HttpRecord) -> dict[str, Any]:
+    """Write an exchange that brought no message: a stream, the end of a session."""
+    entry: dict[str, Any] = {
+        "startedDateTime": record.frame.at,
+        "time": 0.0,
+        "request": {"cookies": [], "queryString": [], "headersSize": -1, "bodySize": 0},
+        "response": {
+            "cookies": [],
+            "content": {"size": 0, "mimeType": ""},
+            "redirectURL": "",
+            "headersSize": -1,
+            "bodySize": 0,
+        },
+        "cache": {},
+        "timings": {"send": 0, "wait": 0.0, "receive": 0},
+        "comment": "",
+    }
+    _over_http(entry, record)
+    return entry
+
+
+def _over_http(entry: dict[str, Any], record: HttpRecord) -> None:
+    """Put what HTTP said into an entry."""
+    asked, found = record.request, record.response
+    headers = _headers(found)
+    kind = next((one["value"] for one in headers if one["name"].lower() == "content-type"), "")
+    entry["request"] |= {
+        "method": asked.get("method", ""),
+        "url": asked.get("url", ""),
+        "httpVersion": "HTTP/1.1",
+        "headers": _headers(asked),
+    }
+    entry["response"] |= {
+        "status": found.get("status", 0),
+        "statusText": found.get("reason", ""),
+        "httpVersion": "HTTP/1.1",
+        "headers": headers,
+    }
+    entry["response"]["content"] |= {"mimeType": kind}
+
+
+def _headers(part: dict[str, Any]) -> list[dict[str, str]]:
+    pairs = part.get("headers")
+    return [
+        {"name": str(pair[0]), "value": str(pair[1])}
+        for pair in (pairs if isinstance(pairs, list) else [])
+        if isinstance(pair, list) and len(pair) == 2
+    ]
 
 
 def _entry(request: Entry, answer: Entry | None) -> dict[str, Any]:

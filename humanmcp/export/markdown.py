@@ -17,6 +17,7 @@ from humanmcp.protocol.conversation.transcript import (
     LET_GO,
     Direction,
 )
+from humanmcp.protocol.http.recorded import words_of
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.layout import pretty
 
@@ -79,7 +80,9 @@ def sender(entry: Entry, language: str) -> str:
 def note(entry: Entry, language: str) -> str:
     """Return what happened to a line on its way, in words; "" for nothing."""
     known = entry.frame.note in TAP_NOTES
-    return say(ROOM, entry.frame.note, language) if known else entry.frame.note
+    if known:
+        return say(ROOM, entry.frame.note, language)
+    return words_of(entry.frame) or entry.frame.note
 
 
 def words(entry: Entry, language: str) -> str:

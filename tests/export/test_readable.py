@@ -13,7 +13,17 @@ import pytest
 from humanmcp.export import har, html, markdown, mermaid
 from humanmcp.export.markdown import defused, markdown_cell
 from humanmcp.export.reading import ExportOptions, Recording
-from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, LET_GO, Direction
+from humanmcp.protocol.conversation.transcript import (
+    CHANGED,
+    HELD,
+    HTTP,
+    INSTEAD,
+    LET_GO,
+    Direction,
+)
+from humanmcp.protocol.http.client import HIDDEN, IncomingResponse, OutgoingRequest
+from humanmcp.protocol.http.events import ServerSentEvent
+from humanmcp.protocol.http.recorded import as_json
 from tests.export.recordings import OPENING, WEATHER, answer, ask, call, frame, recording, text
 
 MANNER = ExportOptions(zone=UTC)
@@ -185,6 +195,39 @@ def test_the_archive_has_an_entry_a_request() -> None:
     first_call, second_call = entries[3], entries[4]
     assert json.loads(first_call["response"]["content"]["text"])["result"] == text("sunny")
     assert (first_call["time"], second_call["response"]["status"]) == (3000.0, 400)
+
+
+def test_the_archive_of_a_session_over_http_has_its_true_requests() -> None:
+    """Method, address, headers and status as they were; what brought no message is there, too."""
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    url, kind = "https://example.com/mcp", (("content-type", "application/json"),)
+    post = OutgoingRequest("POST", (("Authorization", HIDDEN),), ping, url)
+    parts = [
+        as_json(1, OutgoingRequest("GET", (), url=url)),
+        as_json(2, post),
+        as_json(1, IncomingResponse(405, "Method Not Allowed")),
+        as_json(2, IncomingResponse(200, "OK", kind)),
+        as_json(2, ServerSentEvent(b"", "1-1")),
+    ]
+    recorded = Recording(
+        "web",
+        (
+            frame(1, Direction.IN, ping),
+            *(frame(seq, Direction.NOTE, part, note=HTTP) for seq, part in enumerate(parts, 2)),
+            frame(7, Direction.OUT, {"jsonrpc": "2.0", "id": 1, "result": {}}),
+        ),
+    )
+    log = json.loads(har.write(recorded, MANNER))["log"]
+    assert "over HTTP" in log["comment"]
+    said, listened = log["entries"]
+    assert (said["request"]["method"], said["request"]["url"]) == ("POST", url)
+    assert said["request"]["headers"] == [{"name": "Authorization", "value": HIDDEN}]
+    assert said["request"]["postData"]["text"] == ping.decode()
+    assert (said["response"]["status"], said["response"]["statusText"]) == (200, "OK")
+    assert json.loads(said["response"]["content"]["text"])["result"] == {}
+    assert (listened["request"]["method"], listened["response"]["status"]) == ("GET", 405)
+    told = markdown.write(recorded, MANNER)
+    assert "HTTP 2 -\\> POST" in told or "HTTP 2 -> POST" in told
 
 
 # The members that HAR 1.2 does not call optional, each with its type.

@@ -18,6 +18,7 @@ from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.http.recorded import words_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
@@ -268,7 +269,7 @@ def _step_words(
     frame: Frame, found: Message | Batch | Malformed | None
 ) -> tuple[str, str, str, str]:
     if found is None:
-        return frame.way.value, "", "", one_line(frame.note or frame.text, GIST)
+        return frame.way.value, "", "", one_line(words_of(frame) or frame.note or frame.text, GIST)
     if not isinstance(found, Message):
         return "broken", "", "", one_line(frame.text[: GIST * 2], GIST)
     said = summary_of(found)
