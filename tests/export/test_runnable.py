@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import runpy
+import socket
 import stat
 import subprocess
 import sys
@@ -43,7 +44,7 @@ from tests.export.recordings import (
     text,
     write,
 )
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,7 +175,7 @@ def test_names_of_functions_are_their_own() -> None:
     assert identifier("a b", {"a_b"}) == "a_b_2"
 
 
-def run_exported(path: Path, server: Path | None) -> tuple[int, str]:
+def run_exported(path: Path, server: Path | str | None) -> tuple[int, str]:
     """Run an exported test against a server, as its user does."""
     ran = subprocess.run(
         [
@@ -188,7 +189,7 @@ def run_exported(path: Path, server: Path | None) -> tuple[int, str]:
             path.parent,
             path,
         ],
-        env={**os.environ, **({"MCP_SERVER": f"{sys.executable} {server}"} if server else {})},
+        env={**os.environ, **_server(server)},
         cwd=path.parent,
         capture_output=True,
         text=True,
@@ -196,6 +197,11 @@ def run_exported(path: Path, server: Path | None) -> tuple[int, str]:
         check=False,
     )
     return ran.returncode, ran.stdout + ran.stderr
+
+
+def _server(server: Path | str | None) -> dict[str, str]:
+    command = f"{sys.executable} {server}" if isinstance(server, os.PathLike) else server
+    return {"MCP_SERVER": command} if command else {}
 
 
 def exported_test(folder: Path, recorded: Recording) -> Path:
@@ -234,6 +240,29 @@ def test_the_exported_test_passes_where_the_server_answers_as_recorded(tmp_path:
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert "3 passed" in said
     assert status == 0
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_what_is_exported_speaks_http_too(tmp_path: Path) -> None:
+    """The exported server with `--http`, and the exported test with its address."""
+    server = tmp_path / "server.py"
+    server.write_text(server_export.write(WEATHER, ExportOptions()), encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    serving = subprocess.Popen([sys.executable, server, "--http", str(port)])
+    try:
+        until(lambda: _listens(port), "an address")
+        status, said = run_exported(
+            exported_test(tmp_path, WEATHER), f"http://127.0.0.1:{port}/mcp"
+        )
+    finally:
+        serving.terminate()
+        serving.wait()
+    assert status == 0, said
 
 
 def test_the_exported_test_asks_what_reached_the_server(tmp_path: Path) -> None:
