@@ -258,12 +258,13 @@ def test_an_entry_with_an_address_is_written_replaced_and_removed(
     ran = run("cursor", "--http", "--write")
     assert "humanmcp serve --http" in ran.err
     assert entry() == {"url": "http://127.0.0.1:8766/mcp"}
+    assert run("cursor", "--remove").status == 0
+    assert not path.exists()
+    run("cursor", "--http", "--write")
     run("cursor", "--http", "http://localhost:9000/mcp", "--write")
     assert entry() == {"url": "http://localhost:9000/mcp"}
     assert run("cursor", "--write").status == 0
     assert "command" in entry()
-    assert run("cursor", "--remove").status == 0
-    assert not path.exists() or "humanmcp" not in path.read_text("utf-8")
 
 
 def test_a_host_that_takes_no_address_says_so(run: Callable[..., Ran]) -> None:
