@@ -63,6 +63,8 @@ class HttpExchange:
         self._comes_again = comes_again
         self._is_dropped = False
         self._is_answered = False
+        self._has_ids = False
+        """Whether an event came that can be named when one comes again."""
         self._call: HttpCall | None = None
         self._number = 0
 
@@ -96,7 +98,7 @@ class HttpExchange:
 
     def _failed(self, why: CallError) -> None:
         # who hung up by hand may ask for the rest by hand
-        may_come = self._is_dropped and self._is_resumable
+        may_come = self._is_dropped and self._has_ids and self._is_resumable
         if self.line and not (self._is_answered or may_come or self._transport.is_closing):
             self._transport.listener.unanswered(self.line, why)
 
@@ -191,6 +193,7 @@ class HttpExchange:
         try:
             for piece in call.pieces():
                 for event in reader.feed(piece):
+                    self._has_ids = self._has_ids or bool(event.id)
                     self._transport.http_passed(self._number, event)
                     yield event
                     if self._is_answered:

@@ -16,6 +16,8 @@ from humanmcp.calling.transport import HttpTransport
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
 from humanmcp.host.client.respondents import Nobody
+from humanmcp.host.config import parse
+from humanmcp.host.servers import Servers
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.http.events import ServerSentEvent
@@ -158,9 +160,10 @@ def test_a_404_begins_the_session_anew(body: bytes) -> None:
     """A client "MUST start a new session by sending a new `InitializeRequest`"; it asks again."""
     over = [response(body, status="404 Not Found", kind="application/json" if body else "")]
     listed = saying({"tools/list": lambda asked: over.pop() if over else answer(asked, LISTED)})
-    with Peer(listed) as peer, seated(peer) as (client, _):
+    with Peer(listed) as peer, seated(peer) as (client, notes):
         assert client.request("tools/list").result == LISTED
         methods = [asked.rpc for asked in peer.asked if asked.method == "POST"]
+    assert "no longer knows the session (404)" in notes.refused[0]
     assert methods == [*["initialize", "notifications/initialized", "tools/list"] * 2]
 
 
@@ -181,6 +184,30 @@ def test_a_body_over_several_lines_is_one_message() -> None:
 
     with Peer(saying({"tools/list": laid_out})) as peer, seated(peer) as (client, _):
         assert client.request("tools/list").result == LISTED
+
+
+def test_a_host_uses_a_remote_entry_like_any_other() -> None:
+    """An entry with `url` and `headers`: its tools are called, with the key it needs."""
+    say = saying(
+        {
+            "tools/list": lambda asked: answer(asked, LISTED),
+            "tools/call": lambda asked: answer(
+                asked, {"content": [{"type": "text", "text": "hi"}]}
+            ),
+        }
+    )
+    with Peer(say) as peer:
+        entry = {"url": peer.url, "headers": {"Authorization": "Bearer ${KEY}"}}
+        config = json.dumps({"mcpServers": {"far": entry}})
+        servers = Servers(parse(config, "x", {"KEY": "secret"}), lambda _name: Nobody())
+        try:
+            servers.start()
+            (tool,) = servers.offered()
+            called = servers.call(servers.place(tool.name), {})
+        finally:
+            servers.close()
+        keys = {asked.headers.get("authorization") for asked in peer.asked}
+    assert (tool.name, called.text, keys) == ("far__echo", "hi", {"Bearer secret"})
 
 
 # -- streams ---------------------------------------------------------------------------------------
@@ -275,6 +302,22 @@ def test_by_hand_a_connection_is_dropped_and_resumed() -> None:
         assert not begun.is_answered
         assert http(client).resume() == "9-0"
         assert client.wait(begun).result == LISTED
+
+
+def test_what_is_dropped_before_any_event_ends_with_a_sentence() -> None:
+    """There is nothing to come again with: nobody may wait for ever."""
+    asked = threading.Event()
+
+    def silent(connection: socket.socket) -> None:
+        asked.set()
+        connection.recv(1)
+
+    with Peer(saying({"tools/list": lambda _asked: silent})) as peer, seated(peer) as (client, _):
+        begun = client.begin("tools/list")
+        until(asked.is_set, "the request")
+        http(client).drop()
+        with pytest.raises(CallError):
+            client.wait(begun)
 
 
 def test_in_2026_07_28_hanging_up_is_the_cancel() -> None:

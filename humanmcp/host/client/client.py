@@ -244,7 +244,8 @@ class Client:
         """
         try:
             return self.wait(self.begin(method, params), patience)
-        except SessionOverError:
+        except SessionOverError as over:
+            self.onlooker.not_taken(over)
             # "it MUST start a new session by sending a new `InitializeRequest`"
             self.open(*self._opened_by)
             return self.wait(self.begin(method, params), patience)
