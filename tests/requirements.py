@@ -102,8 +102,8 @@ REQUIREMENTS: Final = {
     "HTTP-18": "The official conformance suite passes all that it requires of a server.",
     "HTTP-20": "What carries an answer is broken on purpose, for one client alone.",
     "HTTP-19": "A session outlives its process: nothing is lost, and nothing comes twice.",
-    "HTTP-20": "The official conformance suite passes all of a client that needs no sign-in.",
     "HTTP-21": "A server of the official Python SDK is spoken to over HTTP as over a pipe.",
+    "HTTP-22": "The official conformance suite passes all of a client that needs no sign-in.",
     # -- A capture between a client and a server
     "CAPTURE-1": "A tap is put before any server command, and the client notices nothing.",
     "CAPTURE-2": (

@@ -50,7 +50,7 @@ STATELESS: Final = {
 def test_the_client_passes_what_needs_no_sign_in(
     revision: str, wanted: set[str], tmp_path: Path
 ) -> None:
-    """HTTP-20: all scenarios but those of OAuth, in one process of the suite.
+    """HTTP-22: all scenarios but those of OAuth, in one process of the suite.
 
     `json-schema-2020-12-preservation`, which is not scored, wants a schema copied from a list into
     a call: a person at the prompt does that, a script cannot.
