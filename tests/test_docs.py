@@ -34,6 +34,7 @@ from humanmcp.protocol.policy.book_format import SERVER_KEYS
 from humanmcp.protocol.policy.known_clients import CLIENTS
 from humanmcp.protocol.policy.rule_format import NOTICES, RULE_KEYS
 from humanmcp.protocol.spec.faults import Fault
+from humanmcp.room.command import ROOMS
 from humanmcp.stub.text_files import files, on_purpose
 from humanmcp.stub.text_files import folder as open_folder
 from humanmcp.stub.text_files.sent_folder import SENT
@@ -191,7 +192,7 @@ FOLDER_NAMES: Final = (
         launch.OPEN_NAME,
         error_handlers.OLD_NAME,
     ),
-    *(login.FILE_NAME, demo_runner.LOG_NAME, saved_answers.FOLDER, SENT),
+    *(login.FILE_NAME, demo_runner.LOG_NAME, saved_answers.FOLDER, SENT, ROOMS),
     *on_purpose.NAMES,
     *(f"{one.removesuffix('.txt')}{on_purpose.NOT_SENT}.txt" for one in on_purpose.NAMES),
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
