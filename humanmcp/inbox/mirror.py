@@ -22,7 +22,7 @@ from humanmcp.protocol.conversation.transcript import from_json, to_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.inbox.contract import DeskInbox, Inbox
+    from humanmcp.inbox.contract import DeskInbox, Inbox, SessionFacts
     from humanmcp.inbox.records import Record
 
 MOST_AT_ONCE: Final = 500
@@ -68,7 +68,7 @@ class Original:
             return None
         record = {
             "session": self._session,
-            "facts": records.facts_record(facts._replace(files="", pid=0)),
+            "facts": records.facts_record(_from_elsewhere(facts)),
             "established": records.record_of(established),
             "frames": frames,
             "items": [_item_record(one) for one in items],
@@ -110,6 +110,11 @@ class Original:
             for ticket, problems in became.items()
             if problems is not None
         }
+
+
+def _from_elsewhere(facts: SessionFacts) -> SessionFacts:
+    """Return facts without what means something on one machine only: paths, processes, ports."""
+    return facts._replace(files="", pid=0, http_id="", http_port=0)
 
 
 def _item_record(item: Item) -> dict[str, Any]:
@@ -160,7 +165,7 @@ class Mirror:
             UnreadableError: it is no post of ours.
         """
         with self._lock:
-            facts = records.read_facts(self.session, record.get("facts", {}))
+            facts = _from_elsewhere(records.read_facts(self.session, record.get("facts", {})))
             self._open(facts)
             if not self._is_open:
                 return  # it has ended
@@ -179,7 +184,7 @@ class Mirror:
             if not facts.is_open:
                 self.end()
 
-    def _open(self, facts: Any) -> None:  # noqa: ANN401 - `SessionFacts`, read just now
+    def _open(self, facts: SessionFacts) -> None:
         if self._is_open:
             return
         try:

@@ -143,6 +143,10 @@ class Practice:
             self._give_up(self._asked)
         while self._asked is None and not self._over and self._next < len(self._course.steps):
             self._say_next()
+        if self._asked is None:  # that was all
+            self._connection.hang_up()
+            self._told()
+            return None
         if self._over:
             return None
         return now + _SOON if self._has_to_give() else self._deadline

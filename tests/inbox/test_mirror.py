@@ -171,6 +171,16 @@ def test_a_session_that_ends_here_ends_there(pair: Pair) -> None:
     assert pair.there.facts(pair.session).life is Life.CLOSED
 
 
+def test_paths_and_ports_of_another_machine_mean_nothing_here(pair: Pair) -> None:
+    """Whoever posts may say anything of a session."""
+    found = pair.original.news(0)
+    assert found is not None
+    facts = {**found[0]["facts"], "files": "/etc", "pid": 1, "http_id": "x", "http_port": 80}
+    pair.mirror.take_in({**found[0], "facts": facts})
+    seen = pair.there.facts(pair.session)
+    assert (seen.files, seen.pid, seen.http_id, seen.http_port) == ("", 0, "", 0)
+
+
 @pytest.mark.parametrize("name", ["../../etc", "", "a/b", "x" * 300])
 def test_a_name_from_elsewhere_never_becomes_a_path(tmp_path: Path, name: str) -> None:
     """Promise 6."""
