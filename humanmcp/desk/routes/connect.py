@@ -57,8 +57,9 @@ async def try_now(request: Request) -> Response:
 
 
 def offered(request: Request) -> tuple[Snippet, ...]:
-    """List what each host is given, in the reader's language."""
-    return snippets(desk_of(request).told, spoken(request))
+    """List what each host is given, in the reader's language; in a room `/own` has that."""
+    desk = desk_of(request)
+    return () if desk.around is not None else snippets(desk.told, spoken(request))
 
 
 @calls.post("/demo")

@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+import json
 import time
 from typing import Final
 
@@ -31,6 +32,7 @@ def own(request: Request) -> Response:
         "own.html",
         link=room.link(key),
         url=seat.desk.url,
+        entry=json.dumps({"mcpServers": {"humanmcp": {"type": "http", "url": seat.desk.url}}}),
         room_url=f"{room.url}/r/{room.record.name}",
         key=key,
         standing=seat.standing,
