@@ -48,3 +48,16 @@ def snippets(server_settings: Mapping[str, Any], language: str) -> tuple[Snippet
         )
         for host in HOSTS
     )
+
+
+def snippets_at(url: str, language: str) -> tuple[Snippet, ...]:
+    """List the hosts that take a server at an address; their files are on another computer."""
+    home = Path("~")
+    return tuple(
+        Snippet(
+            HostEntry.of(host, place(host, "", home, {}, Path()), {}, (), url=url),
+            say("config", host.waiting, language),
+        )
+        for host in HOSTS
+        if host.remote
+    )

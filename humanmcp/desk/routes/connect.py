@@ -13,7 +13,7 @@ from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page, remember
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.api_types import StartedShape
-from humanmcp.desk.presenters.snippets import Snippet, snippets
+from humanmcp.desk.presenters.snippets import Snippet, snippets, snippets_at
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -57,9 +57,11 @@ async def try_now(request: Request) -> Response:
 
 
 def offered(request: Request) -> tuple[Snippet, ...]:
-    """List what each host is given, in the reader's language; in a room `/own` has that."""
+    """List what each host is given, in the reader's language."""
     desk = desk_of(request)
-    return () if desk.around is not None else snippets(desk.told, spoken(request))
+    if desk.url:
+        return snippets_at(desk.url, spoken(request))
+    return snippets(desk.told, spoken(request))
 
 
 @calls.post("/demo")

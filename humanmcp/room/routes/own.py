@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-import json
 import time
 from typing import Final
 
@@ -11,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.routes.connect import offered
 from humanmcp.room.around import visitor_of
 from humanmcp.room.room_door import Role
 from humanmcp.room.routes.common import room_of
@@ -32,7 +32,7 @@ def own(request: Request) -> Response:
         "own.html",
         link=room.link(key),
         url=seat.desk.url,
-        entry=json.dumps({"mcpServers": {"humanmcp": {"type": "http", "url": seat.desk.url}}}),
+        hosts=offered(request),
         room_url=f"{room.url}/r/{room.record.name}",
         key=key,
         standing=seat.standing,
