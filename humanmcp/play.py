@@ -7,6 +7,8 @@ stands above the desk and the host puts them together here, so that neither know
 from __future__ import annotations
 
 import contextlib
+import os
+import threading
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -48,7 +50,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--model", metavar="MODEL", default="", help=words("model"))
     parser.add_argument("--no-desk", action="store_true", help=words("no-desk"))
-    add_flags(parser, "home", "lang")
+    add_flags(parser, "home", "port", "lang")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -62,7 +64,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
                 _end_desk_with(stack, home)
             table = Table(plan, open_inbox(home), stack)
             stack.callback(undisturbed(table.servers.close))
-            table.start(lambda: _announce(table, desk=not arguments.no_desk))
+            port = None if arguments.no_desk else settings.port
+            table.start(lambda: _seated(table, port))
             table.play()
             to_stdout(say(ROOM, "over", language))
     except StopError as error:
@@ -87,10 +90,27 @@ def people_of(text: str) -> frozenset[Chair]:
     return frozenset(names[word] for word in wanted)
 
 
-def _announce(table: Table, *, desk: bool) -> None:
-    """Say who sits where, and give each person their link."""
+def _seated(table: Table, port: int | None) -> None:
+    """Say who sits where, once now and anew at each Enter: a link opens its seat only once."""
+    if _announce(table, port):
+        to_stdout(say(ROOM, "again", table.plan.language))
+        threading.Thread(target=_announce_again, args=(table, port), daemon=True).start()
+
+
+def _announce_again(table: Table, port: int | None) -> None:
+    # Not `sys.stdin`: a thread that waits in it keeps the interpreter from ending.
+    with contextlib.suppress(OSError):
+        while os.read(0, 1024):
+            _announce(table, port)
+
+
+def _announce(table: Table, port: int | None) -> bool:
+    """Say who sits where, and give each person their link. Returns True if there are links.
+
+    Without a port there is no page.
+    """
     language = table.plan.language
-    links = _links(table.plan.home, table) if desk and table.plan.people else {}
+    links = {} if port is None or not table.plan.people else _links(table.plan.home, table, port)
     for chair in Chair:
         if chair not in table.plan.people:
             to_stdout(Painted(f"{chair.value:>6}  ", "bold"), say(ROOM, "is played", language))
@@ -98,6 +118,7 @@ def _announce(table: Table, *, desk: bool) -> None:
         session = table.sessions.get(chair, "")
         where = links.get(chair) or say(ROOM, "in the session", language, session=session)
         to_stdout(Painted(f"{chair.value:>6}  ", "bold"), where)
+    return bool(links)
 
 
 def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
@@ -116,12 +137,12 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
         stack.push(end)
 
 
-def _links(home: Path, table: Table) -> dict[Chair, str]:
+def _links(home: Path, table: Table, port: int) -> dict[Chair, str]:
     """Make one address a person: each opens the desk once, at their seat and at no other."""
     from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
 
     try:
-        launch.find_or_start(str(home), open_browser=False)
+        launch.find_or_start(str(home), open_browser=False, port=port)
         facts = launch.wait_for_facts(home_folder(str(home)))
         if facts is None:
             return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Self
@@ -33,15 +34,15 @@ TOOL = {"name": "get-japan-forecast", "inputSchema": SCHEMA}
 class Playing:
     """A running table, and one person who walks from seat to seat."""
 
-    def __init__(self, home: Path, people: str, *, page: bool = False) -> None:
+    def __init__(self, home: Path, people: str, *flags: str, page: bool = False) -> None:
         """Lay it, with its page or without."""
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "humanmcp", "play"),
                 *(() if page else ("--no-desk",)),
-                *("--people", people, "--home", str(home), "--lang", "en"),
+                *("--people", people, "--home", str(home), "--lang", "en", *flags),
             ],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -216,6 +217,43 @@ def test_the_host_may_answer_in_the_tool_s_place_or_refuse(tmp_path: Path) -> No
         assert "The user refused this tool call." in told.line
         table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
         assert "client | tools/call" not in table.end()
+
+
+def test_d17_a_tool_that_nobody_offers_is_answered(tmp_path: Path) -> None:
+    """D17: a person in the model's seat types a wrong name, and no call waits for anybody."""
+    with Playing(tmp_path / "box", "model") as table:
+        wrong = asks("東京")
+        wrong["content"][0]["name"] = "weather__get-forecast"
+        asked = table.waiting(Chair.MODEL, "sampling/createMessage")
+        anyway = Reply(json.dumps(wrong), TextForm.RESULT, by="desk", anyway=True)
+        table.inbox.send(asked.key, anyway)
+        until(lambda: table.inbox.item(asked.key).answer, "the call is sent")
+        told = table.answer(Chair.MODEL, "sampling/createMessage", "Well.", TextForm.TEXT)
+        assert "Unknown tool: get-forecast" in told.line
+        table.end()
+
+
+def test_d17_links_are_made_anew_at_the_port_that_is_wanted(tmp_path: Path) -> None:
+    """D17: each opens its seat once; Enter in the terminal prints others."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with Playing(tmp_path / "box", "model", "--port", str(port), page=True) as table:
+        out, into = table.process.stdout, table.process.stdin
+        assert out is not None
+        assert into is not None
+
+        def link() -> str:
+            return next(line for line in out if line.lstrip().startswith("model")).split()[1]
+
+        first = link()
+        assert first.startswith(f"http://127.0.0.1:{port}/")
+        assert "Press Enter here for new ones" in next(out)
+        into.write("\n")
+        into.flush()
+        second = link()
+        assert second.partition("#k=")[0] == first.partition("#k=")[0]
+        assert second != first
 
 
 def test_seats_are_named_and_mistyped_ones_are_explained() -> None:

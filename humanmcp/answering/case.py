@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Batch, Malformed
     from humanmcp.protocol.validation.inquiry import Inquiry
 
+CONVERSATION: Final = "humanmcp/messages"
+"""The member of `_meta` in which a table's host gives its user what was said so far."""
 LARGEST: Final = 16 * 1024 * 1024
 """Characters of lines that are remembered together; a decoded one takes several times as much."""
 _MOST: Final = 1024

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.case import CONVERSATION
 from humanmcp.host.asked import PersonAsked
+from humanmcp.host.models.human import messages_of
 from humanmcp.host.runner import Instead, Refuse, ToolCall
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import Established
@@ -13,10 +15,10 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from humanmcp.host.at_inbox import AtInbox
-    from humanmcp.host.conversation import ToolUse
+    from humanmcp.host.conversation import ToolUse, Turn
     from humanmcp.host.offering import ToolAddress
     from humanmcp.host.runner import Choice
 
@@ -35,6 +37,8 @@ class HostAtDesk:
             desk, Established(HOST, client_capabilities={"elicitation": {}}, initialized=True)
         )
         self.language = language
+        self.history: Sequence[Turn] = ()
+        """The conversation of the table, shown beside each question."""
 
     def prompts(self) -> Generator[str, str, None]:
         """Ask what to say to the model, until the person has nothing more to say.
@@ -42,8 +46,9 @@ class HostAtDesk:
         Takes what was heard of it each time, and shows that with the next question.
         """
         heard = say(ROOM, "say something", self.language)
+        prompt_field = {"type": "string", "title": say(ROOM, "prompt", self.language)}
         while True:
-            found = self._ask(heard, {"prompt": {"type": "string"}}, "prompt") or {}
+            found = self._ask(heard, {"prompt": prompt_field}, "prompt") or {}
             prompt = str(found.get("prompt", ""))
             if not prompt.strip():
                 return
@@ -54,8 +59,16 @@ class HostAtDesk:
         given = json.dumps(use.input, ensure_ascii=False)
         wants = say(ROOM, "wants", self.language, server=place.server, tool=place.tool, given=given)
         fields: dict[str, Any] = {
-            "choice": {"type": "string", "enum": ["call", "answer", "refuse"], "default": "call"},
-            "answer": {"type": "string", "description": say(ROOM, "in its place", self.language)},
+            "choice": {
+                "type": "string",
+                "title": say(ROOM, "choice", self.language),
+                "oneOf": [
+                    {"const": one, "title": say(ROOM, one, self.language)}
+                    for one in ("call", "answer", "refuse")
+                ],
+                "default": "call",
+            },
+            "answer": {"type": "string", "title": say(ROOM, "in its place", self.language)},
         }
         found = self._ask(wants, fields, "choice") or {"choice": "refuse"}
         match found.get("choice"):
@@ -69,7 +82,8 @@ class HostAtDesk:
     def _ask(self, message: str, fields: dict[str, Any], needed: str) -> dict[str, Any] | None:
         """Ask with a form. None when the person declines, or has left."""
         form = {"type": "object", "properties": fields, "required": [needed]}
-        params = {"mode": "form", "message": message, "requestedSchema": form}
+        meta = {CONVERSATION: messages_of(self.history)}
+        params = {"mode": "form", "message": message, "requestedSchema": form, "_meta": meta}
         line = self.person.ask("elicitation/create", params)
         answer = jsonrpc.read(line.encode("utf-8", "replace")) if line is not None else None
         result = answer.body.get("result") if isinstance(answer, Message) else None

@@ -150,6 +150,8 @@ class Table:
             patience=LONGEST_SECONDS,
         )
         self.runner = HostLoop(model, self.servers, Narrator(self.host, plan.language))
+        if isinstance(self.host, HostAtDesk):
+            self.host.history = self.runner.history
 
     def _open(self, chair: Chair, seat: Seat) -> AtInbox:
         desk = AtInbox(

@@ -193,20 +193,30 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
     table = lay("host")
     page = table.pages["host"]
     shows(page, '"elicitation/create"')
-    expect(page.locator("article.message")).to_contain_text("You are the user at the host")
-    page.locator("#form-fields input").fill("How is the weather?")
+    expect(page.locator("h1")).to_contain_text("You are the user at the host")
+    # D17: it is asked in words, and no name of the protocol is to be read.
+    for raw in ("requestedSchema", "action", "choice"):
+        expect(page.locator(".asked table")).to_have_count(0)
+        expect(page.locator("#form-fields")).not_to_contain_text(raw)
+    page.get_by_label("What you say to the model").fill("How is the weather?")
     page.locator("#send").click()
 
-    for place, choice in (("Tokyo", "call"), ("Osaka", "refuse")):
-        expect(page.locator("article.message")).to_contain_text(place)
-        page.locator("#form-fields select").nth(1).select_option(label=choice)
+    for place, choice in (("Tokyo", "Call the tool"), ("Osaka", "Refuse it")):
+        expect(page.locator("h1")).to_contain_text(place)
+        page.get_by_label("What becomes of this call").select_option(label=choice)
         page.locator("#send").click()
 
-    expect(page.locator("article.message")).to_contain_text("That is what I found out")
-    page.locator("#form-fields select").first.select_option(label="decline")
+    expect(page.locator("h1")).to_contain_text("That is what I found out")
+    # D17: the host's page shows the conversation.
+    expect(page.locator(".turn.user .words").first).to_have_text("How is the weather?")
+    expect(page.locator(".turn.user .speaker").first).to_have_text("You, the user")
+    expect(page.locator(".turn.tool")).to_contain_text("sunny")
+    page.get_by_label("What you do").select_option(label="Decline")
     page.locator("#send").click()
     out = table.end()
     assert "  host | How is the weather?" in out
+    expect(page.locator(".empty")).to_be_visible()
+    expect(page.get_by_role("button", name="Send answer")).to_have_count(0)
     assert "server | sunny" in out
     assert "  host | The user refused this tool call." in out
 
@@ -245,7 +255,7 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     host = table.pages["host"]
     expect(host.get_by_role("link", name="Ask the server")).to_have_count(0)
     shows(host, "elicitation/create")
-    host.locator("#form-fields select").first.select_option(label="decline")
+    host.get_by_label("What you do").select_option(label="Decline")
     host.locator("#send").click()
     table.end()
 

@@ -36,11 +36,11 @@ export class FormFields {
   /** @param {FieldShape} field @param {Path} path */
   row(field, path) {
     const inner = this.build(field, path);
-    const label = [visible(field.name), field.needed ? make("span", { class: "needed", title: say("needed") }, "*") : null];
+    const label = [visible(field.label), field.needed ? make("span", { class: "needed", title: say("needed") }, "*") : null];
     const help = field.help ? make("span", { class: "help" }, visible(field.help)) : null;
     if (field.kind === "group" || field.kind === "list") {
       const parts = inner.matches("textarea") ? [inner] : inner.childNodes;
-      if (inner.matches("textarea")) inner.setAttribute("aria-label", visible(field.name));
+      if (inner.matches("textarea")) inner.setAttribute("aria-label", visible(field.label));
       return make("fieldset", { class: "form-group" }, make("legend", {}, ...label), help, ...parts);
     }
     if (field.needed) inner.setAttribute("aria-required", "true");

@@ -129,10 +129,13 @@ interface SavedShape {
 
 /** A field of a form; see `form_fields`. `blank` is the JSON that a new item starts from.
 
+    `label` is what a person reads: the title of its schema, else its name.
+
     A choice is its JSON and its title, which may be "". */
 interface FieldShape {
   kind: "group" | "list" | "choice" | "number" | "text" | "long" | "json";
   name: string;
+  label: string;
   help: string;
   needed: boolean;
   fields: Array<FieldShape>;

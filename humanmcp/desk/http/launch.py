@@ -27,6 +27,7 @@ from humanmcp.locales import language_of
 from humanmcp.locales.stop import StopError, sentence_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 LOCK_NAME: Final = "desk.lock"
@@ -58,11 +59,11 @@ class DeskFacts:
     proto: int = PROTO
 
 
-def find_or_start(home: str | Path, *, open_browser: bool) -> str:
+def find_or_start(home: str | Path, *, open_browser: bool, port: int | None = None) -> str:
     """Return the address of this inbox's desk; start one when there is none.
 
     The address opens nothing by itself: a browser also needs the one-time key, which never
-    passes through an argument list or a log.
+    passes through an argument list or a log. A desk that is there stays at its port.
 
     Raises:
         NoDeskError: it did not come up.
@@ -71,7 +72,7 @@ def find_or_start(home: str | Path, *, open_browser: bool) -> str:
     folder = make_private(home_folder(str(home)))
     facts = find(folder)
     if facts is None:
-        _start(folder)
+        _start(folder, () if port is None else ("--port", str(port)))
         facts = _wait_for(folder)
     if open_browser:
         open_in_browser(folder, facts)
@@ -198,9 +199,9 @@ def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
     return True
 
 
-def _start(folder: Path) -> None:
+def _start(folder: Path, flags: Sequence[str]) -> None:
     """Start a desk that survives its starter: a host kills the whole process group of a stub."""
-    words = [sys.executable, "-m", "humanmcp", "desk", "--home", str(folder)]
+    words = [sys.executable, "-m", "humanmcp", "desk", "--home", str(folder), *flags]
     log = os.open(folder / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(log, "ab") as stream:
         if sys.platform == "win32":  # pragma: no cover - Windows only

@@ -11,7 +11,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from humanmcp.answering.case import read_line
+from humanmcp.answering.case import CONVERSATION, read_line
 from humanmcp.desk.presenters import tools as tool_cards
 from humanmcp.desk.presenters.readable_json import WrittenNumber, decoded, is_text, shown, written
 from humanmcp.protocol.json import jsonrpc
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Item
 
 METHOD: Final = "sampling/createMessage"
+ASKED: Final = "elicitation/create"
 MOST_TURNS: Final = 100
 """Turns that are shown, the newest: what was said last is what is to be answered."""
 RECENT: Final = 8
@@ -127,10 +128,10 @@ class ModelConversation:
 
 def conversation_of(item: Item) -> ModelConversation | None:
     """Read what a model is asked; None when this is no such request, or has no list of messages."""
-    if item.method != METHOD or item.asked:  # the answer to one has no conversation in it
+    if item.method not in (METHOD, ASKED) or item.asked:  # an answer has no conversation in it
         return None
     params = _params(item.line)
-    said = params.get("messages")
+    said = params.get("messages") if item.method == METHOD else _beside(params)
     if not isinstance(said, list):
         return None
     system, tools = params.get("systemPrompt"), params.get("tools")
@@ -146,6 +147,30 @@ def conversation_of(item: Item) -> ModelConversation | None:
         more_tools=max(0, len(listed) - tool_cards.MOST),
         told=frozenset(name for name, it_is in read.items() if it_is),
     )
+
+
+def _beside(params: Mapping[str, Any]) -> Any:  # noqa: ANN401 - it came over a wire
+    """Return what was said at a table of ours before its host was asked."""
+    meta = params.get("_meta")
+    return meta.get(CONVERSATION) if isinstance(meta, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class UserAsked:
+    """What a server, or a table's host, asks its user: the words, and what the form shows."""
+
+    question: str
+    told: frozenset[str] = frozenset(("message", "requestedSchema", "mode"))
+
+
+def user_asked(item: Item) -> UserAsked | None:
+    """Read what a user is asked to fill in; None for anything else."""
+    if item.method != ASKED or item.asked:
+        return None
+    params = _params(item.line)
+    words, mode = params.get("message"), params.get("mode", "form")
+    schema = isinstance(params.get("requestedSchema"), dict)
+    return UserAsked(words) if is_text(words) and mode == "form" and schema else None
 
 
 def tool_result(text: str) -> ModelToolResult | None:

@@ -30,10 +30,11 @@ def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 
     """Return the field of a schema, with the fields inside it."""
     if not isinstance(schema, dict):
         schema = {}
-    help_text = schema.get("description")
+    help_text, title = schema.get("description"), schema.get("title")
     field = FieldShape(
         kind="json",
         name=name,
+        label=title[:LONGEST_HELP] if isinstance(title, str) and title else name,
         help=help_text[:LONGEST_HELP] if isinstance(help_text, str) else "",
         needed=needed,
         fields=[],

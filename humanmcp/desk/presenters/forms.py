@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.desk.presenters.rendering import ROOM
+from humanmcp.locales import say
 from humanmcp.protocol.spec import methods, types
 from humanmcp.protocol.spec.objects import SHAPES
 
@@ -118,7 +120,7 @@ def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - 
             return {}
 
 
-def form_of(item: Item, established: Established, tool: str) -> AnswerForm | None:
+def form_of(item: Item, established: Established, tool: str, language: str) -> AnswerForm | None:
     """Return the form of an answer, None when there is nothing to fill in."""
     if item.method == "tools/call":
         schema = _output_schema(established, tool)
@@ -126,21 +128,26 @@ def form_of(item: Item, established: Established, tool: str) -> AnswerForm | Non
             None if schema is None else AnswerForm("/result/structuredContent", schema, mirror=True)
         )
     if item.method == "elicitation/create":
-        return AnswerForm("/result", _asked_for(item))
+        return AnswerForm("/result", _asked_for(item, language))
     result = methods.of(item.method).result_in(item.revision)
     return AnswerForm("/result", _object_of(result, item.revision)) if result in _SHOWN else None
 
 
-def _asked_for(item: Item) -> Mapping[str, Any]:
+def _asked_for(item: Item, language: str) -> Mapping[str, Any]:
     """Return the form that a server asks its user to fill in, below what the user decides."""
-    action = {"type": "string", "enum": ["accept", "decline", "cancel"]}
+    words = [
+        {"const": one, "title": say(ROOM, f"elicit.{one}", language)}
+        for one in ("accept", "decline", "cancel")
+    ]
+    action = {"type": "string", "title": say(ROOM, "elicit.action", language), "oneOf": words}
     try:
         schema = json.loads(item.line)["params"]["requestedSchema"]
     except (ValueError, KeyError, TypeError):
         return _object(("action",), action=action)
     if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
         return _object(("action",), action=action)
-    return _object(("action",), action=action, content=schema)
+    content = {"title": say(ROOM, "elicit.content", language), **schema}
+    return _object(("action",), action=action, content=content)
 
 
 def _output_schema(established: Established, tool: str) -> Mapping[str, Any] | None:

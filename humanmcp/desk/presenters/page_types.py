@@ -48,11 +48,14 @@ class SavedShape(TypedDict):
 class FieldShape(TypedDict):
     """A field of a form; see `form_fields`. `blank` is the JSON that a new item starts from.
 
+    `label` is what a person reads: the title of its schema, else its name.
+
     A choice is its JSON and its title, which may be "".
     """
 
     kind: Literal["group", "list", "choice", "number", "text", "long", "json"]
     name: str
+    label: str
     help: str
     needed: bool
     fields: list["FieldShape"]

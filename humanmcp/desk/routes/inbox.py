@@ -24,7 +24,7 @@ from humanmcp.desk.http.layout import RECENT, note_version, page
 from humanmcp.desk.http.request_context import script_json, spoken
 from humanmcp.desk.presenters import held_messages, input_requests, rendering, sequence
 from humanmcp.desk.presenters import rows as row_words
-from humanmcp.desk.presenters.conversation import conversation_of
+from humanmcp.desk.presenters.conversation import UserAsked, conversation_of, user_asked
 from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.desk.presenters.forms import AnswerForm, form_of
 from humanmcp.desk.presenters.held_messages import Task
@@ -189,7 +189,8 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     ours = case.facts.seat is Seat.SERVER
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
     asked = case.inquiry
-    told = frozenset[str]().union(*(one.told for one in (talk, asked) if one is not None))
+    form = user_asked(item)
+    told = frozenset[str]().union(*(one.told for one in (talk, asked, form) if one is not None))
     return {
         "item": item,
         "row": row,
@@ -198,6 +199,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "remarks": [diagnostic_shape(one, language) for one in case.remarks],
         "talk": talk,
         "inquiry": asked,
+        "question": (asked or form or UserAsked("")).question,
         "fields": [one for one in row_words.fields(item) if one.name not in told],
         "raw": _laid_out(item.line),
         "task": task,
@@ -248,7 +250,7 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
     document = service.document(case, draft)
     starts = () if exchange is None else starts_of(exchange)
     begun = chosen(starts, document)
-    form = None if exchange is None else form_of(item, case.established, tool)
+    form = None if exchange is None else form_of(item, case.established, tool, language)
     form = begun.form if begun else form
     fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
     asked = case.inquiry

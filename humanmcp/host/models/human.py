@@ -68,7 +68,7 @@ def params_of(history: Sequence[Turn], tools: Sequence[OfferedTool]) -> dict[str
     """Make the parameters that show a person the conversation."""
     system = "\n".join(turn.text for turn in history if turn.role is TurnRole.SYSTEM)
     params: dict[str, Any] = {
-        "messages": [_message(turn) for turn in history if turn.role is not TurnRole.SYSTEM],
+        "messages": messages_of(history),
         **({"systemPrompt": system} if system else {}),
         "maxTokens": MAX_TOKENS,
     }
@@ -82,6 +82,11 @@ def params_of(history: Sequence[Turn], tools: Sequence[OfferedTool]) -> dict[str
             for tool in tools
         ]
     return params
+
+
+def messages_of(history: Sequence[Turn]) -> list[dict[str, Any]]:
+    """Write what was said as the messages of MCP, without the system's words."""
+    return [_message(turn) for turn in history if turn.role is not TurnRole.SYSTEM]
 
 
 def _message(turn: Turn) -> dict[str, Any]:

@@ -186,23 +186,23 @@ def test_a_tool_brings_its_own_form() -> None:
     good = {"type": "object", "properties": {"a": {"type": "string"}}}
     for schema, there in ((good, True), ({"type": "string"}, False), (None, False), ("x", False)):
         established = Established(tools={"get_forecast": {"outputSchema": schema}})
-        found = forms.form_of(item(CALL), established, "get_forecast")
+        found = forms.form_of(item(CALL), established, "get_forecast", "en")
         assert (found is not None) == there
         if found is not None:
             assert (found.pointer, found.mirror) == ("/result/structuredContent", True)
     huge = {"type": "object", "properties": {str(n): {"type": "string"} for n in range(20_000)}}
     established = Established(tools={"get_forecast": {"outputSchema": huge}})
-    assert forms.form_of(item(CALL), established, "get_forecast") is None
-    assert forms.form_of(item(CALL), Established(), "get_forecast") is None
+    assert forms.form_of(item(CALL), established, "get_forecast", "en") is None
+    assert forms.form_of(item(CALL), Established(), "get_forecast", "en") is None
 
 
 def test_the_answers_that_people_write_have_a_form() -> None:
     """Server info, tools, resources and prompts; a ping has nothing to fill in."""
     for method in ("initialize", "tools/list", "resources/list", "prompts/list", "resources/read"):
-        found = forms.form_of(item("{}", method), Established(), "")
+        found = forms.form_of(item("{}", method), Established(), "", "en")
         assert found is not None
         assert found.pointer == "/result"
-    assert forms.form_of(item("{}", "ping"), Established(), "") is None
+    assert forms.form_of(item("{}", "ping"), Established(), "", "en") is None
 
 
 def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> None:

@@ -81,9 +81,12 @@ def test_what_a_server_asks_its_user_is_a_form(schema: object) -> None:
     """An elicitation: what the user decides, and the fields that the server wants."""
     line = asked("elicitation/create", requestedSchema=schema).request.raw
     item = Item(Key("s", 1), line, "elicitation/create", "3", "2025-11-25", "")
-    form = form_of(item, Established(), "")
+    form = form_of(item, Established(), "", "en")
     assert form is not None
     assert form.pointer == "/result"
     fields = form.schema["properties"]
-    assert fields["action"]["enum"] == ["accept", "decline", "cancel"]
-    assert fields.get("content") == (schema if isinstance(schema, dict) else None)
+    decisions = [(one["const"], one["title"]) for one in fields["action"]["oneOf"]]
+    assert [what for what, _words in decisions] == ["accept", "decline", "cancel"]
+    assert decisions[1] == ("decline", "Decline")
+    wanted = {"title": "Your answer", **schema} if isinstance(schema, dict) else None
+    assert fields.get("content") == wanted
