@@ -1,4 +1,3 @@
-// @ts-check
 // Answers as JSON text: which kind one is, what is in it, and how a message is made around a body.
 
 import { drop, layOut, put, stringAt, textAt } from "./jsontext.js";

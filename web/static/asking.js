@@ -1,9 +1,8 @@
-// @ts-check
 // Small questions: send anyway, and which fault an answer shall have.
 
 import { all, byId, maybe } from "./dom.js";
 
-// What was chosen. A dialog that cannot be dismissed by chance decides nothing by chance: Esc means "".
+// What was chosen; Esc means "".
 /** @param {HTMLDialogElement} dialog */
 function ask(dialog) {
   return new Promise((decide) => {

@@ -1,4 +1,3 @@
-// @ts-check
 // What is known of an answer that was broken on purpose: the fault, and what was there before, so that
 // one click puts it back. It stays in this browser as long as the draft does.
 

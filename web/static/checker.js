@@ -1,4 +1,3 @@
-// @ts-check
 // Ask the desk what is wrong with the document. The stub asks the same function again: here it
 // helps, there it decides.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // What a person chose for this browser: kept here, never sent.
 
 import { all, first, maybe } from "./dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Times that go on: how long somebody waits, and how long until something happens.
 
 import { all, first } from "./dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The box a person writes in. It is an island: nothing that happens elsewhere writes into it; what
 // happens elsewhere may only lock it and say why. Its parts meet here and nowhere else.
 
@@ -64,7 +63,7 @@ export class Composer {
     return this.drafts.save(this.draft);
   }
 
-  // Where one of a few answers is chosen, a key is enough: nothing stands in a field yet.
+  // Where one of a few answers is chosen, a key is enough.
   begin() {
     if (this.toolbar.options.length && !this.draft.touched) byId("options").focus({ preventScroll: true });
     else this.views.focus();
@@ -109,8 +108,13 @@ export class Composer {
       if (event.target.shadowRoot) this.views.json.leave();
       else event.target.blur();
     });
-    // A field that is on the screen but under the bar with Send is not scrolled free by the focus
-    // alone; this minds the scroll padding, in which both bars are.
+    for (const name of /** @type {const} */ (["drop", "paste"])) {
+      this.box.addEventListener(name, (event) => this.views.takeFile(event), true);
+    }
+    this.box.addEventListener("dragover", (event) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+    });
+    // The focus alone does not scroll a field free of the bar with Send.
     this.box.addEventListener("focusin", ({ target }) => {
       if (!(target instanceof HTMLElement)) return;
       if (target.matches("textarea, select, input:not([type=radio])")) target.scrollIntoView({ block: "nearest" });

@@ -1,4 +1,3 @@
-// @ts-check
 // The page: what it adds to the pages that the desk renders. Everything here is extra; without it
 // the same pages work with forms and a reload.
 

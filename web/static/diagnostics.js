@@ -1,4 +1,3 @@
-// @ts-check
 // What the check says, under the box: how many problems, which, and the line that would go out.
 
 import { byId, maybe } from "./dom.js";

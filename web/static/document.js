@@ -1,4 +1,3 @@
-// @ts-check
 // The one document of a box: the text of the whole message that answers. Text, form and JSON are
 // views of it, and each changes only the place it shows; nothing that was written is lost by a
 // change. Knows nothing of the page or the desk.

@@ -1,4 +1,3 @@
-// @ts-check
 // The elements of this page, by what they are, and small things to make more of them with.
 
 /** Whether list and message stand beside each other. */

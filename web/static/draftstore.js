@@ -1,4 +1,3 @@
-// @ts-check
 // Where a draft is kept: at the desk, and in this browser for the time in which the desk is away.
 
 import { keep } from "./choices.js";

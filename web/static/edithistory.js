@@ -1,4 +1,3 @@
-// @ts-check
 // What stood in the box before: every change can be undone, also what replaced a whole draft.
 
 const TOGETHER = 1000; // milliseconds between two keys of one step

@@ -1,4 +1,3 @@
-// @ts-check
 // What the check says, shown at the fields of a form that it is about.
 
 import { all, make } from "./dom.js";

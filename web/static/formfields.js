@@ -1,4 +1,3 @@
-// @ts-check
 // The fields of a form, as the desk describes them; what no field can show stays a piece of JSON.
 // The names come from the wire: they are only ever text and steps of a path.
 
@@ -8,6 +7,8 @@ import { find } from "./jsontree.js";
 import { say, visible } from "./words.js";
 
 const MOST_FIELDS = 200;
+const PREVIEWED = /^(audio\/|image\/(png|jpe?g|gif|webp)$)/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const LONG = 80; // characters from which on a text gets several lines
 
 export class FormFields {
@@ -28,6 +29,9 @@ export class FormFields {
       case "list": return this.list(field, path);
       case "choice": return this.choice(field, path);
       case "number": return this.number(path);
+      case "switch": return this.switch(field, path);
+      case "media": return this.media(path);
+      case "arms": return this.arm(field, path);
       case "text": case "long": return this.string(field, path);
       default: return this.json(path);
     }
@@ -59,9 +63,33 @@ export class FormFields {
       return make("fieldset", { class: "form-group form-item", "data-list": pointer },
         make("legend", {}, String(at + 1)), inner, make("div", {}, remove));
     });
-    const add = button(`+ ${say("add")}`, "small", () => this.view.addItem(path, field.blank));
-    add.dataset.add = pointer;
-    return make("div", { class: "form-group" }, ...items, make("div", {}, add));
+    const arms = field.item?.arms.length ? field.item.arms : [{ type: "", blank: field.blank }];
+    const adds = arms.map(({ type, blank }) => {
+      const add = button(`+ ${say(type ? `add.${type}` : "add")}`, "small", () => this.view.addItem(path, blank));
+      add.dataset.add = pointer;
+      return add;
+    });
+    return make("div", { class: "form-group" }, ...items, make("div", { class: "row" }, ...adds));
+  }
+
+  // One of several forms, by its member `type`.
+  /** @param {FieldShape} field @param {Path} path */
+  arm(field, path) {
+    const type = this.rawAt([...path, "type"]);
+    const arm = field.arms.find((one) => JSON.stringify(one.type) === type);
+    if (!arm) return this.json(path);
+    const group = this.build(arm.field, path);
+    const [data, mime] = ["data", "mimeType"].map((name) => JSON.parse(this.rawAt([...path, name]) ?? '""'));
+    if (PREVIEWED.test(mime) && BASE64.test(data)) group.prepend(preview(data, mime));
+    return group;
+  }
+
+  // A file is chosen, or dropped on it.
+  /** @param {Path} path */
+  media(path) {
+    const input = this.control(make("input", { type: "file", accept: "image/*,audio/*" }), path);
+    input.addEventListener("change", () => input.files && this.view.putFile(path.slice(0, -1), input.files[0]));
+    return input;
   }
 
   // A number stays as it is typed.
@@ -103,6 +131,14 @@ export class FormFields {
     return select;
   }
 
+  // On: there, as an empty object. Off: not there.
+  /** @param {FieldShape} field @param {Path} path */
+  switch(field, path) {
+    const box = this.control(make("input", { type: "checkbox", checked: this.rawAt(path) !== null }), path);
+    box.addEventListener("change", () => this.view.write(path, box.checked ? field.blank : null));
+    return box;
+  }
+
   /** @param {Path} path */
   json(path) {
     const raw = this.view.reading.rawAt(path) ?? dedent(this.rawAt(path) ?? "");
@@ -126,6 +162,15 @@ export class FormFields {
     const node = find(this.root, path);
     return reading.rawAt(path) ?? (node && reading.base.slice(node.start, node.end));
   }
+}
+
+// What the bytes show. Only raster pictures: others could hold scripts.
+/** @param {string} data @param {string} mime */
+function preview(data, mime) {
+  const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+  const src = URL.createObjectURL(new Blob([bytes], { type: mime }));
+  const shown = mime.startsWith("audio/") ? make("audio", { src, controls: true }) : make("img", { src, alt: mime });
+  return make("div", { class: "preview" }, shown);
 }
 
 /** @param {FieldShape} field @param {JsonNode | null} there */

@@ -1,4 +1,3 @@
-// @ts-check
 // The view of the document as a form: each field changes its own place and nothing else. What a field
 // holds that is no JSON yet stays as it was typed, and the check speaks of it at that field.
 
@@ -88,6 +87,21 @@ export class FormView {
     this.fill();
     const item = all(this.place, `[data-list="${CSS.escape(pointerOf(path))}"]`).at(-1);
     if (item) first(item, "input, textarea, select, button")?.focus();
+  }
+
+  // The bytes of a file, as one more item of a list or in the place of one.
+  /** @param {Path} path @param {File} file */
+  putFile(path, file) {
+    const reader = new FileReader();
+    reader.onload = () => {
+      const data = String(reader.result).split(",")[1];
+      const item = { type: file.type.split("/")[0], data, mimeType: file.type };
+      const { base } = this.reading;
+      const write = find(parse(base), path)?.type === "array" ? append : put;
+      this.change(this.reading.withBase(write(base, path, JSON.stringify(item, null, 2))));
+      this.fill();
+    };
+    reader.readAsDataURL(file);
   }
 
   /** @param {Path} path */

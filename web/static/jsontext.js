@@ -1,4 +1,3 @@
-// @ts-check
 // Change one place of a JSON text and leave every other character as it was typed.
 
 import { find, parse } from "./jsontree.js";

@@ -1,8 +1,9 @@
-// @ts-check
-// The view of the whole message as JSON, in the editor or a plain text area.
+// The view of the whole message as JSON: CodeMirror where it was built and a keyboard is at hand, else a
+// plain text area. Both are used through the same few methods.
 
 import { byId } from "./dom.js";
-import { openEditor } from "./editor.js";
+import { PlainEditor } from "./editor.js";
+import { unitsAt } from "./jsontree.js";
 import { say } from "./words.js";
 
 export class JsonView {
@@ -11,9 +12,32 @@ export class JsonView {
     this.draft = draft;
     this.usable = true;
     this.area = byId("document", HTMLTextAreaElement);
-    this.editor = openEditor(byId("editor"), this.area, (text) => draft.write(text, "json"), (place) => {
-      byId("position").textContent = say("position", place);
-    });
+    this.readOnly = false;
+    /** @type {Mark[]} */
+    this.shown = [];
+    /** @type {EditorActs} */
+    const acts = {
+      onChange: (text) => draft.write(text, "json"),
+      onMove: (place) => { byId("position").textContent = say("position", place); },
+    };
+    /** @type {AnyEditor} */
+    this.editor = new PlainEditor(this.area, acts);
+    const built = document.body.dataset.editor;
+    if (built && matchMedia("(pointer: fine)").matches) {
+      import(built).then(({ CodeEditor }) => this.become(CodeEditor, acts)).catch(() => {}); // the text area does the same work
+    }
+  }
+
+  /** @param {any} CodeEditor @param {EditorActs} acts */
+  become(CodeEditor, acts) {
+    const place = byId("editor");
+    const focused = this.editor.hasFocus();
+    this.editor = new CodeEditor(place, { text: this.area.value, label: this.area.getAttribute("aria-label"), ...acts });
+    this.area.hidden = true;
+    place.classList.add("coded");
+    this.setReadOnly(this.readOnly);
+    this.editor.mark(this.shown);
+    if (focused) this.focus();
   }
 
   fill() {
@@ -26,21 +50,32 @@ export class JsonView {
 
   /** @param {boolean} on */
   setReadOnly(on) {
+    this.readOnly = on;
     this.editor.setReadOnly(on);
   }
 
   /** @param {DiagnosticShape[]} problems @param {string} text in which their places count */
   mark(problems, text) {
-    this.editor.mark(problems, text);
+    this.shown = problems.filter((one) => one.line).map((one) => ({
+      ...spanOf(one, text),
+      severity: one.blocks ? "error" : one.level === "warning" ? "warning" : "info",
+      message: one.text,
+    }));
+    this.editor.mark(this.shown);
   }
 
   /** @param {DiagnosticShape} problem */
   select(problem) {
-    this.editor.select(problem, this.draft.text);
+    this.editor.select(spanOf(problem, this.draft.text));
   }
 
   // From the editor to the line below it: a Tab from there goes on, not back into it.
   leave() {
     byId("position").parentElement?.focus();
   }
+}
+
+/** @param {DiagnosticShape} problem @param {string} text @returns {Span} */
+function spanOf({ start, end }, text) {
+  return { from: unitsAt(text, start), to: unitsAt(text, end) };
 }

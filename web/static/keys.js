@@ -1,4 +1,3 @@
-// @ts-check
 // Keys. Letters are told by their place (`event.code`): with a Japanese input method on, `event.key`
 // only says "Process". While something is being composed nothing here acts.
 

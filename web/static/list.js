@@ -1,4 +1,3 @@
-// @ts-check
 // Keep the list up to date without moving anything under the pointer.
 
 import { arrived, showCount } from "./notice.js";

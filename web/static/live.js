@@ -1,7 +1,5 @@
-// @ts-check
-// One live stream for all tabs of a browser: a browser opens six connections to a place, no more.
-// The tab that holds the lock has the stream and tells the others; when it closes, the next one
-// gets the lock by itself and goes on from the last change that it heard of.
+// One live stream for all tabs of a browser, which opens six connections to a place, no more. The tab
+// that holds the lock has the stream and tells the others; when it closes, the next one goes on.
 
 import { maybe } from "./dom.js";
 import { at, place } from "./place.js";

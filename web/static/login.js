@@ -1,4 +1,3 @@
-// @ts-check
 // Swap the one-time key in the address's fragment for a cookie. A fragment is never sent by itself.
 
 import { byId } from "./dom.js";

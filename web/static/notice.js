@@ -1,4 +1,3 @@
-// @ts-check
 // Tell somebody who looks elsewhere: the title, the icon, a sound, a notification.
 
 import { choose, chosen } from "./choices.js";

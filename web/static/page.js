@@ -1,4 +1,3 @@
-// @ts-check
 // What is open on this page, and how something else is opened in its place.
 
 import { rememberCards } from "./choices.js";
@@ -108,13 +107,9 @@ export class Page {
     this.started({ focus });
   }
 
-  // The cursor goes into the one field that matters, on the first visit and after each Send: ten
-  // requests in a row are ten times "type, Ctrl+Enter", without a key in between. That nobody answers
-  // what they have not seen: the box says to a screen reader what is asked, a second Ctrl+Enter in the
-  // same breath does nothing (keys.js), and nothing is ever sent without that key. The list keeps its
-  // place meanwhile: the row of what is open is the current one, and J and K go on from there.
-  // On a phone the list is what is shown after Send, and a field with the focus would cover half of it
-  // with the keyboard: there the focus is on the row of the next request.
+  // The cursor goes into the one field that matters: ten requests in a row are ten times "type,
+  // Ctrl+Enter". A second Ctrl+Enter in the same breath does nothing (keys.js). On a phone the list is
+  // what is shown after Send: there the focus is on the row of the next request.
   placeFocus() {
     if (!this.composer || this.composer.locked) return;
     if (isWide()) this.composer.begin();

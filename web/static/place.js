@@ -1,6 +1,4 @@
-// @ts-check
-// The place of a visit: what every address of this browser's desk begins with (`/~…`). Its cookie is
-// valid there alone, so another server on this computer is never sent it.
+// The place of a visit: what every address of this browser's desk begins with (`/~…`).
 
 const NAME = "humanmcp:place"; // storage knows ports: no other server reads it
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The page for a projector: it shows, and cannot answer. The arrow keys go from step to step.
 
 import { startChoices } from "./choices.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // A form that stands for something shows it while a person writes, and Ctrl+Enter sends it.
 
 import { all } from "./dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The problems under the composer: the same codes and sentences as everywhere, each with its fix.
 
 import { unitsAt } from "./jsontree.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Sending what is written, once: the check before it, a moment to take it back, and what became of it.
 
 import { askAnyway } from "./asking.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Other texts to go on from: the template, the last answer, a saved one, a beginning of the model's,
 // an answer that is broken on purpose.
 

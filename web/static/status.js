@@ -1,4 +1,3 @@
-// @ts-check
 // How the exchange that is open stands: its banner and its times, taken anew without touching the box.
 
 import { tick } from "./clock.js";

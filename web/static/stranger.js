@@ -1,4 +1,3 @@
-// @ts-check
 // Shown to who is not logged in at this address; perhaps they are at another.
 
 import { findBack } from "./place.js";

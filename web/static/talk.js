@@ -1,4 +1,3 @@
-// @ts-check
 // Speak with the desk: JSON calls, and parts of pages that it rendered.
 
 import { all, first } from "./dom.js";
@@ -29,8 +28,7 @@ export async function call(path, body) {
   return record;
 }
 
-// The browser parses it into a document of its own: no markup is ever made from a string here, and no
-// script in it runs.
+// The browser parses it: no markup is ever made from a string here, and no script in it runs.
 /** @param {string} path @param {URLSearchParams} [form] what to POST; without it the page is fetched */
 export function part(path, form) {
   return new Promise((done, failed) => {

@@ -1,4 +1,3 @@
-// @ts-check
 // The view of an answer that is one text, and of an error: its code and its message.
 
 import { isOneText, TEXT_PATH } from "./answers.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // What stands around the box: the kinds of an answer, the options of a question, the menu.
 
 import { all, byId, first, maybe } from "./dom.js";
@@ -76,8 +75,7 @@ export class Toolbar {
     if (option !== undefined) this.composer.sender.send({ option });
   }
 
-  // The menu opens upwards, as a bar at the foot of the page wants it: never under the bar at the
-  // top. Where the bar has scrolled up with its box, there is more room below.
+  // The menu opens upwards, unless there is more room below; never under the bar at the top.
   placeMenu() {
     const more = byId("more");
     const [at, bar] = [first(more, "summary")?.getBoundingClientRect(), first(document, ".bar")];

@@ -1,4 +1,3 @@
-// @ts-check
 // What is typed between Send and the box of the next request: no letter of it is lost. It is caught
 // in a field of its own, where an input method can go on composing, and moved when there is a box.
 

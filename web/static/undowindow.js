@@ -1,4 +1,3 @@
-// @ts-check
 // A few seconds in which Send can be taken back: nothing can be recalled once it is on the wire.
 
 import { byId } from "./dom.js";

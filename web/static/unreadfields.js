@@ -1,6 +1,5 @@
-// @ts-check
-// Fields of a form whose text is no JSON yet. The document holds each as it was typed, so it is no
-// JSON either; this knows the same document without them, so that every other field goes on working.
+// Fields of a form whose text is no JSON yet. This knows the document without them, so that every other
+// field goes on working.
 
 import { drop, pointerOf, put } from "./jsontext.js";
 import { find, parse } from "./jsontree.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The three views of the document and their tabs: which one is shown, and what it shows.
 
 import { all, byId } from "./dom.js";
@@ -39,7 +38,8 @@ export class Views {
   get best() {
     const { textual, mirror } = this.composer.facts;
     const usable = NAMES.filter((name) => this[name].usable);
-    const wanted = usable.find((name) => name === localStorage.getItem(this.remembered));
+    const loud = !document.body.classList.contains("quiet");
+    const wanted = usable.find((name) => loud && name === localStorage.getItem(this.remembered));
     if (textual && mirror) return wanted ?? "form";
     return wanted && !(wanted === "json" && textual) ? wanted : usable[0];
   }
@@ -65,6 +65,18 @@ export class Views {
   showAgain({ focus = true } = {}) {
     const name = this[this.current].usable ? this.current : this.text.usable ? "text" : "json";
     this.show(name, { focus });
+  }
+
+  // A picture or a sound that is dropped or pasted is one more item of the answer.
+  /** @param {DragEvent | ClipboardEvent} event */
+  takeFile(event) {
+    const { draft } = this.composer;
+    const file = ("dataTransfer" in event ? event.dataTransfer : event.clipboardData)?.files[0];
+    if (!file?.type.match("^(image|audio)/") || !draft.facts.textual || draft.facts.mirror || draft.locked || !this.form.usable) return;
+    event.preventDefault();
+    const path = ["result", "content"];
+    this.form.putFile(draft.unwritten ? [...path, 0] : path, file);
+    this.show("form");
   }
 
   offer() {

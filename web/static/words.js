@@ -1,4 +1,3 @@
-// @ts-check
 // The sentences of this page's language, and how what came over the wire is shown.
 
 import { make, maybe } from "./dom.js";

@@ -133,7 +133,7 @@ interface SavedShape {
 
     A choice is its JSON and its title, which may be "". */
 interface FieldShape {
-  kind: "group" | "list" | "choice" | "number" | "text" | "long" | "json";
+  kind: "group" | "list" | "choice" | "number" | "text" | "long" | "json" | "switch" | "media" | "arms";
   name: string;
   label: string;
   help: string;
@@ -142,6 +142,14 @@ interface FieldShape {
   item: FieldShape | null;
   blank: string;
   choices: Array<[string, string]>;
+  arms: Array<ArmShape>;
+}
+
+/** One of several forms of an object, by its member `type`, and an empty one. */
+interface ArmShape {
+  type: string;
+  field: FieldShape;
+  blank: string;
 }
 
 /** The field that stands for a place in the message, with those inside it. */

@@ -34,12 +34,14 @@ interface ObjectNode { type: "object"; start: number; end: number; members: Memb
 interface ArrayNode { type: "array"; start: number; end: number; items: JsonNode[] }
 interface Scalar { type: "string" | "number" | "true" | "false" | "null"; start: number; end: number }
 interface Member { key: string; keyStart: number; keyEnd: number; value: JsonNode }
-interface Reader { text: string; at: number }
 
 // The box for JSON.
 interface LineAndColumn { line: number; column: number }
 interface Span { from: number; to: number }
 interface Mark extends Span { severity: string; message: string }
+
+/** What both editors tell. */
+interface EditorActs { onChange(text: string): void; onMove(place: LineAndColumn): void }
 
 /** What both editors can do. */
 interface AnyEditor {

@@ -45,7 +45,8 @@ _ESCAPED_PATH: Final = re.compile(rb"%(?:2e|2f|5c|00)", re.IGNORECASE)
 
 HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+        "media-src 'self' blob:; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'"
     ),

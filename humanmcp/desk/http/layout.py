@@ -34,6 +34,23 @@ MOST_FIELDS: Final = 500
 """Fields of a form: the longest of ours has 80 rows of five."""
 
 
+QUIET: Final = "quiet"
+"""The cookie with the sessions that a person sees as question, box and Send alone."""
+_MOST_QUIET: Final = 20
+
+
+def is_quiet(request: Request, session: str) -> bool:
+    """Return True if a session is seen in the quiet view."""
+    return bool(session) and session in request.cookies.get(QUIET, "").split(".")
+
+
+def switched(names: str, session: str) -> str:
+    """Return the quiet sessions with one more, or without one of them."""
+    others = [one for one in names.split(".") if one and one != session]
+    more = [] if session in names.split(".") else [session]
+    return ".".join([*others, *more][-_MOST_QUIET:])
+
+
 async def note_version(request: Request) -> None:
     """Note the last change before a page gathers what it shows.
 

@@ -7,9 +7,10 @@ of it: a form never decides what is right.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from humanmcp.desk.presenters.page_types import FieldShape
+from humanmcp.desk.presenters.forms import ByType, Switch
+from humanmcp.desk.presenters.page_types import ArmShape, FieldShape
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.raw import json_text
 from humanmcp.protocol.repair.reading import read
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 DEEPEST: Final = 6
 LONGEST_HELP: Final = 300
+_STRINGS: Final[dict[str, Literal["long", "media"]]] = {"long": "long", "media": "media"}
 _COMBINED: Final = ("anyOf", "oneOf", "allOf", "$ref")
 
 
@@ -41,9 +43,15 @@ def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 
         item=None,
         blank="",
         choices=_choices(schema),
+        arms=[],
     )
     kind = _type_of(schema)
-    if field["choices"]:
+    if isinstance(schema, Switch):
+        field["kind"], field["blank"] = "switch", "{}"
+    elif isinstance(schema, ByType):
+        field["kind"] = "arms"
+        field["arms"] = [_arm(name, one, depth) for name, one in schema.items()]
+    elif field["choices"]:
         field["kind"] = "choice"
     elif depth >= DEEPEST or any(word in schema for word in _COMBINED):
         pass
@@ -56,10 +64,15 @@ def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 
         field["item"] = field_of(item, depth=depth + 1)
         field["blank"] = json.dumps(first_value(item or {}), ensure_ascii=False, indent=2)
     elif kind == "string":
-        field["kind"] = "long" if schema.get("format") == "long" else "text"
+        field["kind"] = _STRINGS.get(str(schema.get("format")), "text")
     elif kind in ("number", "integer"):
         field["kind"] = "number"
     return field
+
+
+def _arm(name: str, schema: Mapping[str, Any], depth: int) -> ArmShape:
+    blank = {**first_value(schema), "type": name}
+    return {"type": name, "field": field_of(schema, depth=depth + 1), "blank": _written(blank)}
 
 
 def _members(schema: Mapping[str, Any], depth: int) -> list[FieldShape]:

@@ -42,9 +42,9 @@ class AnswerForm:
 
 _SHOWN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "InitializeResult": ("protocolVersion", "serverInfo", "instructions", "capabilities"),
+        "InitializeResult": ("protocolVersion", "capabilities", "serverInfo", "instructions"),
         "Implementation": ("name", "version"),
-        "DiscoverResult": ("supportedVersions", "instructions", "capabilities"),
+        "DiscoverResult": ("supportedVersions", "capabilities", "instructions"),
         "ListToolsResult": ("tools",),
         "Tool": ("name", "title", "description", "inputSchema"),
         "ListResourcesResult": ("resources",),
@@ -59,6 +59,11 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "TextContent": ("type", "text"),
         "ReadResourceResult": ("contents",),
         "TextResourceContents": ("uri", "mimeType", "text"),
+        "CallToolResult": ("content",),
+        "ImageContent": ("type", "data", "mimeType"),
+        "AudioContent": ("type", "data", "mimeType"),
+        "ResourceLink": ("type", "uri", "name", "description", "mimeType"),
+        "EmbeddedResource": ("type", "resource"),
         "CreateMessageResult": ("content",),
         "CompleteResult": ("completion",),
         "Completion": ("values", "total", "hasMore"),
@@ -68,6 +73,14 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 _LONG: Final = frozenset({"description", "instructions", "text"})
 """The members that may have many lines."""
+
+
+class Switch(dict[str, Any]):
+    """The schema of a member that is there, as an empty object, or is not."""
+
+
+class ByType(dict[str, Any]):
+    """The schemas of an object, by what its member `type` says."""
 
 
 def _object(needed: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -89,6 +102,8 @@ def _schema(name: str, member: Member, revision: str) -> dict[str, Any]:
     schema = _schema_of(member.kind(revision), revision)
     if "enum" in schema:  # what one begins with stands first
         schema["enum"].sort(key=lambda one: one != member.example)
+    if name == "data":
+        return {**schema, "format": "media"}
     if schema == {"type": "string"} and name in _LONG:
         return {**schema, "format": "long"}
     return schema or {"default": member.example}
@@ -112,7 +127,11 @@ def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - 
         case types.OneOrMany():
             return _schema_of(kind.item, revision)
         case types.ByMember():
-            return _schema_of(kind.shapes["text"], revision)
+            return ByType(
+                (arm, _object_of(shape, revision))
+                for arm, shape in kind.shapes.items()
+                if shape in _SHOWN and SHAPES[shape].since <= revision
+            )
         case types.ByPresence():  # what has a `blob` need not have a text
             schema = _schema_of(kind.shapes["text"], revision)
             return {**schema, "required": [n for n in schema["required"] if n not in kind.shapes]}
@@ -120,17 +139,34 @@ def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - 
             return {}
 
 
+_OFFERED: Final = ("tools", "resources", "prompts", "completions", "logging")
+"""The capabilities of a server that a person turns on and off; others are JSON."""
+
+
+def _capabilities(revision: str, language: str) -> dict[str, Any]:
+    """Return a switch a line, each with what the other side may do then."""
+    known = SHAPES["ServerCapabilities"].members
+    offered = (one for one in _OFFERED if known[one].exists(revision))
+    return _object(
+        **{one: Switch(description=say(ROOM, f"offers.{one}", language)) for one in offered}
+    )
+
+
 def form_of(item: Item, established: Established, tool: str, language: str) -> AnswerForm | None:
     """Return the form of an answer, None when there is nothing to fill in."""
     if item.method == "tools/call":
         schema = _output_schema(established, tool)
-        return (
-            None if schema is None else AnswerForm("/result/structuredContent", schema, mirror=True)
-        )
+        if schema is not None:
+            return AnswerForm("/result/structuredContent", schema, mirror=True)
     if item.method == "elicitation/create":
         return AnswerForm("/result", _asked_for(item, language))
     result = methods.of(item.method).result_in(item.revision)
-    return AnswerForm("/result", _object_of(result, item.revision)) if result in _SHOWN else None
+    if result not in _SHOWN:
+        return None
+    schema = _object_of(result, item.revision)
+    if "capabilities" in schema["properties"]:
+        schema["properties"]["capabilities"] = _capabilities(item.revision, language)
+    return AnswerForm("/result", schema)
 
 
 def _asked_for(item: Item, language: str) -> Mapping[str, Any]:

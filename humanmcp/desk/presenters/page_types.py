@@ -53,7 +53,9 @@ class FieldShape(TypedDict):
     A choice is its JSON and its title, which may be "".
     """
 
-    kind: Literal["group", "list", "choice", "number", "text", "long", "json"]
+    kind: Literal[
+        "group", "list", "choice", "number", "text", "long", "json", "switch", "media", "arms"
+    ]
     name: str
     label: str
     help: str
@@ -62,6 +64,15 @@ class FieldShape(TypedDict):
     item: "FieldShape | None"
     blank: str
     choices: list[tuple[str, str]]
+    arms: list["ArmShape"]
+
+
+class ArmShape(TypedDict):
+    """One of several forms of an object, by its member `type`, and an empty one."""
+
+    type: str
+    field: FieldShape
+    blank: str
 
 
 class FormShape(TypedDict):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.case import read_line
 from humanmcp.answering.summary import GIST, Summary, summary_of
 from humanmcp.common.timestamps import seconds_of
+from humanmcp.desk.presenters.readable_json import decoded, written
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
 
 COLOURS: Final = 6
 """Sessions take turns in this many accent colours; the letter tells them apart for certain."""
+
+DEEPEST: Final = 5
+"""Levels of a value that are a table of their own."""
+MOST_ITEMS: Final = 50
+ON_ONE_LINE: Final = 60
+"""Characters of an object or a list that still stand on one line."""
 
 SHOWN: Final = 2000
 """Characters of one value that are shown before "show all"."""
@@ -114,34 +121,65 @@ class Field:
     type: str
     cut: int
     """Characters that are not shown; 0 when all of them are."""
+    about: str = ""
+    """What the tool's own schema says of it."""
+    inner: tuple[Field, ...] = ()
+    """The members or items of what does not read well on one line."""
 
 
-def fields(item: Item) -> tuple[Field, ...]:
+def fields(item: Item, schema: Any = None) -> tuple[Field, ...]:  # noqa: ANN401 - it came over a wire
     """List what was asked: the arguments of a call, the parameters of anything else.
 
-    Numbers are shown as they were written: 9007199254740993 and 1.0 stay what they are.
+    `schema` is what was declared of them. Numbers are shown as they were written:
+    9007199254740993 and 1.0 stay what they are.
     """
     text = jsonrpc.member(item.line, "params") or "{}"
     member = methods.of(item.method).arguments
     if member:
         text = jsonrpc.member(text, member) or "{}"
-    return members(text)
+    return members(text, schema)
 
 
-def members(text: str) -> tuple[Field, ...]:
+def members(text: str, schema: Any = None, depth: int = 0) -> tuple[Field, ...]:  # noqa: ANN401 - as above
     """List the members of a JSON object, as text."""
+    declared = _dict(_dict(schema).get("properties"))
     return tuple(
-        _field(name, text[start:end])
+        _field(name, text[start:end], declared.get(name), depth)
         for name, start, end in jsonrpc.members(text)[:200]
         if name != "_meta"
     )
 
 
-def _field(name: str, raw: str) -> Field:
+def _field(name: str, raw: str, schema: Any, depth: int) -> Field:  # noqa: ANN401 - as above
     value = json.loads(raw)
     kind = jsonrpc.json_type(value)
     shown = value if isinstance(value, str) else raw
-    return Field(one_line(name, 80), visible(shown[:SHOWN]), kind, max(0, len(shown) - SHOWN))
+    about = _dict(schema).get("description")
+    return Field(
+        one_line(name, 80),
+        visible(shown[:SHOWN]),
+        kind,
+        max(0, len(shown) - SHOWN),
+        one_line(about, SHOWN) if isinstance(about, str) else "",
+        _inner(raw, value, schema, depth + 1),
+    )
+
+
+def _inner(raw: str, value: Any, schema: Any, depth: int) -> tuple[Field, ...]:  # noqa: ANN401 - as above
+    """List what is inside a value; nothing where it reads well on one line."""
+    found: tuple[Field, ...] = ()
+    if depth <= DEEPEST and isinstance(value, dict):
+        found = members(raw, schema, depth)
+    elif depth <= DEEPEST and isinstance(value, list):
+        of = _dict(schema).get("items")
+        items = enumerate(decoded(raw)[:MOST_ITEMS], 1)
+        found = tuple(_field(str(at), written(one), of, depth) for at, one in items)
+    long = len(raw) > ON_ONE_LINE or any(one.inner or one.about for one in found)
+    return found if long else ()
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import rows, sequence
+from humanmcp.desk.presenters.media import media_in
 from humanmcp.desk.presenters.pairs import Pair, copies, difference
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
@@ -177,6 +178,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         raw=frame.text,
         laid_out=pretty(frame.text),
         copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
+        media=media_in(frame.text),
     )
 
 
@@ -253,6 +255,7 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
         "card": _card(step, mark.facts, language) if step.word else None,
         "laid_out": pretty(frames[at].text),
+        "media": media_in(frames[at].text),
         "steps": sequence.draw(steps[-AROUND - 1 :], step.seq, by_seq=True),
         "pending": asks and waits is not None,
         "arrived": waits.arrived if waits is not None else 0.0,

@@ -20,7 +20,7 @@ from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import RECENT, note_version, page
+from humanmcp.desk.http.layout import RECENT, is_quiet, note_version, page
 from humanmcp.desk.http.request_context import script_json, spoken
 from humanmcp.desk.presenters import held_messages, input_requests, rendering, sequence
 from humanmcp.desk.presenters import rows as row_words
@@ -28,6 +28,7 @@ from humanmcp.desk.presenters.conversation import UserAsked, conversation_of, us
 from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.desk.presenters.forms import AnswerForm, form_of
 from humanmcp.desk.presenters.held_messages import Task
+from humanmcp.desk.presenters.media import media_in
 from humanmcp.desk.presenters.offer import LISTS
 from humanmcp.desk.presenters.page_types import FaultShape, FormShape, Island
 from humanmcp.desk.presenters.pairs import copies
@@ -127,6 +128,7 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     values: dict[str, Any] = {
         **_list(desk, session),
         "chosen": chosen,
+        "quiet": is_quiet(request, key.session if key else session or sent.partition("/")[0]),
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
         "sent": _sent(desk, sent),
@@ -200,9 +202,12 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "talk": talk,
         "inquiry": asked,
         "question": (asked or form or UserAsked("")).question,
-        "fields": [one for one in row_words.fields(item) if one.name not in told],
+        "fields": [one for one in row_words.fields(item, _declared(case)) if one.name not in told],
         "raw": _laid_out(item.line),
         "task": task,
+        "media": media_in(item.line),
+        "sent_media": media_in(item.answer.line) if item.answer else (),
+        "filled": _is_filled(case, task, draft),
         "goes_on": held_messages.goes_on(case, task),
         "held_question": case.held is not None and case.held.question is not None,
         "held_answer": held_messages.answer_of(case),
@@ -224,6 +229,20 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "island": script_json(_island(desk, case, task, language)),
         **_standing(desk, case, language),
     }
+
+
+def _is_filled(case: Case, task: Task, draft: Draft) -> bool:
+    """Return True if what a person starts from can be sent as it is."""
+    mine = task is Task.ANSWER and case.held is None and case.item.method != "tools/call"
+    if not mine or draft.touched or case.item.state is not ExchangeState.PENDING:
+        return False
+    return service.judge(case, draft.text, draft.form).sendable
+
+
+def _declared(case: Case) -> Any:  # noqa: ANN401 - it came over a wire
+    """Return what was declared of the arguments of a call; None where nothing was."""
+    tool = (case.established.tools or {}).get(case.name)
+    return tool.get("inputSchema") if isinstance(tool, dict) else None
 
 
 def _plain(case: Case, draft: Draft) -> Draft:

@@ -12,7 +12,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.desk.auth.login import LONGEST
 from humanmcp.desk.auth.visit_path import parts_of, place_of, start_of
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import THEMES, form_values, note_version, page, remember
+from humanmcp.desk.http.layout import (
+    QUIET,
+    THEMES,
+    form_values,
+    note_version,
+    page,
+    remember,
+    switched,
+)
 from humanmcp.desk.http.request_context import LONGEST_CALLED, AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.api_types import LoginKeyShape, VisitShape
 from humanmcp.locales import LANGUAGES, say
@@ -146,7 +154,7 @@ async def log_out(request: Request) -> Response:
 
 @choices.post("/preferences")
 async def prefer(request: Request) -> Response:
-    """Remember the language, the theme and a name in this browser."""
+    """Remember the language, the theme, a name and the quiet sessions in this browser."""
     values = await form_values(request)
     back = values.get("back", "/")
     response = RedirectResponse(back if _is_ours(back) else "/", 303)
@@ -156,6 +164,9 @@ async def prefer(request: Request) -> Response:
         remember(response, "theme", values["theme"])
     if "name" in values:  # a cookie holds ASCII only
         remember(response, "name", quote(values["name"].strip()[:LONGEST_CALLED], safe=""))
+    session = values.get("quiet", "")
+    if session.isascii() and session.replace("-", "").isalnum():
+        remember(response, QUIET, switched(request.cookies.get(QUIET, ""), session))
     return response
 
 

@@ -162,7 +162,7 @@ def _structures(answer: JudgedAnswer) -> bool:
     return may and not answer.asks_back and "task" not in answer.value
 
 
-_MAGIC: Final = (
+BEGINNINGS: Final = (
     ("image/png", b"\x89PNG"),
     ("image/jpeg", b"\xff\xd8\xff"),
     ("image/gif", b"GIF8"),
@@ -170,6 +170,8 @@ _MAGIC: Final = (
     ("audio/wav", b"RIFF"),
     ("audio/ogg", b"OggS"),
     ("audio/flac", b"fLaC"),
+    ("audio/mpeg", b"ID3"),
+    ("audio/mpeg", b"\xff\xfb"),
 )
 """How files of a type begin. Types of other names are taken at their word."""
 
@@ -189,7 +191,7 @@ def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         if not isinstance(block, dict) or block.get("type") not in ("image", "audio"):
             continue
         said, encoded = block.get("mimeType"), block.get("data")
-        begins = [magic for mime, magic in _MAGIC if mime == said]
+        begins = [magic for mime, magic in BEGINNINGS if mime == said]
         if not begins or not isinstance(encoded, str) or not encoded:
             continue
         try:
@@ -198,7 +200,7 @@ def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
             continue  # the shape says so
         if any(first.startswith(magic) for magic in begins):
             continue
-        really = next((mime for mime, magic in _MAGIC if first.startswith(magic)), "")
+        really = next((mime for mime, magic in BEGINNINGS if first.startswith(magic)), "")
         where = answer.at("content", at, "mimeType")
         mend = replace_with(where, really) if really else None
         yield OtherPicture(where, mend, said=shown(str(said)), really=really or "?")

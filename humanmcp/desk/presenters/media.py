@@ -1,0 +1,84 @@
+"""Pictures and sounds in a message: found, told by their first bytes, and decoded.
+
+Pure. Raster pictures and sounds only: what else calls itself a picture (SVG, say) can hold scripts
+and stays text. The type is that of the bytes, whatever the message says.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.validation.rules.tools import BEGINNINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST: Final = 20
+"""Pictures and sounds of one message that are shown."""
+LARGEST: Final = 16 * 1024 * 1024
+"""Characters of a message in which they are looked for."""
+_HEAD: Final = 24
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+
+
+class Medium(NamedTuple):
+    """A picture or a sound: its type, and its bytes in base64."""
+
+    mime: str
+    data: str
+
+    @property
+    def is_picture(self) -> bool:
+        """Return True if it is to be looked at."""
+        return self.mime.startswith("image/")
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has: four characters are three of them."""
+        return len(self.data.rstrip("=")) * 3 // 4
+
+    def decoded(self) -> bytes:
+        """Return the bytes; b"" where the text is no base64 after all."""
+        try:
+            return base64.b64decode(self.data, validate=True)
+        except (binascii.Error, ValueError):
+            return b""
+
+
+def media_in(line: str) -> tuple[Medium, ...]:
+    """List the pictures and sounds of a message, in its order."""
+    if len(line) > LARGEST or not ('"data"' in line or '"blob"' in line):
+        return ()
+    try:
+        found = list(_texts(json.loads(line)))
+    except (ValueError, RecursionError):
+        return ()
+    told = ((mime_of(data), data) for data in found)
+    return tuple(Medium(mime, data) for mime, data in told if mime)[:MOST]
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Yield what may be bytes, in the order of the message."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name in ("data", "blob") and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def mime_of(data: str) -> str:
+    """Return the type that bytes in base64 begin as; "" for one that is not shown."""
+    try:
+        head = binascii.a2b_base64(data[:_HEAD], strict_mode=True)
+    except (binascii.Error, ValueError):
+        return ""
+    if head.startswith(b"RIFF"):
+        return _RIFF.get(head[8:12], "")
+    return next((mime for mime, magic in BEGINNINGS if head.startswith(magic)), "")
