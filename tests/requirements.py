@@ -499,7 +499,11 @@ REQUIREMENTS: Final = {
     "D14": "Whoever types on after Send loses no letter.",
     "D15": "What was answered elsewhere shows its answer, and offers the next request.",
     "D16": "The focus stays where a person works, and what is wrong is said there.",
-    "D17": "Each seat of a play has its own door.",
+    "D17": "Each seat of a play has its own door, and is asked in words.",
+    "D18": "What a server offers is a switch a line, and what is filled in is said to be.",
+    "D19": "An answer is a list of texts, pictures, sounds, links and resources, shown as such.",
+    "D20": "Arguments are a tree, each with what the tool's own schema says of it.",
+    "D21": "In the quiet view of a session stand the question, the box and Send alone.",
     # -- What is published
     "SHIP-1": "The wheel and the source distribution are the same bytes whoever builds them.",
     "SHIP-2": "The version is written once, and everything that is published says it.",

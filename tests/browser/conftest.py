@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tests.browser.seats import Window
+from tests.browser.seats import Sitting, Window, begin
 from tests.conftest import CHROMIUM_NAMES
 from tests.desk.desking import Desking
 from tests.serving import Serving
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +37,18 @@ def browser() -> Iterator[Browser]:
         )
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="module")
+def sitting(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sitting]:
+    """Sit down once for a file: each of its tests sends a request of its own and answers it."""
+    home = tmp_path_factory.mktemp("sitting") / "home"
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        begin(host, desk)
+        window = Window(browser, desk)
+        yield Sitting(desk, host, window, until(host.find_session, "a session").name)
+        window.close()
+        assert window.troubles == []
 
 
 @pytest.fixture

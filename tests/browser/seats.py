@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from playwright.sync_api import Error
+from playwright.sync_api import Error, expect
 
 from tests.waiting import PATIENCE, until
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tests.desk.desking import Desking
     from tests.serving import Serving
+
 
 OPTIONS: Final[dict[str, Any]] = {
     "viewport": {"width": 1280, "height": 800},
@@ -76,6 +77,27 @@ def close(context: BrowserContext) -> None:
         with contextlib.suppress(Error):  # it crashed, or is gone already
             page.goto("about:blank")
     context.close()
+
+
+class Sitting(NamedTuple):
+    """A host, and a person who answers it on the page: one for the tests of a whole file."""
+
+    desk: Desking
+    host: Serving
+    window: Window
+    session: str
+
+    def asked(self, line: str) -> Page:
+        """Have the host say a line, and open its request."""
+        self.host.say(line)
+        waiting = until(lambda: self.desk.get("/api/exchanges")["waiting"], "the request is there")
+        page = self.window.goto(f"/m/{self.session}/{waiting[-1]['number']}")
+        expect(page.locator("#send")).to_be_visible()
+        return page
+
+    def heard(self) -> Any:  # noqa: ANN401 - any JSON value
+        """Read what was sent."""
+        return json.loads(self.host.hear())
 
 
 def request(method: str, params: dict[str, Any] | None = None, token: str = "7") -> str:

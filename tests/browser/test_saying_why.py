@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Window, begin, call, request
+from tests.browser.seats import call, request
 from tests.browser.test_answering import EDITOR, write_json
-from tests.desk.desking import Desking
-from tests.serving import Serving
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
+    from tests.browser.seats import Sitting
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("saying-why")]
-
-
-class Sitting(NamedTuple):
-    """A host, and a person who answers it on the page."""
-
-    desk: Desking
-    host: Serving
-    window: Window
-    session: str
-
-    def asked(self, line: str) -> Page:
-        """Have the host say a line, and open its request."""
-        self.host.say(line)
-        waiting = until(lambda: self.desk.get("/api/exchanges")["waiting"], "the request is there")
-        page = self.window.goto(f"/m/{self.session}/{waiting[-1]['number']}")
-        expect(page.locator("#send")).to_be_visible()
-        return page
-
-    def heard(self) -> Any:  # noqa: ANN401 - any JSON value
-        """Read what was sent."""
-        return json.loads(self.host.hear())
-
-
-@pytest.fixture(scope="module")
-def sitting(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sitting]:
-    """Sit down once: each test sends a request of its own and answers it."""
-    home = tmp_path_factory.mktemp("sitting") / "home"
-    with Desking(home) as desk, Serving(home, "--by-hand") as host:
-        begin(host, desk)
-        window = Window(browser, desk)
-        yield Sitting(desk, host, window, until(host.find_session, "a session").name)
-        window.close()
-        assert window.troubles == []
 
 
 def test_d12_a_press_on_send_counts_although_the_bar_moves_away(sitting: Sitting) -> None:

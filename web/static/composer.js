@@ -69,7 +69,6 @@ export class Composer {
     else this.views.focus();
   }
 
-  // What took the place of a draft can be undone, as every other change.
   showReplaced() {
     byId("replaced").hidden = this.draft.replaced === null || this.locked;
   }

@@ -1,6 +1,5 @@
-// The one document of a box: the text of the whole message that answers. Text, form and JSON are
-// views of it, and each changes only the place it shows; nothing that was written is lost by a
-// change. Knows nothing of the page or the desk.
+// The one document of a box: the text of the whole message that answers. Text, form and JSON are views
+// of it, and each changes only the place it shows. Knows nothing of the page or the desk.
 
 import { emptyError, flagged, isOneText, kindOf, TEXT_PATH } from "./answers.js";
 import { EditHistory } from "./edithistory.js";
@@ -64,7 +63,7 @@ export class MessageDocument {
     this.set(found, "undo");
   }
 
-    get snapshot() {
+  get snapshot() {
     return { text: this.text, fields: this.fields, touched: this.touched };
   }
 

@@ -6,7 +6,6 @@ export class PlainEditor {
     this.area = area;
     area.addEventListener("input", () => onChange(area.value));
     area.addEventListener("selectionchange", () => onMove(this.position()));
-    area.addEventListener("keyup", () => onMove(this.position()));
   }
 
   position() {

@@ -97,7 +97,6 @@ function atRest() {
 /** @param {EventTarget | null} target */
 function inField(target) {
   if (!(target instanceof HTMLElement)) return false;
-  // Arrow keys and letters belong to whatever takes them.
   return target.isContentEditable || target.shadowRoot !== null
     || target.matches("input:not([type=checkbox]), textarea, select, summary, [role=tab], [type=radio]");
 }

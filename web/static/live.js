@@ -92,7 +92,6 @@ function again(after) {
   next = setTimeout(listen, after);
 }
 
-// What the first answer says is shown until the stream is there again.
 function startPolling() {
   if (polling) return;
   how("waiting");

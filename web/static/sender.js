@@ -132,16 +132,10 @@ export class Sender {
 
   /** @param {boolean} on */
   setSending(on) {
-    const { draft, views, toolbar } = this.composer;
+    const { box, draft, views, toolbar } = this.composer;
     this.sending = on;
     for (const one of [byId("send", HTMLButtonElement), ...toolbar.options]) one.disabled = on || draft.locked;
-    this.setReadOnly(on || draft.locked);
+    for (const field of all(box, "textarea, input")) /** @type {HTMLInputElement} */ (field).readOnly = on || draft.locked;
     views.json.setReadOnly(on || draft.locked);
-  }
-
-  /** @param {boolean} on */
-  setReadOnly(on) {
-    const fields = [...all(this.composer.box, "textarea", HTMLTextAreaElement), ...all(this.composer.box, "input", HTMLInputElement)];
-    for (const field of fields) field.readOnly = on;
   }
 }

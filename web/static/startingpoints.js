@@ -23,7 +23,6 @@ export class StartingPoints {
     this.offerTemplates();
   }
 
-  // Smaller and larger results, and the errors that servers send.
   offerTemplates() {
     const { facts } = this.composer;
     const select = byId("starts", HTMLSelectElement);
@@ -71,7 +70,7 @@ export class StartingPoints {
     tell(say("inserted", { name: visible(saved.name) }));
   }
 
-  // Begin anew in the model's place: with something to say, or with the call of a tool.
+  // Begin anew in the model's place.
   /** @param {StartShape} start */
   startWith(start) {
     const { draft, views } = this.composer;

@@ -182,18 +182,20 @@ def test_a_search_has_words_and_names() -> None:
 
 
 def test_a_tool_brings_its_own_form() -> None:
-    """From its outputSchema; anything else that it declares is no form."""
+    """From its outputSchema; for anything else that it declares, the parts of an answer."""
     good = {"type": "object", "properties": {"a": {"type": "string"}}}
     for schema, there in ((good, True), ({"type": "string"}, False), (None, False), ("x", False)):
         established = Established(tools={"get_forecast": {"outputSchema": schema}})
         found = forms.form_of(item(CALL), established, "get_forecast", "en")
-        assert (found is not None) == there
-        if found is not None:
-            assert (found.pointer, found.mirror) == ("/result/structuredContent", True)
+        assert found is not None
+        own = ("/result/structuredContent", True)
+        assert (found.pointer, found.mirror) == (own if there else ("/result", False))
     huge = {"type": "object", "properties": {str(n): {"type": "string"} for n in range(20_000)}}
     established = Established(tools={"get_forecast": {"outputSchema": huge}})
-    assert forms.form_of(item(CALL), established, "get_forecast", "en") is None
-    assert forms.form_of(item(CALL), Established(), "get_forecast", "en") is None
+    for known in (established, Established()):
+        found = forms.form_of(item(CALL), known, "get_forecast", "en")
+        assert found is not None
+        assert found.pointer == "/result"
 
 
 def test_the_answers_that_people_write_have_a_form() -> None:

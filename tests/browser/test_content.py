@@ -1,0 +1,145 @@
+"""Answers of several parts, arguments as a tree, switches, and the quiet view."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import call, request
+from tests.browser.test_page import AXE, violations
+
+if TYPE_CHECKING:
+    from tests.browser.seats import Sitting
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("content")]
+
+PNG: Final = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+DROP: Final = """(box, data) => {
+    const files = new DataTransfer();
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    files.items.add(new File([bytes], "dot.png", { type: "image/png" }));
+    const told = { dataTransfer: files, bubbles: true, cancelable: true };
+    box.dispatchEvent(new DragEvent("drop", told));
+}"""
+"""Drop a file on an element, as from the desktop."""
+
+
+def is_shown(image: Any) -> bool:  # noqa: ANN401 - a locator
+    """Return True if the browser could read the picture."""
+    return bool(image.evaluate("one => one.decode().then(() => one.naturalWidth > 0)"))
+
+
+def test_d19_a_dropped_picture_is_the_answer_and_is_seen_everywhere(sitting: Sitting) -> None:
+    """D19: drop, chord. The picture is previewed, and shown in the answer, History, projector."""
+    page = sitting.asked(call("21"))
+    data = base64.b64encode(PNG).decode()
+    page.locator("#sentence").evaluate(DROP, data)
+    assert is_shown(page.locator("#form-fields .preview img"))
+    page.keyboard.press("Control+Enter")
+    content = sitting.heard()["result"]["content"]
+    assert content == [{"type": "image", "data": data, "mimeType": "image/png"}]
+    number = sitting.desk.get("/api/history")["lines"][0]["number"]
+    page = sitting.window.goto(f"/m/{sitting.session}/{number}")
+    assert is_shown(page.locator(".answer .media img"))
+    seq = sitting.desk.get("/api/history")["lines"][0]["seq"]
+    page = sitting.window.goto(f"/line/{sitting.session}/{seq}")
+    assert is_shown(page.locator(".media img"))
+    expect(page.locator(".media img")).to_have_attribute("alt", re.compile("image/png, 70 bytes"))
+    page = sitting.window.goto(f"/present?name={sitting.session}&seq={seq}")
+    assert is_shown(page.locator(".media img"))
+
+
+def test_d19_text_link_and_resource_are_added_as_forms(sitting: Sitting) -> None:
+    """D19: each part is a form of its own; what is no picture is never shown as one."""
+    page = sitting.asked(call("22"))
+    page.locator("#tab-form").click()
+    form = page.locator("#form-fields")
+    form.get_by_label("text").fill("See:")
+    form.get_by_role("button", name="+ Link").click()
+    form.get_by_label("uri").fill("https://example.com/")
+    form.get_by_label("name").fill("example")
+    form.get_by_role("button", name="+ Resource").click()
+    form.get_by_label("uri").last.fill("file:///notes.txt")
+    form.get_by_label("text").last.fill("notes")
+    form.get_by_role("button", name="+ Image").click()
+    svg = {"name": "x.svg", "mimeType": "image/svg+xml", "buffer": b"<svg/>"}
+    page.locator("#form-fields input[type=file]").set_input_files([svg])  # type: ignore[arg-type]
+    expect(form.get_by_label("mimeType").last).to_have_value("image/svg+xml")
+    expect(page.locator(".preview")).to_have_count(0)
+    form.get_by_role("button", name="Remove").last.click()
+    if AXE.exists():
+        assert violations(page) == []
+    page.locator("#send").click()
+    assert [one["type"] for one in sitting.heard()["result"]["content"]] == [
+        *("text", "resource_link", "resource")
+    ]
+    page.evaluate("localStorage.clear()")
+
+
+def test_d18_capabilities_are_switches(sitting: Sitting) -> None:
+    """D18: one line each; it is filled in, so it can be sent; a list that was not offered warns."""
+    page = sitting.asked(request("prompts/list", None, "23"))
+    expect(page.locator(".problem.warning")).to_contain_text("M05")
+    page.locator("#send").click()
+    sitting.heard()
+    line = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "h"}}
+    page = sitting.asked(request("initialize", {**line, "version": "1"}, "24"))
+    expect(page.locator(".filled")).to_contain_text("filled in for you")
+    tools = page.get_by_role("checkbox", name="tools", exact=True)
+    prompts = page.get_by_role("checkbox", name="prompts", exact=True)
+    expect(tools).to_be_checked()
+    expect(prompts).not_to_be_checked()
+    prompts.check()
+    tools.focus()
+    page.keyboard.press("Space")
+    page.locator("#send").click()
+    assert sitting.heard()["result"]["capabilities"] == {"prompts": {}}
+
+
+def test_d20_arguments_are_a_tree_with_what_was_declared(sitting: Sitting) -> None:
+    """D20: members and items in rows, each with the description of the tool's own schema."""
+    leg = {"type": "object", "properties": {"to": {"description": "the station"}}}
+    legs = {"type": "array", "description": "each part of the way", "items": leg}
+    tool = {"name": "plan", "inputSchema": {"type": "object", "properties": {"legs": legs}}}
+    page = sitting.asked(request("tools/list", None, "25"))
+    path = (page.locator("article").get_attribute("data-key") or "").split("/")
+    result = {"text": json.dumps({"tools": [tool]}), "form": "result"}
+    assert sitting.desk.post(f"/api/exchanges/{'/'.join(path)}/reply", result).status == 200
+    sitting.heard()
+    page = sitting.asked(call("26", tool="plan", legs=[{"to": "Ueno"}, {"to": "Asakusa"}]))
+    tree = page.locator(".asked > table")
+    expect(tree).to_contain_text("each part of the way")
+    expect(tree.get_by_text("the station")).to_have_count(2)
+    expect(tree.locator("table table").nth(1).locator("td.value").first).to_contain_text("Asakusa")
+    page.locator("#sentence").fill("gone")
+    page.locator("#send").click()
+    sitting.heard()
+
+
+def test_d21_the_quiet_view_is_question_box_and_send(sitting: Sitting) -> None:
+    """D21: nothing else is there, also on the next request, until it is left again."""
+    page = sitting.asked(call("27", city="Tokyo"))
+    page.get_by_role("button", name="Quiet view").click()
+    for number in ("27", "28"):
+        expect(page.locator("body.quiet #sentence")).to_be_focused()
+        for part in ("nav.list", ".side", ".tools", "#more", ".places", ".raw"):
+            expect(page.locator(part).first).to_be_hidden()
+        expect(page.locator(".asked")).to_contain_text("Tokyo")
+        if number == "28":
+            break
+        sitting.host.say(call("28", city="Tokyo"))
+        page.keyboard.insert_text("sunny")
+        page.keyboard.press("Control+Enter")
+        assert sitting.heard()["id"] == 27
+    page.get_by_role("button", name="Quiet view").click()
+    expect(page.locator("nav.list")).to_be_visible()
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    assert sitting.heard()["id"] == 28
