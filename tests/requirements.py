@@ -504,6 +504,7 @@ REQUIREMENTS: Final = {
     "D19": "An answer is a list of texts, pictures, sounds, links and resources, shown as such.",
     "D20": "Arguments are a tree, each with what the tool's own schema says of it.",
     "D21": "In the quiet view of a session stand the question, the box and Send alone.",
+    "D22": "In the client's seat a tool is a form; prompts and resources are picked.",
     # -- What is published
     "SHIP-1": "The wheel and the source distribution are the same bytes whoever builds them.",
     "SHIP-2": "The version is written once, and everything that is published says it.",

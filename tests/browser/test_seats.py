@@ -233,7 +233,12 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     expect(client.locator("#said-last")).to_contain_text('"tools":[{"name":"get-japan-forecast"')
 
     client.get_by_role("button", name="Call get-japan-forecast").click()
+    # D22: a form of the tool's inputSchema, and the JSON of it.
+    client.get_by_label("location").fill("Kyoto")
+    client.get_by_role("button", name="Show it as JSON").click()
     asked = json.loads(box.input_value())
+    assert asked["params"]["arguments"] == {"location": "Kyoto"}
+    asked["params"]["arguments"]["location"] = ""
     assert asked["params"] == {"name": "get-japan-forecast", "arguments": {"location": ""}}
     asked["params"]["arguments"]["location"] = "東京"
     laid_out = json.dumps(asked, ensure_ascii=False, indent=2)

@@ -8,7 +8,8 @@ sends it or says why not; the answer stands in the transcript.
 
 import base64
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
 from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import DeskInbox, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError
@@ -32,12 +34,13 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
-from humanmcp.protocol.validation.starting_draft import empty_arguments
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 MOST: Final = 40
 """Beginnings that get a button."""
+LOOK_BACK: Final = 400
+"""Lines of the conversation in which the server's lists are looked for."""
 SHOWN: Final = 8
 """Lines of the conversation that stand under the box."""
 ANSWERED_WITHIN: Final = 0.5
@@ -54,15 +57,27 @@ class Beginning:
     method: str
     tool: str
     text: str
+    form: RequestForm | None = None
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others."""
+        return f"{self.method} {self.tool}"
+
+    def written(self, values: dict[str, str]) -> str:
+        """Return the message, with what was typed into the fields of its form."""
+        return self.form.filled(self.text, values) if self.form else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was written, and what became of it so far."""
+    """What was written, and what became of it so far. `begun` has the form that is open."""
 
     text: str = ""
     result: SayResult | None = None
     why: str = ""
+    begun: Beginning | None = None
+    values: dict[str, str] = field(default_factory=dict)
 
 
 @router.get("/say/{name}")
@@ -81,17 +96,25 @@ async def act(request: Request, name: str) -> Response:
 def _act(request: Request, name: str, values: dict[str, str]) -> Response:
     desk = desk_of(request)
     text, act = values.get("text", ""), values.get("act", "send")
-    if act.startswith("begin "):
-        chosen = [one for one in _beginnings(desk, name) if act == f"begin {one.method} {one.tool}"]
-        return _page(request, name, Said(chosen[0].text if chosen else text))
+    wanted = act.removeprefix("begin ") if act.startswith("begin ") else values.get("form", "")
+    begun = next((one for one in _beginnings(desk, name) if one.name == wanted), None)
+    if begun is not None and begun.form and begun.form.fields:
+        if act.startswith("begin "):
+            return _page(request, name, Said(begun=begun))
+        text = begun.written(values)
+    elif act.startswith("begin "):
+        return _page(request, name, Said(text if begun is None else begun.text))
+    if act == "json":
+        return _page(request, name, Said(text))
     heard = _heard(desk.inbox, name)
     reply = _reply(act, text)
     try:
         result = service.say_first(desk.inbox, name, reply, wake=desk.board.wait)
     except OrderError as error:
-        return _page(request, name, Said(text, why=error.sentence(spoken(request))))
+        said = Said(text, why=error.sentence(spoken(request)), begun=begun, values=values)
+        return _page(request, name, said)
     if result.outcome is not Outcome.SENT:
-        return _page(request, name, Said(text, result))
+        return _page(request, name, Said(text, result, begun=begun, values=values))
     if reply.order is Order.SAY:
         answered = lambda: _heard(desk.inbox, name) > heard or None  # noqa: E731 - one short question
         await_result(answered, ANSWERED_WITHIN, desk.board.wait)
@@ -131,6 +154,8 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         here=session,
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
+        begun=said.begun,
+        values=said.values,
         problems=[diagnostic_shape(one, language) for one in (result.problems if result else ())],
         sent=result is not None and result.outcome is Outcome.SENT,
         waits=result is not None and result.outcome is Outcome.QUEUED,
@@ -151,18 +176,17 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
         return _of_a_server(desk, name, facts.revision or versions.LATEST_HANDSHAKE)
     offered = established.offered
     asked = [
-        (one.name, "", None)
+        (one.name, "", None, None)
         for one in methods.LISTS
         if offered is None or one.capability in offered
     ]
-    called = [
-        ("tools/call", tool, {"name": tool, "arguments": empty_arguments(entry)})
-        for tool, entry in (established.tools or {}).items()
-    ]
-    everything = [*asked, *called, ("ping", "", None)][:MOST]
+    forms = [tool_form(tool, entry) for tool, entry in (established.tools or {}).items()]
+    forms += picked_forms(lists_of(desk.inbox.before(name, 0, LOOK_BACK)))
+    picked = [(one.method, one.about, one.params, one) for one in forms]
+    everything = [*asked, *picked, ("ping", "", None, None)][:MOST]
     return tuple(
-        Beginning(method, tool, _text(method, params, facts.revision, established))
-        for method, tool, params in everything
+        Beginning(method, tool, _text(method, params, facts.revision, established), form)
+        for method, tool, params, form in everything
     )
 
 
@@ -178,7 +202,7 @@ def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
 
 
 def _text(
-    method: str, params: dict[str, Any] | None, revision: str, established: Established
+    method: str, params: Mapping[str, Any] | None, revision: str, established: Established
 ) -> str:
     """Write a request, under an id that the client itself does not use."""
     body: dict[str, Any] = {

@@ -68,9 +68,9 @@ class Seated:
         assert found is not None
         return found[1]
 
-    def press(self, act: str, text: str = "") -> Answer:
+    def press(self, act: str, text: str = "", **values: str) -> Answer:
         """Press a button of the form."""
-        return self.desk.submit(f"/say/{self.name}", act=act, text=text)
+        return self.desk.submit(f"/say/{self.name}", act=act, text=text, **values)
 
 
 @pytest.fixture
@@ -94,7 +94,8 @@ def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
     seated.knows("2025-11-25", Established(offered={"tools": {}}, tools={"weather": TOOL}))
     page = until(lambda: page if "weather" in (page := seated.page()) else None, "the tool")
     assert ">resources/list</button>" not in page
-    begun = html.unescape(seated.press("begin tools/call weather").text)
+    assert 'name="field place"' in seated.press("begin tools/call weather").text
+    begun = html.unescape(seated.press("json", form="tools/call weather").text)
     asked = json.loads(seated.box(begun))
     assert asked["params"] == {"name": "weather", "arguments": {"place": ""}}
     assert asked["id"].startswith("person-")

@@ -1,0 +1,106 @@
+"""What a person in the client's seat may ask of a server, and the form that each request has.
+
+A tool has the fields of its `inputSchema`, a prompt those of its arguments, a template of addresses
+one for each of its names. What was typed goes into the message as it is; the check judges it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.desk.presenters.form_fields import field_of
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
+from humanmcp.protocol.json.layout import pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from humanmcp.desk.presenters.page_types import FieldShape
+    from humanmcp.protocol.conversation.transcript import Frame
+
+PREFIX: Final = "field "
+"""Begins the names of the fields in a form of the page."""
+_WORDS: Final = frozenset({"text", "long"})
+_NAME: Final = re.compile(r"\{([+#./;?&]?)([\w.,%]+)\*?\}")
+_LISTS: Final = ("prompts", "resources", "resourceTemplates")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestForm:
+    """A request to begin with: its parameters but for what `fields` fill in."""
+
+    method: str
+    about: str
+    params: Mapping[str, Any]
+    fields: tuple[FieldShape, ...] = ()
+    template: str = ""
+    """An address with names in braces, which the fields fill."""
+
+    def filled(self, text: str, values: Mapping[str, str]) -> str:
+        """Return the message of this request, `text`, with what was typed into its fields."""
+        given = {one["name"]: values.get(PREFIX + one["name"], "") for one in self.fields}
+        if self.template:
+            uri = _NAME.sub(lambda found: given.get(found.group(2), ""), self.template)
+            return text.replace(json.dumps(self.template), json.dumps(uri), 1)
+        members = [
+            f"{json.dumps(one['name'])}: {_raw(one, given[one['name']])}"
+            for one in self.fields
+            if given[one["name"]] or (one["needed"] and one["kind"] in _WORDS)
+        ]
+        return pretty(text.replace('"arguments": {}', f'"arguments": {{{", ".join(members)}}}', 1))
+
+
+def _raw(field: FieldShape, typed: str) -> str:
+    """Return the JSON of what was typed: words get quotes, all else is JSON already."""
+    return json.dumps(typed, ensure_ascii=False) if field["kind"] in _WORDS else typed
+
+
+def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
+    """Return the last lists that a server gave, by member; the lines come newest first."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for frame in frames:
+        message = read(frame.raw)
+        result = message.body.get("result") if isinstance(message, Message) else None
+        if not isinstance(message, Message) or message.kind is not Kind.RESULT:
+            continue
+        for name in _LISTS:
+            listed = result.get(name) if isinstance(result, dict) else None
+            if isinstance(listed, list) and name not in found:
+                found[name] = [one for one in listed if isinstance(one, dict)]
+    return found
+
+
+def tool_form(name: str, entry: object) -> RequestForm:
+    """Return the form of a call."""
+    schema = entry.get("inputSchema") if isinstance(entry, dict) else None
+    form = field_of(schema if isinstance(schema, dict) else {})
+    return RequestForm("tools/call", name, {"name": name, "arguments": {}}, tuple(form["fields"]))
+
+
+def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]:
+    """List what may be picked of the lists: prompts to get, resources to read."""
+    forms: list[RequestForm] = []
+    for one in lists.get("prompts", []):
+        given = one.get("arguments")
+        named = [each for each in given or () if isinstance(each, dict)]
+        fields = tuple(
+            field_of(
+                {"type": "string", "description": each.get("description")},
+                str(each.get("name")),
+                needed=each.get("required") is True,
+            )
+            for each in named
+        )
+        params: dict[str, Any] = {"name": one.get("name"), "arguments": {}}
+        forms.append(RequestForm("prompts/get", str(one.get("name")), params, fields))
+    addresses = [one.get("uri") for one in lists.get("resources", [])]
+    forms += [RequestForm("resources/read", str(uri), {"uri": uri}) for uri in addresses]
+    for one in lists.get("resourceTemplates", []):
+        uri = str(one.get("uriTemplate"))
+        names = [name for _operator, found in _NAME.findall(uri) for name in found.split(",")]
+        fields = tuple(field_of({"type": "string"}, name, needed=True) for name in names)
+        forms.append(RequestForm("resources/read", uri, {"uri": uri}, fields, uri))
+    return forms
