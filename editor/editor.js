@@ -122,6 +122,7 @@ export class CodeEditor {
     const inside = document.createElement("div");
     root.append(inside);
     const told = EditorView.updateListener.of((update) => {
+      if (update.docChanged) this.marked = "";
       if (update.docChanged && !update.transactions.some((one) => one.annotation(fromOutside))) {
         onChange(update.state.doc.toString());
       }
@@ -176,7 +177,11 @@ export class CodeEditor {
     this.view.dispatch({ effects: this.writable.reconfigure(on ? EditorState.readOnly.of(true) : []) });
   }
 
+  // The same marks again would take the place away that the pointer is on.
   mark(list) {
+    const now = JSON.stringify(list);
+    if (now === this.marked) return;
+    this.marked = now;
     this.view.dispatch({ effects: setMarks.of(list) });
   }
 

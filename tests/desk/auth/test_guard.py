@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -118,9 +119,7 @@ def routes(home: Path) -> Iterator[tuple[str, str]]:
     found = list(flat(app._app.routes))  # type: ignore[attr-defined] # FastAPI's, behind the guard
     assert len(found) > 30
     for route in found:
-        path = route.path.replace(":path}", "}")
-        for name in ("session", "name", "number", "seq", "ticket"):
-            path = path.replace(f"{{{name}}}", "1")
+        path = re.sub(r"\{\w+(:path)?\}", "1", route.path)
         for method in route.methods or ():
             yield method, path
 
