@@ -92,7 +92,6 @@ export class Composer {
     if (this.draft.touched) this.saveNow();
   }
 
-  // Something else is opened in its place.
   close() {
     this.draft.locked = true;
     this.checker.stop();

@@ -62,7 +62,6 @@ export class DraftStore {
     }
   }
 
-  // It was sent.
   forget() {
     this.stop();
     this.closed = true;

@@ -84,7 +84,6 @@ export class FormFields {
     return group;
   }
 
-  // A file is chosen, or dropped on it.
   /** @param {Path} path */
   media(path) {
     const input = this.control(make("input", { type: "file", accept: "image/*,audio/*" }), path);

@@ -88,7 +88,6 @@ function single(event, composer) {
   }
 }
 
-// Nothing has the focus, or the row of what is open already.
 function atRest() {
   const focused = document.activeElement;
   return !focused || focused === document.body || focused.matches("main, #options") || focused.closest(".row.opened");

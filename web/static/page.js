@@ -76,7 +76,6 @@ export class Page {
     tick();
   }
 
-  // Show what is open as it is now.
   /** @param {string} path */
   async reopen(path) {
     const composer = this.composer;

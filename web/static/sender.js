@@ -18,7 +18,6 @@ export class Sender {
     this.sending = false;
     const button = byId("send");
     // What comes between press and release may move the button away: it is pressed all the same.
-    // Whoever moves the pointer away does not want to.
     let [x, y] = [0, 0];
     button.addEventListener("pointerdown", ({ pointerId, clientX, clientY }) => {
       [x, y] = [clientX, clientY];

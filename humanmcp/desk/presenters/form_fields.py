@@ -72,7 +72,7 @@ def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 
 
 def _arm(name: str, schema: Mapping[str, Any], depth: int) -> ArmShape:
     blank = {**first_value(schema), "type": name}
-    return {"type": name, "field": field_of(schema, depth=depth + 1), "blank": _written(blank)}
+    return {"type": name, "field": field_of(schema, depth=depth + 1), "blank": json_text(blank)}
 
 
 def _members(schema: Mapping[str, Any], depth: int) -> list[FieldShape]:

@@ -209,11 +209,11 @@ def test_the_answers_that_people_write_have_a_form() -> None:
 
 def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> None:
     """A prompt's message is the user's first; what a resource holds may be text or a `blob`."""
-    prompt = forms.form_of(item("{}", "prompts/get"), Established(), "")
+    prompt = forms.form_of(item("{}", "prompts/get"), Established(), "", "en")
     assert prompt is not None
     message = prompt.schema["properties"]["messages"]["items"]
     assert message["properties"]["role"]["enum"] == ["user", "assistant"]
-    resource = forms.form_of(item("{}", "resources/read"), Established(), "")
+    resource = forms.form_of(item("{}", "resources/read"), Established(), "", "en")
     assert resource is not None
     content = resource.schema["properties"]["contents"]["items"]
     assert (list(content["properties"]), content["required"]) == (
