@@ -89,11 +89,15 @@ class Sitting(NamedTuple):
 
     def asked(self, line: str) -> Page:
         """Have the host say a line, and open its request."""
+        before = self._numbers()
         self.host.say(line)
-        waiting = until(lambda: self.desk.get("/api/exchanges")["waiting"], "the request is there")
-        page = self.window.goto(f"/m/{self.session}/{waiting[-1]['number']}")
+        (number,) = until(lambda: self._numbers() - before, "the request is there")
+        page = self.window.goto(f"/m/{self.session}/{number}")
         expect(page.locator("#send")).to_be_visible()
         return page
+
+    def _numbers(self) -> set[int]:
+        return {one["number"] for one in self.desk.get("/api/exchanges")["waiting"]}
 
     def heard(self) -> Any:  # noqa: ANN401 - any JSON value
         """Read what was sent."""

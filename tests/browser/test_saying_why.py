@@ -21,6 +21,7 @@ def test_d12_a_press_on_send_counts_although_the_bar_moves_away(sitting: Sitting
     """D12: what the check finds may move the bar between press and release; leaving it cancels."""
     page = sitting.asked(call("11"))
     page.locator("#sentence").fill("sunny")
+    expect(page.locator("#wire")).to_be_visible()  # so that the bar stands where it stays
     box = page.locator("#send").bounding_box()
     assert box is not None
     grow = "height => { document.querySelector('article header').style.height = height }"
