@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import settings
 
+from tests.postgres_server import PostgresServer, why_no_postgres
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 HERE: Final = Path(__file__).parent
 NODE_STAMP: Final = HERE / "clients" / "node" / "node_modules" / ".installed"
@@ -51,7 +53,18 @@ def why_no_browser() -> str:
     return ""
 
 
-NEEDS: Final[Mapping[str, Callable[[], str]]] = {"node": why_no_node, "browser": why_no_browser}
+NEEDS: Final[Mapping[str, Callable[[], str]]] = {
+    "node": why_no_node,
+    "browser": why_no_browser,
+    "postgres": why_no_postgres,
+}
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Start a PostgreSQL of our own. Tests that ask for it are of the xdist group `postgres`."""
+    with PostgresServer() as server:
+        yield server
 
 
 def pytest_configure() -> None:

@@ -96,6 +96,7 @@ MOST_FILES: Final = 24
 GUESTS: Final = {
     "protocol": ("jsonschema_rs",),
     "inbox": ("watchdog",),
+    "inbox/postgres": ("psycopg", "psycopg_pool"),
     "answering": ("typing_extensions",),
     "desk": ("fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
@@ -315,9 +316,13 @@ def test_no_folder_is_crowded() -> None:
 
 def test_one_place_chooses_the_inbox() -> None:
     """Nothing above the contract knows whether exchanges wait in a folder or elsewhere."""
-    implementations = {f"{PACKAGE}.inbox.folder", f"{PACKAGE}.inbox.folder.FolderInbox"}
-    users = [each.place for each in imports(HOUSE) if each.name in implementations]
-    assert [place.partition(":")[0] for place in users] == ["inbox/opening.py"]
+    implementations = (f"{PACKAGE}.inbox.folder", f"{PACKAGE}.inbox.postgres")
+    users = [
+        each.place.partition(":")[0]
+        for each in imports(HOUSE)
+        if each.name.startswith(implementations) and not each.place.startswith("inbox/postgres/")
+    ]
+    assert set(users) == {"inbox/opening.py"}
 
 
 def test_every_library_is_used_in_its_own_room_only() -> None:

@@ -29,6 +29,7 @@ class Settings(NamedTuple):
     """Every setting with its default."""
 
     home: str = ""
+    inbox: str = ""
     lang: str = ""
     files: str = ""
     book: str = ""

@@ -55,7 +55,7 @@ class NotLoopbackError(Exception):
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `desk`."""
-    add_flags(parser, "home", "host", "port", "book", "lang")
+    add_flags(parser, "home", "inbox", "host", "port", "book", "lang")
     parser.add_argument(
         "--open", action="store_true", help=say("desk", "help.open", parser.language)
     )
@@ -152,7 +152,7 @@ def _serve(
             terminal.to_stdout(say("desk", "no browser", language, port=port))
 
     try:
-        with Following(home, desk.board), contextlib.suppress(KeyboardInterrupt):
+        with Following(desk.board), contextlib.suppress(KeyboardInterrupt):
             _DeskServer(desk, ready).run(sockets=[listening])
     finally:
         demo_runner.end()
@@ -162,8 +162,8 @@ def _serve(
 def make_desk(
     home: Path, port: int, settings: Settings, told: Mapping[str, Any] | None = None
 ) -> Desk:
-    """Put a desk together over the inbox folder."""
-    inbox = open_inbox(home)
+    """Put a desk together over the inbox."""
+    inbox = open_inbox(home, settings.inbox)
     inbox.sweep()
     board = Board(inbox)
     book = book_file(settings.book, home)

@@ -58,7 +58,7 @@ FAILED: Final = 1
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `export`."""
     words = parser.words("export")
-    add_flags(parser, "home", "lang")
+    add_flags(parser, "home", "inbox", "lang")
     parser.add_argument(
         "session", nargs="?", default=LAST, metavar="SESSION", help=words("session")
     )
@@ -88,7 +88,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     options = ExportOptions(language, zone, tuple(shlex.split(arguments.server)))
     try:
-        recording = find(arguments.session, paths.home_folder(settings.home), zone)
+        recording = find(
+            arguments.session, paths.home_folder(settings.home), zone, inbox=settings.inbox
+        )
     except StopError as error:
         to_stderr(error.sentence(language))
         return FAILED

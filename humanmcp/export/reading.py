@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import from_log_time
-from humanmcp.inbox.contract import InboxError, SessionFacts
+from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.capture_log import is_log_line, read_log
@@ -40,8 +40,10 @@ class Recording:
     facts: SessionFacts | None = None
 
 
-def find(wanted: str, home: Path, zone: tzinfo | None = None) -> Recording:
+def find(wanted: str, home: Path, zone: tzinfo | None = None, *, inbox: str = "") -> Recording:
     """Read the recording that is meant. `zone` is that of a text log, None for this machine's.
+
+    `inbox` is the address of a database, where the sessions are in one.
 
     Raises:
         NoRecordingError: there is none.
@@ -49,11 +51,10 @@ def find(wanted: str, home: Path, zone: tzinfo | None = None) -> Recording:
     path = Path(wanted).expanduser()
     if wanted != LAST and path.exists():
         return _from_path(path, zone)
-    return _from_inbox(wanted, home)
+    return _from_inbox(wanted, open_inbox(home, inbox))
 
 
-def _from_inbox(wanted: str, home: Path) -> Recording:
-    inbox = open_inbox(home)
+def _from_inbox(wanted: str, inbox: DeskInbox) -> Recording:
     sessions = inbox.sessions()
     named = [facts for facts in sessions if wanted == LAST or facts.name.startswith(wanted)]
     if not named:

@@ -37,6 +37,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+    from typing import Self
 
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -273,6 +274,20 @@ class Doorbell(Protocol):
         """Call `rung`, which must not block, from a thread of our own after each ring."""
 
 
+class Watching(Protocol):
+    """Watches an inbox from the `with` block on: read everything after it was entered."""
+
+    @property
+    def why_polling(self) -> str:
+        """Why changes are found by looking only; "" while they are reported."""
+
+    def __enter__(self) -> Self:
+        """Start to watch."""
+
+    def __exit__(self, *_: object) -> None:
+        """Stop. Nobody is woken after this."""
+
+
 class InboxError(StopError):
     """Base of what an inbox raises."""
 
@@ -424,6 +439,13 @@ class StubInbox(SessionInbox, Protocol):
 
 class DeskInbox(SessionInbox, Protocol):
     """The inbox for desks: they look at what waits, and write what a person decided."""
+
+    def watch(self, wake: Callable[[str, int], None]) -> Watching:
+        """Return what wakes with a session and the number of its exchange that may have changed.
+
+        The number is 0 for everything else of the session: its record, its transcript, its life.
+        `wake` is called from other threads, often several times for one change, and must not block.
+        """
 
     def sweep(self) -> None:
         """Remove what processes that died left half-done; a desk does so when it starts."""

@@ -26,11 +26,12 @@ from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
     from humanmcp.inbox.shelves import ItemShelf, Remembered, SessionShelf
+    from humanmcp.inbox.watch import Watch
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -91,6 +92,12 @@ class FolderInbox:
         from humanmcp.inbox.shelves import Remembered  # noqa: PLC0415 - no stub holds anything
 
         return Remembered()
+
+    def watch(self, wake: Callable[[str, int], None]) -> Watch:
+        """Return what wakes with a session and the number of its exchange that may have changed."""
+        from humanmcp.inbox.watch import Watch  # noqa: PLC0415 - no stub watches
+
+        return Watch(self.home, wake)
 
     def sweep(self) -> None:
         """Take away what is no longer needed.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -32,7 +33,7 @@ from humanmcp.protocol.repair.reading import read as read_json
 from humanmcp.protocol.validation.documents import divide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.inbox.contract import SessionFacts
     from humanmcp.inbox.exchanges import SessionFolder
@@ -58,8 +59,8 @@ def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> 
         raise NotForgottenError("still waits", number=number)
     # The copies first: they are found by the lines of the transcript, and who is killed in between
     # has to find them again.
-    _forget_texts(folder.path, facts, _lines_of(folder, number))
-    _blank(folder.path / layout.TRANSCRIPT, lambda line: _without_words(line, number))
+    forget_texts(folder.path, facts, _frames_of(folder, number))
+    _blank(folder.path / layout.TRANSCRIPT, lambda line: _left_of(line, number))
     for state in ExchangeState:
         path = folder.at(state, number)
         if path.is_dir() and not path.is_symlink():
@@ -74,7 +75,7 @@ def forget_session(folder: SessionFolder, facts: SessionFacts) -> None:
     """
     if facts.life is Life.OPEN:
         raise NotForgottenError("still runs", session=facts.letter or facts.name)
-    _forget_texts(folder.path, facts, _lines_of(folder))
+    forget_texts(folder.path, facts, _frames_of(folder))
     _throw_away(folder, folder.path)
 
 
@@ -86,15 +87,13 @@ def _throw_away(folder: SessionFolder, path: Path) -> None:
     discard(away)
 
 
-def _lines_of(folder: SessionFolder, number: int = 0) -> dict[Direction, set[bytes]]:
-    """Collect the recorded lines of an exchange, of all of them for 0."""
-    found: dict[Direction, set[bytes]] = {Direction.IN: set(), Direction.OUT: set()}
+def _frames_of(folder: SessionFolder, number: int = 0) -> Iterator[Frame]:
+    """Read the recorded lines of an exchange, of all of them for 0."""
     with suppress(FileNotFoundError), (folder.path / layout.TRANSCRIPT).open("rb") as stream:
         for line in stream:
             frame = _frame(line)
-            if frame is not None and frame.way in found and number in (0, frame.number):
-                found[frame.way].add(frame.raw)
-    return found
+            if frame is not None and number in (0, frame.number):
+                yield frame
 
 
 def _frame(line: bytes) -> Frame | None:
@@ -104,17 +103,23 @@ def _frame(line: bytes) -> Frame | None:
         return None
 
 
-def _without_words(line: bytes, number: int) -> bytes | None:
-    """Return what stays of a frame: where it stood, and that it was forgotten."""
+def _left_of(line: bytes, number: int) -> bytes | None:
     frame = _frame(line)
     if frame is None or frame.number != number or frame.note == FORGOTTEN:
         return None
-    left = frame._replace(way=Direction.NOTE, raw=b"", by="", note=FORGOTTEN)
-    return to_json(left).encode()
+    return to_json(without_words(frame)).encode()
 
 
-def _forget_texts(session: Path, facts: SessionFacts, lines: dict[Direction, set[bytes]]) -> None:
+def without_words(frame: Frame) -> Frame:
+    """Return what stays of a frame: where it stood, and that it was forgotten."""
+    return frame._replace(way=Direction.NOTE, raw=b"", by="", note=FORGOTTEN)
+
+
+def forget_texts(session: Path, facts: SessionFacts, frames: Iterable[Frame]) -> None:
     """Forget the copies among the text files: the lines of `in.txt`, and what was typed."""
+    lines: dict[Direction, set[bytes]] = defaultdict(set)
+    for frame in frames:
+        lines[frame.way].add(frame.raw)
     answers = [raw.decode("utf-8", "replace") for raw in lines[Direction.OUT]]
     for folder in {session, Path(facts.files or session)}:
         for file in folder.glob("in*.txt"):

@@ -12,10 +12,17 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox
 
 
-def open_inbox(home: Path) -> Inbox:
-    """Return the inbox that is kept in `home`.
+def open_inbox(home: Path, where: str = "", name: str = "") -> Inbox:
+    """Return the inbox in the folder `home`, or in the database whose address is `where`.
+
+    A database holds several inboxes, each under its name; with one, `home` is for text files only.
 
     Raises:
-        UnsafeFolderError: it is not a folder of this user alone.
+        UnsafeFolderError: the folder is not one of this user alone.
+        InboxError: the database cannot be used.
     """
-    return FolderInbox(home)
+    if not where:
+        return FolderInbox(home)
+    from humanmcp.inbox.postgres import database, inbox  # noqa: PLC0415 - few have a database
+
+    return inbox.PostgresInbox(database.opened(where), home, name)

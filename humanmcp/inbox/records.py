@@ -11,8 +11,9 @@ import enum
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from humanmcp.inbox import layout
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
@@ -20,12 +21,12 @@ from humanmcp.inbox.contract import (
     Key,
     Reply,
     SessionFacts,
+    Waiting,
 )
-from humanmcp.inbox.layout import FORMAT
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import UnionType
 
     from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -56,7 +57,7 @@ def _plain(value: object) -> object:
     raise TypeError(value)
 
 
-def decode(content: bytes) -> Record:
+def decode(content: bytes | str) -> Record:
     """Read a record.
 
     Raises:
@@ -139,12 +140,12 @@ def _has_text(record: Record, name: str) -> Record:
 
 def facts_record(facts: SessionFacts) -> Record:
     """Return the record of `session.json`. GONE is found out by readers, never written."""
-    return {"format": FORMAT, **record_of(facts, "name", "letter")}
+    return {"format": layout.FORMAT, **record_of(facts, "name", "letter")}
 
 
 def read_facts(name: str, record: Record) -> SessionFacts:
     """Read `session.json`. The name is the folder's, whatever the record says."""
-    if "format" in record and _typed(record, "format", int) > FORMAT:
+    if "format" in record and _typed(record, "format", int) > layout.FORMAT:
         raise UnreadableError("format")
     return read(SessionFacts, record, name=name, letter="")
 
@@ -173,6 +174,39 @@ def read_request(key: Key, state: ExchangeState, record: Record) -> Item:
     """Read `request.json`: an item that nothing has been added to yet."""
     headers = _problems_in(record, "headers")
     return read(Item, _has_text(record, "line"), _REQUEST, key=key, state=state, headers=headers)
+
+
+class Reads(Protocol):
+    """Reads a record of an exchange by its name in the folder; None when there is none."""
+
+    def __call__(self, name: str, reader: Callable[[Record], _Value]) -> _Value | None:
+        """Return what `reader` makes of the record `name`."""
+
+
+def read_item(key: Key, state: ExchangeState, read: Reads, kept: Iterable[str]) -> Item | None:
+    """Read an exchange from its records; `kept` names those of the texts beside the draft."""
+    item = read(layout.REQUEST, lambda record: read_request(key, state, record))
+    if item is None:
+        return None
+    answer, reason = read(layout.ANSWER, read_close) or (None, "")
+    reply = read(layout.REPLY, read_reply)
+    draft = read(layout.DRAFT, read_draft)
+    if draft is None and reply is not None:  # it is being given back just now
+        draft = draft_of(reply)
+    others = (read(name, read_draft) for name in kept)
+    return item._replace(
+        waiting=read(layout.WAIT, _read_waiting) or Waiting(),
+        draft=draft,
+        problems=read(layout.PROBLEMS, read_problems) or (),
+        answer=answer,
+        reason=reason,
+        reply=reply,
+        kept=tuple(text for text in others if text is not None),
+    )
+
+
+def _read_waiting(record: Record) -> Waiting:
+    return read(Waiting, record)
 
 
 def read_draft(record: Record) -> Draft:

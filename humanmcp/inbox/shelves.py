@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import Signature, read_file, signature
-from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError, Waiting
+from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError
 from humanmcp.inbox.lock import is_held
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 
@@ -189,22 +189,5 @@ def _read_item(
             _log.warning("%s is passed over: %s", path / name, error)
             return None
 
-    item = read(layout.REQUEST, lambda record: records.read_request(key, state, record))
-    if item is None:
-        return None
-    answer, reason = read(layout.ANSWER, records.read_close) or (None, "")
-    reply = read(layout.REPLY, records.read_reply)
-    draft = read(layout.DRAFT, records.read_draft)
-    if draft is None and reply is not None:  # it is being given back just now
-        draft = records.draft_of(reply)
     numbers = sorted(n for name in files if (n := layout.kept_number(name)) is not None)
-    kept = (read(layout.KEPT.format(number), records.read_draft) for number in numbers)
-    return item._replace(
-        waiting=read(layout.WAIT, partial(records.read, Waiting)) or Waiting(),
-        draft=draft,
-        problems=read(layout.PROBLEMS, records.read_problems) or (),
-        answer=answer,
-        reason=reason,
-        reply=reply,
-        kept=tuple(text for text in kept if text is not None),
-    )
+    return records.read_item(key, state, read, map(layout.KEPT.format, numbers))

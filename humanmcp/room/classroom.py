@@ -77,7 +77,7 @@ class Classroom:
         self.granted: dict[int, int] = {}
         """Which seat a knock was given."""
         self._seats: dict[int, RoomSeat] = {}
-        self._following = Following(make_private(folder / SEATS))
+        self._following = Following(below=make_private(folder / SEATS))
         self._around = around
         self._lock = threading.RLock()
         self.address: Address

@@ -71,7 +71,7 @@ MISSED: Final = 3
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `serve`."""
     words = parser.words("serve")
-    add_flags(parser, "home", "files", "book", "title", "client_limit", "notify", "lang")
+    add_flags(parser, "home", "inbox", "files", "book", "title", "client_limit", "notify", "lang")
     manner = parser.add_mutually_exclusive_group()
     manner.add_argument("--by-hand", action="store_true", help=words("by-hand"))
     manner.add_argument("--auto", action="store_true", help=words("auto"))
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             # The client's first message comes first: several give up within a second or two.
             session = parts.session(
                 connection,
-                open_inbox(parts.home),
+                open_inbox(parts.home, settings.inbox),
                 when_quiet=lambda one: _announce(stderr, one, language, typed=typed),
             )
         except (StopError, OSError) as error:
@@ -153,7 +153,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
     stderr = Stderr()
     try:
         parts = _parts(arguments, settings, stderr, language)
-        inbox = open_inbox(parts.home)
+        inbox = open_inbox(parts.home, settings.inbox)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)
         listening, address = bind(arguments.http, key, lan=arguments.lan)
     except (StopError, OSError) as error:

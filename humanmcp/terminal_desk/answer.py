@@ -75,7 +75,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--send-anyway", action="store_true", help=words("send anyway"))
     parser.add_argument("--keep-open", action="store_true", help=words("keep open"))
     parser.add_argument("--json", action="store_true", help=words("json"))
-    add_flags(parser, "home", "lang")
+    add_flags(parser, "home", "inbox", "lang")
 
 
 @command

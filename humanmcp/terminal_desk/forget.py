@@ -57,7 +57,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--older-than", type=float, metavar="DAYS", help=words("older than"))
     parser.add_argument("--yes", action="store_true", help=words("yes"))
     parser.add_argument("--json", action="store_true", help=words("json"))
-    add_flags(parser, "home", "lang")
+    add_flags(parser, "home", "inbox", "lang")
 
 
 @command

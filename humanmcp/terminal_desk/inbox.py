@@ -65,7 +65,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--all", action="store_true", help=words("all"))
     parser.add_argument("--watch", action="store_true", help=words("watch"))
     parser.add_argument("--json", action="store_true", help=words("json"))
-    add_flags(parser, "home", "lang")
+    add_flags(parser, "home", "inbox", "lang")
 
 
 @command

@@ -63,7 +63,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--send-anyway", action="store_true", help=words("send anyway"))
     parser.add_argument("--times", type=int, default=1, metavar="COUNT", help=words("times"))
     parser.add_argument("--json", action="store_true", help=words("json"))
-    add_flags(parser, "home", "lang")
+    add_flags(parser, "home", "inbox", "lang")
 
 
 @command

@@ -70,7 +70,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--unreadable", action="store_true", help=words("bad"))
     parser.add_argument("--raw", action="store_true", help=words("raw"))
     parser.add_argument("--json", action="store_true", help=words("json"))
-    add_flags(parser, "home", "lang")
+    add_flags(parser, "home", "inbox", "lang")
 
 
 @command

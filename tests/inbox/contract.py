@@ -254,11 +254,15 @@ class InboxContract:
     def test_a_reply_is_taken_again_after_a_crash(
         self, store: Store, stub: Inbox, desk: Inbox, key: Key
     ) -> None:
-        """Promise 3: an exchange leaves `pending` only through `close`."""
+        """Promise 3: an exchange leaves `pending` only through `close`.
+
+        By the process that holds the session then (`resume`): no other one takes anything.
+        """
         desk.send(key, Reply("text"))
         stub.take(key.session)
         store.kill(stub)
         after = store.view()
+        after.resume(key.session)
         assert after.take(key.session) == [(key, Reply("text"))]
         after.close(key, ExchangeState.ABANDONED)
         assert store.view().take(key.session) == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from humanmcp.common.paths import UnsafeFolderError
@@ -16,21 +17,24 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.watch import Watch
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Self
 
     from humanmcp.desk.state.board import Board
+    from humanmcp.inbox.contract import Watching
 
 _log = logging.getLogger(__name__)
 
 
 class Following:
-    """Follows the inbox in a folder, or those below it, while its `with` block lasts."""
+    """Follows the inbox of a board, or several below a folder, while its `with` block lasts."""
 
-    def __init__(self, home: Path, board: Board | None = None) -> None:
-        """Keep `board` up to date with the inbox in `home`; without one, follow what is added."""
+    def __init__(self, board: Board | None = None, *, below: Path = Path()) -> None:
+        """Keep `board` up to date with its inbox; or those that are added, `below` a folder."""
         self._boards = [] if board is None else [board]
-        self._watch = Watch(home, None if board is None else partial(self._wake, 0))
+        self._below = Watch(below)
+        self._watch: Watching = (
+            self._below if board is None else board.inbox.watch(partial(self._wake, 0))
+        )
         self._marked: set[tuple[int, str, int]] = set()
         self._condition = threading.Condition()
         self._ending = False
@@ -39,7 +43,7 @@ class Following:
     def add(self, home: Path, board: Board) -> None:
         """Keep another board up to date, with an inbox below the folder."""
         self._boards.append(board)
-        self._watch.add(home, partial(self._wake, len(self._boards) - 1))
+        self._below.add(home, partial(self._wake, len(self._boards) - 1))
         board.refresh_all()
 
     def __enter__(self) -> Self:

@@ -1,0 +1,162 @@
+"""One thread for all of a process that waits on a database: it listens, looks, and keeps its lease.
+
+Theory of operation
+-------------------
+A ring wakes (`doorbell.py`), once a second a look is taken all the same, and what has changed is
+found by number, never by the ring. The number is that of the transaction which changed a row last
+(`changed`). Transactions do not end in the order of their numbers; but each that a look could not
+see has a number that is not below the *xmin* of its snapshot ("All transaction IDs less than xmin
+are either committed and visible, or rolled back and dead",
+https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT). So a look asks
+for what is not below the xmin of the look before it, and may see something twice, never not at all.
+
+Behind a pooler that gives each transaction another connection nobody hears a ring. So this rings
+once at the start and waits two seconds for it; where nothing is heard, the looks alone must do.
+
+The same thread renews the lease of the process and finds its way back to a database that was away.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.postgres.doorbell import PAUSE
+from humanmcp.inbox.postgres.statements import SOON
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from psycopg import Connection
+
+    from humanmcp.inbox.postgres.database import Database, Row
+
+_log = logging.getLogger(__name__)
+
+EVERY: Final = 1.0
+"""Seconds between two looks that nobody rang for, and between two renewals of the lease, which
+counts for five (`humanmcp.lives`)."""
+
+PROBED_FOR: Final = 2.0
+FIRST_TRY: Final = 0.1
+RAREST_TRY: Final = 5.0
+"""Seconds between two tries to reach a database that is away: they double."""
+
+_LEASE: Final = """
+INSERT INTO humanmcp.processes (host, pid) VALUES (%(host)s, %(pid)s) RETURNING id"""
+_RENEW: Final = f"""
+INSERT INTO humanmcp.processes (id, host, pid) OVERRIDING SYSTEM VALUE
+SELECT %(lease)s, %(host)s, %(pid)s FROM {SOON}
+ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()"""
+
+_PROBE: Final = "SELECT pg_notify('humanmcp', '0')"
+"""Rings for no inbox."""
+
+
+class Follower:
+    """Follows a database from a thread of its own, for whoever asks it to."""
+
+    def __init__(self, database: Database, channel: str = "humanmcp") -> None:
+        """Take a lease, and begin. `channel` is where the rings are heard."""
+        self._db = database
+        self._channel = channel
+        self._process = {"host": socket.gethostname(), "pid": os.getpid()}
+        self.lease = int(database.run(_LEASE, **self._process)[0][0])
+        self._looks: list[tuple[int, Callable[[], object]]] = []
+        self._stop = threading.Event()
+        self.hears = threading.Event()
+        self.why_polling = ""
+        """Why nobody hears a ring; "" where one does."""
+        self._thread = threading.Thread(target=self._work, name="database", daemon=True)
+        self._thread.start()
+
+    def follow(self, inbox: int, look: Callable[[], object]) -> None:
+        """Call `look` after each ring for this inbox, and once a second."""
+        self._looks = [*self._looks, (inbox, look)]
+
+    def leave(self, look: Callable[[], object]) -> None:
+        """Call it no more."""
+        self._looks = [one for one in self._looks if one[1] != look]
+
+    def stop(self) -> None:
+        """End, and let the lease lapse."""
+        self._stop.set()
+        with suppress(InboxError):
+            self._db.run(_PROBE)  # it waits for a ring
+        self._thread.join(2 * EVERY)
+
+    # -- the thread -------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        leave_signals_to_the_main_thread()
+        pause = FIRST_TRY
+        while not self._stop.is_set():
+            try:
+                with self._db.connect() as connection:
+                    self._renew(connection)
+                    pause = FIRST_TRY
+                    self._probe(connection)
+                    self._listen(connection)
+            except InboxError:
+                pass  # it is away, and the log says so
+            except self._db.errors as error:
+                self._db.lost(error)
+            self._stop.wait(pause)
+            pause = min(2 * pause, RAREST_TRY)
+
+    def _renew(self, connection: Connection[Row]) -> None:
+        """Renew the lease; through the same connection, to know that the database is there."""
+        self._db.run(_RENEW, connection, lease=self.lease, **self._process)
+        if self._db.away:
+            self._db.back(connection)
+
+    def _probe(self, connection: Connection[Row]) -> None:
+        connection.execute(f"LISTEN {self._channel}".encode())
+        self._db.run(_PROBE, connection)
+        heard = tuple(connection.notifies(timeout=PROBED_FOR, stop_after=1))
+        self.why_polling = "" if heard else "no rings are heard through this address (a pooler?)"
+        if heard:
+            self.hears.set()
+        else:
+            _log.warning("%s: %s", self._db.where, self.why_polling)
+            self._db.forget_prepared()
+
+    def _listen(self, connection: Connection[Row]) -> None:
+        """Look whenever it rings, and once a second."""
+        self._look(None)
+        renewed = time.monotonic()
+        while not self._stop.is_set():
+            left = renewed + EVERY - time.monotonic()
+            if left <= 0:
+                self._renew(connection)
+                self._look(None)
+                renewed = time.monotonic()
+            elif rung := self._rung(connection, left):
+                self._look(rung)
+                self._stop.wait(PAUSE)
+
+    def _rung(self, connection: Connection[Row], seconds: float) -> set[int]:
+        """Wait for rings, but not longer. Returns the inboxes that they are for."""
+        if self.why_polling:
+            self._stop.wait(seconds)
+            return set()
+        heard = connection.notifies(timeout=seconds, stop_after=1)
+        return {int(one.payload) for one in heard if one.payload.isdecimal()}
+
+    def _look(self, rung: set[int] | None) -> None:
+        for inbox, look in self._looks:
+            if rung is not None and inbox not in rung:
+                continue
+            try:
+                look()
+            except InboxError as error:
+                _log.info("a look at inbox %s: %s", inbox, error)
+            except Exception:  # noqa: BLE001 - whatever goes wrong there, following goes on
+                _log.exception("a look at inbox %s failed", inbox)

@@ -1,0 +1,256 @@
+"""Sessions in the database: who runs them, what is known of them, and their letters."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox import layout, records
+from humanmcp.inbox.contract import Life, SessionFacts, StoreError, UnknownItemError
+from humanmcp.inbox.letters import letter_of
+from humanmcp.inbox.postgres.statements import SOON
+from humanmcp.protocol.conversation.exchange import Established
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.inbox.postgres.database import Database, Row
+
+_INBOX: Final = """
+INSERT INTO humanmcp.inboxes (name) VALUES (%(name)s)
+ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id"""
+_BEGIN: Final = """
+INSERT INTO humanmcp.sessions (inbox, name, facts, probe, owner)
+VALUES (%(inbox)s, %(name)s, %(facts)s, true, %(owner)s) ON CONFLICT DO NOTHING RETURNING id"""
+_RESUME: Final = """
+UPDATE humanmcp.sessions SET owner = %(owner)s, changed = pg_current_xact_id()
+WHERE id = %(session)s AND NOT ended AND NOT humanmcp.lives(owner) RETURNING id"""
+_LEAVE: Final = """
+UPDATE humanmcp.sessions SET owner = 0, changed = pg_current_xact_id()
+WHERE id = %(session)s AND owner = %(owner)s"""
+_AGAIN: Final = """
+UPDATE humanmcp.replies SET taken = NULL WHERE session = %(session)s AND EXISTS (
+    SELECT FROM humanmcp.exchanges e WHERE e.session = replies.session
+    AND e.number = replies.number AND e.state = 'pending')"""
+_WAITING: Final = """
+SELECT number FROM humanmcp.exchanges
+WHERE session = %(session)s AND state = 'pending' ORDER BY number"""
+_DESCRIBE: Final = f"""
+UPDATE humanmcp.sessions SET facts = %(facts)s, probe = %(probe)s, ended = %(ended)s,
+    established = coalesce(%(established)s, established), changed = pg_current_xact_id()
+FROM {SOON} WHERE id = %(session)s"""
+_LETTER: Final = """
+WITH one AS (
+    UPDATE humanmcp.inboxes SET letters = letters + 1 WHERE id = %(inbox)s
+    RETURNING letters - 1 AS letter)
+UPDATE humanmcp.sessions SET letter = one.letter, changed = pg_current_xact_id()
+FROM one WHERE sessions.id = %(session)s AND sessions.letter IS NULL"""
+_FACTS: Final = """
+SELECT name, facts, letter, ended OR humanmcp.lives(owner) FROM humanmcp.sessions
+WHERE inbox = %(inbox)s"""
+_HOLD: Final = """
+UPDATE humanmcp.sessions SET holds = %(holds)s, changed = pg_current_xact_id()
+WHERE id = %(session)s"""
+
+
+def text_of(record: records.Record) -> str:
+    """Write a record as the database keeps it: what UTF-8 cannot hold is escaped in it."""
+    return records.encode(record).decode()
+
+
+class _Running:
+    """A session that this process runs."""
+
+    def __init__(self, facts: SessionFacts | None = None) -> None:
+        self.facts = facts
+        self.established: Established | None = None
+
+
+class SessionRows:
+    """The part of the inbox that knows sessions; the other parts stand on it."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        """Use the inbox of this name in the database."""
+        self._db = database
+        self._inbox = int(database.run(_INBOX, name=name)[0][0])
+        self._ids: dict[str, int] = {}
+        self._own: dict[int, _Running] = {}
+
+    def _id(self, session: str) -> int:
+        """Return the number of a session.
+
+        Raises:
+            UnknownItemError: there is none of this name.
+        """
+        if (known := self._ids.get(session)) is not None:
+            return known
+        if not layout.is_session_name(session):
+            raise UnknownItemError(repr(session))
+        found = self._db.run(
+            "SELECT id FROM humanmcp.sessions WHERE inbox = %(inbox)s AND name = %(name)s",
+            inbox=self._inbox,
+            name=session,
+        )
+        if not found:
+            raise UnknownItemError(session)
+        return self._ids.setdefault(session, int(found[0][0]))
+
+    # -- the process that runs it ---------------------------------------------------------------
+
+    def begin(self, facts: SessionFacts) -> str:
+        """Open a session and hold it open while this process lives. Returns its name."""
+        if facts.name and not layout.is_session_name(facts.name):
+            raise ValueError(facts.name)
+        started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        facts = facts._replace(started=started, life=Life.OPEN)
+        while True:
+            stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+            name = facts.name or layout.session_name(stamp, os.urandom(2).hex())
+            record = text_of(records.facts_record(facts))
+            found = self._db.run(
+                _BEGIN, inbox=self._inbox, name=name, facts=record, owner=self._db.follower.lease
+            )
+            if found:
+                break
+            if facts.name:
+                raise StoreError(FileExistsError(), "new session")
+        self._ids[name] = int(found[0][0])
+        own = self._own[self._ids[name]] = _Running()
+        self._write_facts(own, facts._replace(name=name))
+        return name
+
+    def _owned(self, session: str) -> _Running:
+        own = self._own.get(self._id(session))
+        if own is None:
+            raise UnknownItemError(session)
+        return own
+
+    def left(self, port: int) -> Sequence[SessionFacts]:
+        """List the sessions of clients that come back to this port, and that no process holds."""
+        rows = self._db.run(
+            f"{_FACTS} AND NOT ended AND NOT humanmcp.lives(owner)", inbox=self._inbox
+        )
+        found = (_facts(row) for row in rows)
+        return [facts for facts in found if facts.http_id and facts.http_port == port]
+
+    def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
+        """Hold open a session whose process is gone, as if this one had begun it."""
+        number = self._id(session)
+        if not self._db.run(_RESUME, session=number, owner=self._db.follower.lease):
+            if self.facts(session).life is Life.CLOSED:
+                raise UnknownItemError(session)
+            raise StoreError(BlockingIOError(errno.EAGAIN, ""), "session", session=session)
+        self._db.run(_AGAIN, session=number)
+        facts = self.facts(session)._replace(pid=os.getpid(), letter="")
+        own = self._own[number] = _Running()
+        self._write_facts(own, facts, lettered=True)
+        waiting = self._db.run(_WAITING, session=number)
+        return facts, [row[0] for row in waiting]
+
+    def leave(self, session: str) -> None:
+        """Hold a session no longer and leave all that waits."""
+        self._owned(session)
+        number = self._id(session)
+        self._db.run(_LEAVE, session=number, owner=self._db.follower.lease)
+        self._let_go(number, session)
+        self._ring()
+
+    def _let_go(self, number: int, session: str) -> None:  # noqa: ARG002 - for the parts above
+        """Know a session of this process no more."""
+        self._own.pop(number, None)
+
+    def describe(self, facts: SessionFacts, established: Established) -> None:
+        """Replace what is known of a session."""
+        own = self._owned(facts.name)
+        facts = facts._replace(life=Life.OPEN, letter="")
+        if facts != own.facts or established != own.established:
+            self._write_facts(own, facts, established)
+
+    def _write_facts(
+        self,
+        own: _Running,
+        facts: SessionFacts,
+        established: Established | None = None,
+        *,
+        lettered: bool = False,
+    ) -> None:
+        new = established is not None and established != own.established
+        number = self._ids[facts.name]
+        if not facts.probe and not lettered and (own.facts is None or own.facts.probe):
+            self._db.run(_LETTER, inbox=self._inbox, session=number)
+        self._db.run_soon(
+            _DESCRIBE,
+            session=number,
+            facts=text_of(records.facts_record(facts)),
+            probe=facts.probe,
+            ended=facts.life is not Life.OPEN,
+            established=text_of(records.record_of(established)) if new and established else None,
+        )
+        own.facts = facts
+        own.established = established or own.established
+        self._ring()
+
+    def _ring(self) -> None:
+        """Wake whoever waits for something in this inbox."""
+        self._db.ring(self._inbox)
+
+    # -- everybody ------------------------------------------------------------------------------
+
+    def sessions(self) -> Sequence[SessionFacts]:
+        """List the sessions, newest first."""
+        rows = self._db.run(f"{_FACTS} AND NOT probe ORDER BY letter DESC", inbox=self._inbox)
+        return [_facts(row) for row in rows]
+
+    def facts(self, session: str) -> SessionFacts:
+        """Return what is known of one session."""
+        number = self._id(session)
+        rows = self._db.run(f"{_FACTS} AND id = %(session)s", inbox=self._inbox, session=number)
+        if not rows:
+            raise UnknownItemError(session)
+        return _facts(rows[0])
+
+    def _column(self, session: str, column: str) -> str | None:
+        rows = self._db.run(
+            f"SELECT {column} FROM humanmcp.sessions WHERE id = %(session)s",
+            session=self._id(session),
+        )
+        if not rows:
+            raise UnknownItemError(session)
+        kept: str | None = rows[0][0]
+        return kept
+
+    def established(self, session: str) -> Established:
+        """Return what the conversation has established: a check needs it."""
+        kept = self._column(session, "established")
+        return Established() if kept is None else records.read(Established, records.decode(kept))
+
+    def holds(self, session: str) -> Sequence[str]:
+        """Return what a tap is to hold."""
+        kept = self._column(session, "holds")
+        return () if kept is None else records.read_holds(records.decode(kept))
+
+    def hold(self, session: str, patterns: Sequence[str]) -> None:
+        """Replace what a tap is to hold from now on."""
+        holds = text_of(records.holds_record(patterns))
+        self._db.run(_HOLD, session=self._id(session), holds=holds)
+        self._ring()
+
+    def opening_is_held(self) -> bool:
+        """Return True if people want to open every session themselves."""
+        sql = "SELECT opening_held FROM humanmcp.inboxes WHERE id = %(inbox)s"
+        return bool(self._db.run(sql, inbox=self._inbox)[0][0])
+
+    def hold_opening(self, *, on: bool) -> None:
+        """Leave the opening of every session to people, or not."""
+        sql = "UPDATE humanmcp.inboxes SET opening_held = %(on)s WHERE id = %(inbox)s"
+        self._db.run(sql, inbox=self._inbox, on=on)
+        self._ring()
+
+
+def _facts(row: Row) -> SessionFacts:
+    name, record, letter, lives = row
+    facts = records.read_facts(name, records.decode(record))
+    facts = facts._replace(letter="" if letter is None else letter_of(letter))
+    return facts if lives else facts._replace(life=Life.GONE)

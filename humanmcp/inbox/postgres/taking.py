@@ -1,0 +1,201 @@
+"""What a process takes from the database for the sessions that it runs: replies, drafts, sayings.
+
+One look serves all sessions of the process. Where a bell hangs, looks are taken by the follower's
+thread and a session is told when there is something for it; else each question takes one.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from humanmcp.inbox import layout, records
+from humanmcp.inbox.contract import Key, UnknownItemError
+from humanmcp.inbox.postgres.exchanges import ExchangeRows
+from humanmcp.inbox.postgres.sessions import text_of
+from humanmcp.inbox.postgres.statements import SINCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.inbox.contract import Draft, Reply, SessionFacts
+    from humanmcp.inbox.postgres.database import Database
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+
+_Came = TypeVar("_Came")
+_MINE: Final = "s.owner = %(owner)s AND s.inbox = %(inbox)s AND NOT s.ended"
+_TAKE: Final = f"""
+UPDATE humanmcp.replies r SET taken = %(owner)s
+FROM humanmcp.sessions s, humanmcp.exchanges e
+WHERE r.taken IS NULL AND s.id = r.session AND {_MINE}
+    AND e.session = r.session AND e.number = r.number AND e.state = 'pending'
+RETURNING s.name, r.number, r.record, r.sent"""
+_DRAFTS: Final = f"""
+SELECT s.name, e.number, d.record, d.saved
+FROM humanmcp.exchanges e JOIN humanmcp.sessions s ON s.id = e.session AND {_MINE}
+JOIN humanmcp.drafts d ON d.session = e.session AND d.number = e.number AND d.place = 0
+WHERE e.changed >= %(since)s::xid8 AND e.state = 'pending' AND d.saved > 0"""
+_SAYINGS: Final = f"""
+SELECT s.name, y.ticket, y.record FROM humanmcp.sayings y
+JOIN humanmcp.sessions s ON s.id = y.session AND {_MINE}
+WHERE y.result IS NULL ORDER BY y.ticket"""
+_SAY: Final = """
+WITH one AS (UPDATE humanmcp.sessions SET said = said + 1 WHERE id = %(session)s RETURNING said)
+INSERT INTO humanmcp.sayings (session, ticket, record)
+SELECT %(session)s, said, %(record)s FROM one RETURNING ticket"""
+_SETTLE: Final = """
+UPDATE humanmcp.sayings SET result = %(result)s
+WHERE session = %(session)s AND ticket = %(ticket)s RETURNING ticket"""
+_RESULT: Final = """
+SELECT result FROM humanmcp.sayings WHERE session = %(session)s AND ticket = %(ticket)s"""
+
+
+class PostgresBell:
+    """The bell of a session of this process."""
+
+    def __init__(self, inbox: Taking, session: str) -> None:
+        """Hang for this session."""
+        self._inbox = inbox
+        self._session = session
+
+    def listen(self, rung: Callable[[], object]) -> None:
+        """Call `rung` from the follower's thread when there is something for the session."""
+        self._inbox.hear(self._session, rung)
+
+
+class Taking(ExchangeRows):
+    """The part of the inbox that brings to a session what people have decided."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        """Use the inbox of this name in the database."""
+        super().__init__(database, name)
+        self._looking = threading.RLock()
+        self._rung: dict[str, Callable[[], object]] = {}
+        self._since = "0"
+        self._replies: dict[str, list[tuple[Key, Reply]]] = {}
+        self._drafts: dict[str, list[tuple[Key, Draft]]] = {}
+        self._saved: dict[Key, int] = {}
+        self._sayings: dict[str, list[tuple[str, Reply]]] = {}
+        self._opening_held = False
+        self._is_followed = False
+
+    # -- looking ----------------------------------------------------------------------------------
+
+    def bell(self, session: str) -> PostgresBell:
+        """Return what rings when there is something for a session of this process."""
+        self._owned(session)
+        return PostgresBell(self, session)
+
+    def hear(self, session: str, rung: Callable[[], object]) -> None:
+        """Call `rung` when there is something for a session; looks now come by themselves."""
+        self._rung[session] = rung
+        if not self._is_followed:
+            self._look_and_wake()
+            self._is_followed = True
+            self._db.follower.follow(self._inbox, self._look_and_wake)
+
+    def _look_and_wake(self) -> None:
+        for session in self._look():
+            if (rung := self._rung.get(session)) is not None:
+                rung()
+
+    def _look_now(self) -> None:
+        if not self._is_followed:
+            self._look()
+
+    def _look(self) -> set[str]:
+        """Read what came for the sessions of this process. Returns those that it came for."""
+        mine = {"owner": self._db.follower.lease, "inbox": self._inbox}
+        with self._looking:
+            until = self._db.run(SINCE)[0][0]
+            taken = self._db.run(_TAKE, **mine)
+            for name, number, record, _ in sorted(taken, key=lambda row: row[3]):
+                reply = records.read_reply(records.decode(record))
+                self._replies.setdefault(name, []).append((Key(name, number), reply))
+            for name, number, record, saved in self._db.run(_DRAFTS, since=self._since, **mine):
+                key = Key(name, number)
+                if self._saved.get(key) != saved:
+                    self._saved[key] = saved
+                    draft = records.read_draft(records.decode(record))
+                    self._drafts.setdefault(name, []).append((key, draft))
+            sayings: dict[str, list[tuple[str, Reply]]] = {}
+            for name, ticket, record in self._db.run(_SAYINGS, **mine):
+                reply = records.read_reply(records.decode(record))
+                sayings.setdefault(name, []).append((layout.exchange_name(ticket), reply))
+            self._sayings = sayings
+            self._opening_held = super().opening_is_held()
+            self._since = until
+            return {*self._replies, *self._drafts, *sayings}
+
+    # -- the stub's side ------------------------------------------------------------------------
+
+    def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+        """Return the replies that were sent since the last call, oldest first."""
+        return self._come(session, self._replies)
+
+    def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
+        """Return the drafts that were saved since the last call."""
+        return self._come(session, self._drafts)
+
+    def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
+        """Return what people want to say first, as (ticket, text), each until it is settled."""
+        self._look_now()
+        return self._sayings.get(session, [])
+
+    def _come(self, session: str, came: dict[str, list[_Came]]) -> list[_Came]:
+        self._look_now()
+        with self._looking:
+            return came.pop(session, [])
+
+    def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
+        """Hold open a session whose process is gone, and look at all that was saved in it."""
+        found = super().resume(session)
+        self._since = "0"
+        return found
+
+    def _let_go(self, number: int, session: str) -> None:
+        super()._let_go(number, session)
+        with self._looking:
+            self._rung.pop(session, None)
+            for came in (self._replies, self._drafts, self._sayings):
+                came.pop(session, None)
+
+    def opening_is_held(self) -> bool:
+        """Return True if people want to open every session themselves."""
+        return self._opening_held if self._is_followed else super().opening_is_held()
+
+    def settle(self, session: str, ticket: str, problems: Sequence[Diagnostic]) -> None:
+        """Say what became of a saying."""
+        result = text_of(records.problems_record(problems))
+        this = self._saying(session, ticket)
+        if not self._db.run(_SETTLE, **this, result=result):
+            raise UnknownItemError(f"{session}/{ticket}")
+        with self._looking:
+            left = [one for one in self._sayings.get(session, []) if one[0] != ticket]
+            self._sayings[session] = left
+        self._ring()
+
+    # -- the desk's side ------------------------------------------------------------------------
+
+    def say(self, session: str, reply: Reply) -> str:
+        """Hand in something of the person's own: a notification, a request. Returns a ticket."""
+        record = text_of(records.record_of(reply))
+        found = self._db.run(_SAY, session=self._id(session), record=record)
+        if not found:
+            raise UnknownItemError(session)
+        self._ring()
+        return layout.exchange_name(found[0][0])
+
+    def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
+        """Return what became of a saying: None while it waits, () when sent, else its problems."""
+        found = self._db.run(_RESULT, **self._saying(session, ticket))
+        if not found:
+            raise UnknownItemError(f"{session}/{ticket}")
+        result = found[0][0]
+        return None if result is None else records.read_problems(records.decode(result))
+
+    def _saying(self, session: str, ticket: str) -> dict[str, int]:
+        number = layout.exchange_number(ticket)
+        if number is None or number >= 2**31:
+            raise UnknownItemError(f"{session}/{ticket!r}")
+        return {"session": self._id(session), "ticket": number}

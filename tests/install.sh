@@ -1,0 +1,25 @@
+#!/bin/sh
+# Make sure that there is a Chromium (sh tests/install.sh browser), a PostgreSQL (… postgres), from
+# the distribution. Without one, and no way to get it, this says so and succeeds: the tests that
+# need it are then skipped, each with the reason.
+set -u
+
+case "$1" in
+browser) name=Chromium package=chromium ;;
+postgres) name=PostgreSQL package=postgresql ;;
+esac
+
+found() {
+	case "$1" in
+	browser) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
+	postgres) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb ;;
+	esac 2>/dev/null | grep -q .
+}
+
+found "$1" && exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+	echo "installing $package from the distribution"
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends "$package" >/dev/null
+fi
+found "$1" || echo "Its tests will be SKIPPED: there is no $name (Debian: apt-get install $package)"
