@@ -64,9 +64,9 @@ class PostgresServer:
         """The address of its database."""
         return f"postgresql://humanmcp@/postgres?host={self.folder}"
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
-        listens = f"-k {self.folder} -c listen_addresses= -c max_connections=200"
+    def start(self, *, fsync: bool = False) -> None:
+        """Start it, and wait until it answers. With `fsync` it waits for its disk, as it should."""
+        listens = f"-k {self.folder} -c listen_addresses= -c max_connections=200 -c fsync={fsync}"
         log = str(self.folder / "log")
         self._pg_ctl("start", "-w", "-l", log, "-o", listens)
 

@@ -374,6 +374,9 @@ class StubInbox(SessionInbox, Protocol):
     def left(self, port: int) -> Sequence[SessionFacts]:
         """List the sessions of clients that come back to this port, and that no process holds."""
 
+    def of_client(self, http_id: str) -> SessionFacts | None:
+        """Return the session that a client comes back to under this id, whoever holds it."""
+
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
         """Hold open a session whose process is gone, as if this one had begun it.
 

@@ -70,7 +70,8 @@ class HostSeats:
         def make(connection: HttpConnection, facts: SessionFacts) -> StubSession:
             return seat.maker(Mode.NORMAL).session(connection, seat.inbox, facts=facts)
 
-        sessions = HttpSessions(make, self._room.attendant, self._room.address.port)
+        room = self._room
+        sessions = HttpSessions(make, room.attendant, seat.inbox, room.address.port)
         address = HttpAddress("", self._room.address.port, is_open=True)
         silence = asyncio.ensure_future(sessions.end_the_silent())
         return HttpApp(sessions, address), sessions, silence

@@ -169,7 +169,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
         listening,
         address,
         lambda connection, facts: parts.session(connection, inbox, facts=facts),
-        inbox.left,
+        inbox,
         ready,
     )
     return _ended(parts.manner, 0, stderr, language)

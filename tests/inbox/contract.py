@@ -472,6 +472,10 @@ class InboxContract:
         assert desk.facts(name).life is Life.GONE
         desk.send(Key(name, 1), Reply("whole"))
         following = store.view()
+        found = following.of_client("id")
+        assert found is not None
+        assert (found.name, found.life) == (name, Life.GONE)
+        assert following.of_client("other") is None
         assert following.left(8767) == []
         assert [facts.name for facts in following.left(8766)] == [name]
         facts, waiting = following.resume(name)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import psycopg
 import pytest
 
-from humanmcp.inbox.postgres.database import Database
+from humanmcp.inbox.contract import Draft, InboxError, Key, Reply, SessionFacts, TakenError
+from humanmcp.inbox.opening import open_inbox
+from humanmcp.inbox.postgres.database import Database, DatabaseAwayError, DatabaseError
+from humanmcp.inbox.postgres.following import Follower
 from humanmcp.inbox.postgres.inbox import PostgresInbox
-from tests.inbox.contract import InboxContract
+from humanmcp.inbox.postgres.migrations import NEWEST
+from humanmcp.protocol.conversation.transcript import FORGOTTEN
+from tests.inbox.contract import AT, InboxContract, frame_of, item_of
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from humanmcp.inbox.contract import Inbox
     from tests.postgres_server import PostgresServer
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 
 NAMES: Final = itertools.count(1)
+RACES: Final = 1000
 
 
 class PostgresStore:
@@ -79,3 +89,205 @@ def test_every_table_and_column_is_documented(postgres: PostgresServer) -> None:
         if column not in plain and f"`{column}`" not in rows[table]
     ]
     assert missing == []
+
+
+def test_of_a_thousand_races_each_has_one_winner(store: PostgresStore) -> None:
+    """Two processes, each with two people, answer the same thousand exchanges at the same time."""
+    stub, views = store.view(), [store.view() for _ in range(2)]
+    session = stub.begin(SessionFacts("", AT))
+    for number in range(1, RACES + 1):
+        stub.deliver(item_of(session, number))
+
+    def send(who: int) -> int:
+        won = 0
+        for number in range(1, RACES + 1):
+            with suppress(TakenError):
+                views[who % 2].send(Key(session, number), Reply(f"{who}"))
+                won += 1
+        return won
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(send, range(4))) == RACES
+    assert len(stub.take(session)) == RACES
+    item = stub.item(Key(session, RACES))
+    assert item.reply is not None
+    assert {item.reply.text, *(draft.text for draft in item.kept)} == {"0", "1", "2", "3"}
+
+
+def test_a_bell_rings_when_another_process_sends(store: PostgresStore) -> None:
+    """The reply is there when it rings, with nothing but the ring to look for."""
+    stub, desk = store.view(), store.view()
+    session = stub.begin(SessionFacts("", AT))
+    stub.deliver(item_of(session))
+    rung = threading.Event()
+    stub.bell(session).listen(rung.set)
+    assert stub._db.follower.hears.wait(PATIENCE)
+    desk.send(Key(session, 1), Reply("sunny"))
+    assert rung.wait(PATIENCE)
+    assert stub.take(session) == [(Key(session, 1), Reply("sunny"))]
+
+
+def test_a_reply_is_not_lost_with_the_connection_that_took_it(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database took note and died before it could say so: the next look has it, once."""
+    stub, desk = store.view(), store.view()
+    session = stub.begin(SessionFacts("", AT))
+    stub.deliver(item_of(session))
+    desk.send(Key(session, 1), Reply("sunny"))
+    run = stub._db.run
+
+    def lost(sql: str, **values: object) -> object:
+        run(sql, **values)
+        raise DatabaseAwayError("postgresql://x", "gone")
+
+    monkeypatch.setattr(stub._db, "run", lost)
+    with pytest.raises(DatabaseAwayError):
+        stub._take({"owner": stub._db.follower.lease, "inbox": stub._inbox})
+    monkeypatch.undo()
+    assert stub.take(session) == [(Key(session, 1), Reply("sunny"))]
+    assert stub.take(session) == []
+
+
+def test_a_watch_wakes_for_an_exchange_a_line_and_a_death(store: PostgresStore) -> None:
+    """What changed is found by number, also what came between two looks."""
+    stub, desk = store.view(), store.view()
+    session = stub.begin(SessionFacts("", AT))
+    woken: set[tuple[str, int]] = set()
+    with desk.watch(lambda *what: woken.add(what)):
+        stub.deliver(item_of(session, 7))
+        until(lambda: (session, 7) in woken, "the exchange is told")
+        woken.clear()
+        stub.record(session, frame_of(1))
+        until(lambda: (session, 0) in woken, "the line is told")
+        woken.clear()
+        store.kill(stub)
+        until(lambda: (session, 0) in woken, "the death is told")
+
+
+def test_behind_a_pooler_looks_alone_find_what_comes(store: PostgresStore) -> None:
+    """A connection that hears nothing: it is found out at the start, and said."""
+    stub, desk = store.view(), store.view()
+    stub._db.__dict__["follower"] = Follower(stub._db, channel="elsewhere", probed_for=0.1)
+    session = stub.begin(SessionFacts("", AT))
+    stub.deliver(item_of(session))
+    stub.bell(session).listen(lambda: None)
+    until(lambda: "pooler" in stub._db.follower.why_polling, "it is found out")
+    desk.send(Key(session, 1), Reply("sunny"))
+    until(lambda: bool(stub.take(session)), "the reply is found")
+
+
+def test_a_large_message_lies_in_a_table_of_its_own(store: PostgresStore) -> None:
+    """Lists do not carry it along, whoever asks for it gets it whole, and it can be forgotten."""
+    stub = store.view()
+    session = stub.begin(SessionFacts("", AT))
+    line = '{"id":1,"x":"' + "東" * 100_000 + '"}'
+    stub.deliver(item_of(session)._replace(line=line))
+    stub.record(session, frame_of(1, line.encode(), number=1))
+    assert stub.item(Key(session, 1)).line == line
+    assert [frame.text for frame in stub.frames(session)] == [line]
+    count = "SELECT count(*) FROM humanmcp.large JOIN humanmcp.sessions s ON s.id = session"
+    assert stub._db.run(f"{count} WHERE s.name = %(name)s", name=session) == [(2,)]
+    stub.end(session)
+    stub.forget(Key(session, 1))
+    assert stub._db.run(f"{count} WHERE s.name = %(name)s", name=session) == [(0,)]
+    assert [(frame.note, frame.raw) for frame in stub.frames(session)] == [(FORGOTTEN, b"")]
+
+
+def test_processes_that_start_together_make_the_tables_once(postgres: PostgresServer) -> None:
+    """The first of them; the others wait for it, and find them there."""
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE fresh")
+    url = postgres.url.replace("/postgres?", "/fresh?")
+    with ThreadPoolExecutor(4) as pool:
+        databases = list(pool.map(Database, [url] * 4))
+    for database in databases:
+        assert database.run("SELECT count(*) FROM humanmcp.migrations") == [(NEWEST,)]
+        database.close()
+
+
+def test_tables_of_a_newer_humanmcp_are_left_alone(postgres: PostgresServer) -> None:
+    """An older one says so and does nothing; likewise where the encoding cannot hold every text."""
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE newer")
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
+    url = postgres.url.replace("/postgres?", "/newer?")
+    Database(url).close()
+    with psycopg.connect(url) as connection:
+        connection.execute("INSERT INTO humanmcp.migrations VALUES (%s)", [NEWEST + 1])
+    with pytest.raises(DatabaseError, match="newer"):
+        Database(url)
+    with pytest.raises(DatabaseError, match="UTF8"):
+        Database(postgres.url.replace("/postgres?", "/latin?"))
+
+
+def test_a_database_that_is_away_gets_a_sentence_without_the_password(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """At the start: what is away, why, and what to do. An address of something else, too."""
+    for rest in (f"?host={tmp_path}", ":1/x", ":no:port/x?password=secret"):
+        with pytest.raises(InboxError) as caught:
+            open_inbox(tmp_path, f"postgresql://me:secret@127.0.0.1{rest}")
+        assert "is away" in str(caught.value)
+        assert "secret" not in f"{caught.value}{caught.value.sentence('ja')}{caplog.text}"
+    with pytest.raises(InboxError, match="begins with mysql") as caught:
+        open_inbox(tmp_path, "mysql://me:secret@127.0.0.1/x")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back(
+    postgres: PostgresServer, store: PostgresStore
+) -> None:
+    """In the middle of traffic: nothing is lost, nothing is there twice, and it goes on."""
+    postgres.kill()
+    postgres.start(fsync=True)
+    stub, desk = store.view(), store.view()
+    session = stub.begin(SessionFacts("", AT))
+    stub.bell(session).listen(lambda: None)
+    assert desk._db.follower.lease
+    done: dict[str, list[int]] = {"delivered": [], "sent": [], "recorded": [], "taken": []}
+    killed, back = threading.Event(), threading.Event()
+
+    def work() -> None:
+        for number in itertools.count(1):
+            steps: tuple[tuple[str, Callable[[int], object]], ...] = (
+                ("recorded", lambda n: stub.record(session, frame_of(n))),
+                ("delivered", lambda n: stub.deliver(item_of(session, n))),
+                ("sent", lambda n: desk.send(Key(session, n), Reply(str(n)))),
+            )
+            for what, act in steps:
+                try:
+                    act(number)
+                    done[what].append(number)
+                except InboxError:
+                    back.wait(0.01)
+            done["taken"] += [key.number for key, _ in stub.take(session)]
+            if number > 20:
+                killed.set()
+            if back.is_set():
+                return
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        try:
+            assert killed.wait(PATIENCE)
+            postgres.kill()
+            with pytest.raises(InboxError, match="is away"):
+                until(lambda: desk.save(Key(session, 1), Draft("typed")), "it is noticed")
+            postgres.start(fsync=True)
+            until(lambda: not stub._db.away and not desk._db.away, "both have found it again")
+            before = len(done["sent"])
+            until(lambda: len(done["sent"]) > before, "it goes on")
+        finally:
+            back.set()
+        working.result(PATIENCE)
+    sent = set(done["sent"])
+    until(lambda: _take(stub, session, done["taken"]) >= sent, "every reply is taken")
+    assert len(done["taken"]) == len(set(done["taken"]))
+    assert {item.key.number for item in stub.items(session)} >= set(done["delivered"])
+    assert {frame.seq for frame in stub.frames(session)} >= set(done["recorded"])
+
+
+def _take(stub: PostgresInbox, session: str, taken: list[int]) -> set[int]:
+    taken += [key.number for key, _ in stub.take(session)]
+    return set(taken)

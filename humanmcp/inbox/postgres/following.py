@@ -46,7 +46,7 @@ counts for five (`humanmcp.lives`)."""
 
 PROBED_FOR: Final = 2.0
 FIRST_TRY: Final = 0.1
-RAREST_TRY: Final = 5.0
+RAREST_TRY: Final = 2.0
 """Seconds between two tries to reach a database that is away: they double."""
 
 _LEASE: Final = """
@@ -63,10 +63,13 @@ _PROBE: Final = "SELECT pg_notify('humanmcp', '0')"
 class Follower:
     """Follows a database from a thread of its own, for whoever asks it to."""
 
-    def __init__(self, database: Database, channel: str = "humanmcp") -> None:
+    def __init__(
+        self, database: Database, channel: str = "humanmcp", probed_for: float = PROBED_FOR
+    ) -> None:
         """Take a lease, and begin. `channel` is where the rings are heard."""
         self._db = database
         self._channel = channel
+        self._probed_for = probed_for
         self._process = {"host": socket.gethostname(), "pid": os.getpid()}
         self.lease = int(database.run(_LEASE, **self._process)[0][0])
         self._looks: list[tuple[int, Callable[[], object]]] = []
@@ -120,7 +123,7 @@ class Follower:
     def _probe(self, connection: Connection[Row]) -> None:
         connection.execute(f"LISTEN {self._channel}".encode())
         self._db.run(_PROBE, connection)
-        heard = tuple(connection.notifies(timeout=PROBED_FOR, stop_after=1))
+        heard = tuple(connection.notifies(timeout=self._probed_for, stop_after=1))
         self.why_polling = "" if heard else "no rings are heard through this address (a pooler?)"
         if heard:
             self.hears.set()

@@ -22,8 +22,9 @@ _INBOX: Final = """
 INSERT INTO humanmcp.inboxes (name) VALUES (%(name)s)
 ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id"""
 _BEGIN: Final = """
-INSERT INTO humanmcp.sessions (inbox, name, facts, probe, owner)
-VALUES (%(inbox)s, %(name)s, %(facts)s, true, %(owner)s) ON CONFLICT DO NOTHING RETURNING id"""
+INSERT INTO humanmcp.sessions (inbox, name, http_id, facts, probe, owner)
+VALUES (%(inbox)s, %(name)s, %(http_id)s, %(facts)s, true, %(owner)s)
+ON CONFLICT DO NOTHING RETURNING id"""
 _RESUME: Final = """
 UPDATE humanmcp.sessions SET owner = %(owner)s, changed = pg_current_xact_id()
 WHERE id = %(session)s AND NOT ended AND NOT humanmcp.lives(owner) RETURNING id"""
@@ -110,7 +111,12 @@ class SessionRows:
             name = facts.name or layout.session_name(stamp, os.urandom(2).hex())
             record = text_of(records.facts_record(facts))
             found = self._db.run(
-                _BEGIN, inbox=self._inbox, name=name, facts=record, owner=self._db.follower.lease
+                _BEGIN,
+                inbox=self._inbox,
+                name=name,
+                http_id=facts.http_id,
+                facts=record,
+                owner=self._db.follower.lease,
             )
             if found:
                 break
@@ -130,10 +136,17 @@ class SessionRows:
     def left(self, port: int) -> Sequence[SessionFacts]:
         """List the sessions of clients that come back to this port, and that no process holds."""
         rows = self._db.run(
-            f"{_FACTS} AND NOT ended AND NOT humanmcp.lives(owner)", inbox=self._inbox
+            f"{_FACTS} AND NOT ended AND http_id <> '' AND NOT humanmcp.lives(owner)",
+            inbox=self._inbox,
         )
-        found = (_facts(row) for row in rows)
-        return [facts for facts in found if facts.http_id and facts.http_port == port]
+        return [facts for facts in map(_facts, rows) if facts.http_port == port]
+
+    def of_client(self, http_id: str) -> SessionFacts | None:
+        """Return the session that a client comes back to under this id, whoever holds it."""
+        if not http_id.isascii() or "\0" in http_id:
+            return None
+        rows = self._db.run(f"{_FACTS} AND http_id = %(id)s", inbox=self._inbox, id=http_id)
+        return next(map(_facts, rows), None)
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
         """Hold open a session whose process is gone, as if this one had begun it."""

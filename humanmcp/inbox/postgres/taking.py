@@ -16,7 +16,7 @@ from humanmcp.inbox.postgres.sessions import text_of
 from humanmcp.inbox.postgres.statements import SINCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from humanmcp.inbox.contract import Draft, Reply, SessionFacts
     from humanmcp.inbox.postgres.database import Database
@@ -27,7 +27,7 @@ _MINE: Final = "s.owner = %(owner)s AND s.inbox = %(inbox)s AND NOT s.ended"
 _TAKE: Final = f"""
 UPDATE humanmcp.replies r SET taken = %(owner)s
 FROM humanmcp.sessions s, humanmcp.exchanges e
-WHERE r.taken IS NULL AND s.id = r.session AND {_MINE}
+WHERE (r.taken IS NULL OR %(again)s AND r.taken = %(owner)s) AND s.id = r.session AND {_MINE}
     AND e.session = r.session AND e.number = r.number AND e.state = 'pending'
 RETURNING s.name, r.number, r.record, r.sent"""
 _DRAFTS: Final = f"""
@@ -75,6 +75,8 @@ class Taking(ExchangeRows):
         self._replies: dict[str, list[tuple[Key, Reply]]] = {}
         self._drafts: dict[str, list[tuple[Key, Draft]]] = {}
         self._saved: dict[Key, int] = {}
+        self._taken: dict[Key, int] = {}
+        self._unsure = False
         self._sayings: dict[str, list[tuple[str, Reply]]] = {}
         self._opening_held = False
         self._is_followed = False
@@ -108,10 +110,7 @@ class Taking(ExchangeRows):
         mine = {"owner": self._db.follower.lease, "inbox": self._inbox}
         with self._looking:
             until = self._db.run(SINCE)[0][0]
-            taken = self._db.run(_TAKE, **mine)
-            for name, number, record, _ in sorted(taken, key=lambda row: row[3]):
-                reply = records.read_reply(records.decode(record))
-                self._replies.setdefault(name, []).append((Key(name, number), reply))
+            self._take(mine)
             for name, number, record, saved in self._db.run(_DRAFTS, since=self._since, **mine):
                 key = Key(name, number)
                 if self._saved.get(key) != saved:
@@ -126,6 +125,18 @@ class Taking(ExchangeRows):
             self._opening_held = super().opening_is_held()
             self._since = until
             return {*self._replies, *self._drafts, *sayings}
+
+    def _take(self, mine: Mapping[str, int]) -> None:
+        """Take the replies; once more those of a try that failed: it may have taken them."""
+        again, self._unsure = self._unsure, True
+        taken = self._db.run(_TAKE, again=again, **mine)
+        self._unsure = False
+        for name, number, record, sent in sorted(taken, key=lambda row: row[3]):
+            key = Key(name, number)
+            if self._taken.get(key) != sent:
+                self._taken[key] = sent
+                reply = records.read_reply(records.decode(record))
+                self._replies.setdefault(name, []).append((key, reply))
 
     # -- the stub's side ------------------------------------------------------------------------
 
@@ -159,6 +170,9 @@ class Taking(ExchangeRows):
             self._rung.pop(session, None)
             for came in (self._replies, self._drafts, self._sayings):
                 came.pop(session, None)
+            for seen in (self._saved, self._taken):
+                for key in [key for key in seen if key.session == session]:
+                    del seen[key]
 
     def opening_is_held(self) -> bool:
         """Return True if people want to open every session themselves."""

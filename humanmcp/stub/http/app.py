@@ -137,7 +137,7 @@ class HttpApp:
         if posted.stated is not None and isinstance(posted.message, Message):
             return await self._sessions.visit(posted.message, key)
         if posted.session:
-            return self._sessions.find(posted.session)
+            return await self._sessions.find(posted.session)
         return await self._sessions.open()
 
     async def _posted(
@@ -183,7 +183,7 @@ class HttpApp:
 
     async def _listen(self, wanted: StreamWanted, asgi: tuple[Receive, Send]) -> HttpRefusal | None:
         """Let a client hear what belongs to no request, or what it missed of one."""
-        session = self._sessions.find(wanted.session)
+        session = await self._sessions.find(wanted.session)
         if isinstance(session, HttpRefusal):
             return session
         streams = session.connection.streams
@@ -203,7 +203,7 @@ class HttpApp:
         return None
 
     async def _end(self, wanted: SessionOver, asgi: tuple[Receive, Send]) -> HttpRefusal | None:
-        session = self._sessions.find(wanted.session)
+        session = await self._sessions.find(wanted.session)
         if isinstance(session, HttpRefusal):
             return session
         self._sessions.forget(session)

@@ -25,10 +25,10 @@ from humanmcp.stub.http.sessions import HttpSessions
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from types import FrameType
 
-    from humanmcp.inbox.contract import SessionFacts
+    from humanmcp.inbox.contract import StubInbox
     from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.stub.http.sessions import MakeSession
 
@@ -94,12 +94,12 @@ def serve(
     listening: socket.socket,
     address: HttpAddress,
     make: MakeSession,
-    left: Callable[[int], Iterable[SessionFacts]],
+    inbox: StubInbox,
     ready: Callable[[], object],
 ) -> None:
     """Serve until told to stop. `make` makes the session of a connection.
 
-    `left` lists what the process before this one left of its sessions at a port.
+    It goes on with what the process before this one left of its sessions at the port in `inbox`.
     """
     attendant = Attendant()
     attendant.attend(_Open())
@@ -107,8 +107,8 @@ def serve(
     thread.start()
 
     async def run() -> None:
-        sessions = HttpSessions(make, attendant, address.port)
-        await sessions.go_on(left(address.port))
+        sessions = HttpSessions(make, attendant, inbox, address.port)
+        await sessions.go_on(inbox.left(address.port))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
             await _SessionsServer(sessions, address, ready).serve(sockets=[listening])

@@ -15,10 +15,11 @@ import asyncio
 import json
 import logging
 import secrets
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.contract import InboxError, SessionFacts
+from humanmcp.inbox.contract import InboxError, Life, SessionFacts
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import versions
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from humanmcp.inbox.attendant import Attendant
+    from humanmcp.inbox.contract import StubInbox
     from humanmcp.protocol.http.inbound import Posted
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.stub.http.streams import Stream
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_SESSIONS: Final = 2_000
+HELD_ELSEWHERE: Final = HttpRefusal(503, "held elsewhere", -32603, (("retry-after", "1"),))
 TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
 
 VISIT_ENDS_AFTER: Final = 30 * 60.0
@@ -153,22 +156,38 @@ def _visitor(message: Message, key: str) -> tuple[str, str]:
 class HttpSessions:
     """All sessions of the process. `port` is where their clients come back to."""
 
-    def __init__(self, make: MakeSession, attendant: Attendant, port: int = 0) -> None:
+    def __init__(
+        self, make: MakeSession, attendant: Attendant, inbox: StubInbox, port: int = 0
+    ) -> None:
         """Begin with none. `make` makes a session; it may take as long as a disk does."""
         self._make = make
+        self._inbox = inbox
         self._port = port
         self._attendant = attendant
         self._loop = asyncio.get_running_loop()
         self._by_id: dict[str, HttpSession] = {}
         self._visits: dict[tuple[str, str], list[HttpSession]] = {}
         self._opening: asyncio.Lock = asyncio.Lock()
+        self._ended: deque[str] = deque(maxlen=MOST_SESSIONS)  # the inbox may not know it yet
 
-    def find(self, name: str) -> HttpSession | HttpRefusal:
-        """Return the session of an id. Any other: "it MUST respond […] with HTTP 404 Not Found"."""
-        found = self._by_id.get(name)
-        if found is not None:
+    async def find(self, name: str) -> HttpSession | HttpRefusal:
+        """Return the session of an id; that of a process that is gone is this one's from now on.
+
+        Any other: "it MUST respond […] with HTTP 404 Not Found".
+        """
+        found = self._by_id.get(name) or await self._come_back(name)
+        if isinstance(found, HttpSession):
             self._seen(found)
-        return found or UNKNOWN_SESSION
+        return found
+
+    async def _come_back(self, name: str) -> HttpSession | HttpRefusal:
+        async with self._opening:
+            facts = await asyncio.to_thread(self._inbox.of_client, name)
+            if facts is None or facts.life is Life.CLOSED or name in self._ended:
+                return UNKNOWN_SESSION
+            if name not in self._by_id:
+                await self.go_on([facts])
+            return self._by_id.get(name, HELD_ELSEWHERE)
 
     async def open(self) -> HttpSession | HttpRefusal:
         """Begin a session: its id is there before `initialize` is answered."""
@@ -238,6 +257,7 @@ class HttpSessions:
     def forget(self, session: HttpSession) -> None:
         """Know a session no more: it is over."""
         self._by_id.pop(session.id, None)
+        self._ended.append(session.id)
         for who in [who for who, ones in self._visits.items() if session in ones]:
             self._visits[who].remove(session)
             if not self._visits[who]:

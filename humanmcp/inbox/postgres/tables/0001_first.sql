@@ -29,6 +29,7 @@ CREATE TABLE humanmcp.sessions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     inbox int NOT NULL REFERENCES humanmcp.inboxes ON DELETE CASCADE,
     name text NOT NULL,
+    http_id text NOT NULL,                       -- the Mcp-Session-Id of its client, '' for none
     facts text NOT NULL,                         -- the record of session.json
     established text,                            -- the record of known.json
     holds text,                                  -- the record of holds.json
@@ -42,6 +43,7 @@ CREATE TABLE humanmcp.sessions (
     UNIQUE (inbox, letter)
 );
 CREATE INDEX ON humanmcp.sessions (changed);
+CREATE INDEX ON humanmcp.sessions (http_id) WHERE http_id <> '';
 CREATE INDEX ON humanmcp.sessions (owner) WHERE NOT ended;
 
 CREATE TABLE humanmcp.large (                    -- messages that lists must not carry along
