@@ -33,6 +33,7 @@ from humanmcp.desk.routes import (
     media,
     offer,
     outgoing,
+    settings,
     taps,
 )
 from humanmcp.inbox.contract import StoreError, UnknownItemError
@@ -63,6 +64,7 @@ PAGES: Final = (
         outgoing.router,
         input_requests.router,
         taps.router,
+        settings.router,
     ),
     *(connect.router, login.router, login.choices),
 )

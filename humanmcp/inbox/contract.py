@@ -504,10 +504,11 @@ class DeskInbox(SessionInbox, Protocol):
             InboxError: it still runs.
         """
 
-    def before(self, session: str, seq: int, count: int) -> Sequence[Frame]:
+    def before(self, session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`.
 
-        They come oldest first; 0 asks for the very last ones.
+        They come oldest first; 0 asks for the very last ones. With a word of lower-case ASCII
+        letters and digits only those that have it count, whatever its case there.
         """
 
 

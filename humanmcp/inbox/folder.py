@@ -471,8 +471,8 @@ class FolderInbox:
             self._transcripts[session] = reader
         return reader.frames(after)
 
-    def before(self, session: str, seq: int, count: int) -> Sequence[Frame]:
+    def before(self, session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`."""
         from humanmcp.inbox.backwards import frames_before  # noqa: PLC0415 - no stub does it
 
-        return frames_before(self._folder(session).path / layout.TRANSCRIPT, seq, count)
+        return frames_before(self._folder(session).path / layout.TRANSCRIPT, seq, count, word)

@@ -30,7 +30,7 @@ def test_desk_2_1_a_tool_with_an_argument_is_made_by_keys_and_no_json(
     host.say(request("tools/list", token="8"))
     page = window().page
     page.locator("#design").click()
-    page.keyboard.type("forecast")
+    page.locator("main [name=name]:focus").fill("forecast")
     page.locator("[name=description]").fill("The weather")
     page.locator("[name='in name 0']").fill("place.city")
     page.locator("[name='in needed 0']").check()

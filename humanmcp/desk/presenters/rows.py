@@ -213,6 +213,8 @@ class Step:
     """The beginning of the line: what a row of the history opens."""
     failed: bool = False
     """It is the result of a tool that failed."""
+    call: bool = False
+    """It answers the call of a tool (`paired`)."""
 
     @property
     def sender(self) -> str:
@@ -259,15 +261,16 @@ def folded(steps: Iterable[Step]) -> list[Step]:
 
 def paired(steps: Iterable[Step]) -> list[Step]:
     """Say of each answer which tool or method it answers. A session's lines come oldest first."""
-    asked: dict[tuple[str, str, bool], str] = {}
+    asked: dict[tuple[str, str, bool], Step] = {}
     found: list[Step] = []
     for one in steps:
-        what = ""
+        of = None
         if one.kind == "request":
-            asked[one.session, one.id, one.inwards] = one.name or one.word
+            asked[one.session, one.id, one.inwards] = one
         elif one.kind in ("result", "error"):
-            what = asked.pop((one.session, one.id, not one.inwards), "")
-        found.append(replace(one, answers=what) if what else one)
+            of = asked.pop((one.session, one.id, not one.inwards), None)
+        called = of is not None and of.word == "tools/call"
+        found.append(replace(one, answers=of.name or of.word, call=called) if of else one)
     return found
 
 

@@ -6,7 +6,7 @@ which messages come in, one arrow a message, the exchange at hand in bold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.desk.presenters.rows import parties
@@ -22,6 +22,8 @@ LEFT: Final = 34
 RIGHT: Final = 266
 TOP: Final = 44
 PITCH: Final = 34
+ASIDE: Final = 110
+"""Room for the model beside the two parties of a session."""
 _SHOWN: Final = 24
 _LONGEST: Final = 30
 
@@ -37,6 +39,8 @@ class Arrow:
     kind: str
     current: bool
     step: Step
+    asks: int = 0
+    """1 where the model asked for it, -1 where it goes on to the model, 0 for neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,17 @@ class Picture:
     """How many earlier messages are not drawn."""
     parties: tuple[str, str] = ("host", "you")
     """Who stands on the left and on the right."""
+    model: int = 0
+    """Where the line of life of the model behind a host stands; 0 without it."""
 
 
-def draw(steps: Sequence[Step], current: int, *, by_seq: bool = False) -> Picture:
+def draw(
+    steps: Sequence[Step], current: int, *, by_seq: bool = False, model: bool = False
+) -> Picture:
     """Place the last messages of a conversation.
 
-    `current` is the number of the exchange at hand; with `by_seq` that of one line.
+    `current` is the number of the exchange at hand; with `by_seq` that of one line. `model` draws
+    the model behind a host as a third party: it asks for calls, and reads what they bring.
     """
     wire = [step for step in steps if step.kind not in ("note", "err")]
     shown = wire[-_SHOWN:]
@@ -70,8 +79,28 @@ def draw(steps: Sequence[Step], current: int, *, by_seq: bool = False) -> Pictur
         for at, step in enumerate(shown)
     )
     height = TOP + PITCH * (len(shown) + 1)
-    names = parties(shown[-1].seat if shown else Seat.SERVER)
-    return Picture(WIDTH, height, LEFT, RIGHT, arrows, len(wire) - len(shown), names)
+    seat = shown[-1].seat if shown else Seat.SERVER
+    more, names = len(wire) - len(shown), parties(seat)
+    if not model or seat not in (Seat.SERVER, Seat.TAP):
+        return Picture(WIDTH, height, LEFT, RIGHT, arrows, more, names)
+    return Picture(
+        WIDTH + ASIDE,
+        height,
+        LEFT + ASIDE,
+        RIGHT + ASIDE,
+        tuple(_aside(one) for one in arrows),
+        more,
+        names,
+        LEFT,
+    )
+
+
+def _aside(arrow: Arrow) -> Arrow:
+    """Make room for the model on the left, and say what it has to do with a message."""
+    called = arrow.step.word == "tools/call"
+    read = arrow.step.kind in ("result", "error") and arrow.step.call and not arrow.step.inwards
+    asks = 1 if called and arrow.step.inwards else -1 if read else 0
+    return replace(arrow, tail=arrow.tail + ASIDE, head=arrow.head + ASIDE, asks=asks)
 
 
 def _arrow(step: Step, y: int, *, current: bool) -> Arrow:

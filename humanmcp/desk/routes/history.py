@@ -12,9 +12,10 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import note_version, page
+from humanmcp.desk.http.layout import THEMES, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import rows, sequence
+from humanmcp.desk.presenters.conversation import ModelToolResult, tool_result
 from humanmcp.desk.presenters.media import media_in
 from humanmcp.desk.presenters.pairs import Pair, copies, difference
 from humanmcp.desk.state import history
@@ -29,6 +30,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.layout import pretty
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -216,17 +218,40 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
 
 
 @router.get("/present")
-def present(request: Request, name: str = "", seq: int = 0) -> HTMLResponse:
-    """Show one step of a conversation, large, for a projector. Nothing can be answered here."""
+def present(
+    request: Request, name: str = "", seq: int = 0, look: str = "", bare: str = ""
+) -> HTMLResponse:
+    """Show one step of a conversation, large, for a projector. Nothing can be answered here.
+
+    `look` is a theme for this page alone; `bare` leaves the bar out.
+    """
     desk = desk_of(request)
     sessions = desk.board.sessions()
     living = [one for one in sessions if one.facts.life is Life.OPEN]
     chosen = name or next((one.facts.name for one in (*living, *sessions)), "")
     shown = [*living, *(one for one in sessions if one not in living)][:MOST_SHOWN]
     values: dict[str, Any] = {"chosen": chosen, "step": None, "follow": not seq, "shown": shown}
+    kept = {"look": look, "bare": bare}
+    values |= {"kept": urlencode({key: one for key, one in kept.items() if one}), **kept}
+    if look in THEMES:
+        values["theme"] = look
     if chosen:
         values |= stage(desk, chosen, seq, spoken(request))
     return page(request, "present.html", **values)
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """Part a message into what matters of it, and the envelope before and after that."""
+    for name, start, end in jsonrpc.members(text) if text.startswith("{") else ():
+        if name in {"params", "result", "error"}:
+            return text[:start], text[start:end], text[end:]
+    return "", text, ""
+
+
+def _result(step: rows.Step, line: str) -> ModelToolResult | None:
+    """Return what the model reads of the answer to a call."""
+    text = jsonrpc.member(line, "result") if step.call else None
+    return None if text is None else tool_result(text)
 
 
 def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
@@ -254,9 +279,10 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "before": frames[at - 1].seq if at else 0,
         "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
         "card": _card(step, mark.facts, language) if step.word else None,
-        "laid_out": pretty(frames[at].text),
         "media": media_in(frames[at].text),
-        "steps": sequence.draw(steps[-AROUND - 1 :], step.seq, by_seq=True),
+        "parts": _parts(pretty(frames[at].text)),
+        "result": _result(step, frames[at].text),
+        "steps": sequence.draw(steps[-AROUND - 1 :], step.seq, by_seq=True, model=True),
         "pending": asks and waits is not None,
         "arrived": waits.arrived if waits is not None else 0.0,
     }

@@ -7,6 +7,7 @@ inbox finds that place again. So a hundred thousand lines open as fast as a hund
 from __future__ import annotations
 
 import heapq
+import re
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -36,6 +37,7 @@ _FIRST_CHUNK: Final = 20
 _MOST_READ: Final = 2000
 """Lines that are read for one page, where most of them are progress."""
 _PROGRESS: Final = f'"{PROGRESS}"'.encode()
+_PLAIN: Final = re.compile("[a-z0-9_-]+")
 _SEARCH_FOR: Final = 1.0
 """Seconds that one look into the past may take; the page then offers to go on from there."""
 
@@ -52,6 +54,12 @@ class Query:
     session: str = ""
     day: str = ""
     """The last day that is looked at: 2026-11-22."""
+
+    @property
+    def rarest(self) -> str:
+        """The longest plain word: lines that do not have it are not looked at; "" for none."""
+        plain = (one for one in self.words if _PLAIN.fullmatch(one))
+        return max(plain, key=len, default="")
 
     @property
     def empty(self) -> bool:
@@ -144,17 +152,17 @@ def _backwards(
         at = (frames[0].at if frames else "", *start)
     elif query.day:
         at = (f"{query.day[:10]}T23:59:59.999Z", "", 0)
-    streams = (_newest_first(board, view, at) for view in views)
+    streams = (_newest_first(board, view, at, query.rarest) for view in views)
     return heapq.merge(*streams, key=_place, reverse=True)
 
 
 def _newest_first(
-    board: Board, view: SessionView, start: tuple[str, str, int] | None
+    board: Board, view: SessionView, start: tuple[str, str, int] | None, word: str = ""
 ) -> Iterator[tuple[SessionView, Frame]]:
     before, size = 0, _FIRST_CHUNK
     if start is not None:
         before = _number_after(board, view, start[0])
-    while before != 1 and (chunk := tuple(board.inbox.before(view.facts.name, before, size))):
+    while before != 1 and (chunk := tuple(board.inbox.before(view.facts.name, before, size, word))):
         found = ((view, frame) for frame in reversed(chunk))
         yield from (one for one in found if start is None or _place(one) < start)
         before, size = chunk[0].seq, _CHUNK

@@ -47,3 +47,17 @@ def test_desk_2_5_a_session_is_saved_in_each_format(session: tuple[Desking, str]
         assert SECRET not in answer.text
     kept = desk.ask("GET", f"/export/{name}?form=jsonl&secrets=keep", headers=desk.bearer)
     assert SECRET in kept.text
+
+
+def test_desk_2_12_the_projector_shows_what_matters_and_the_model_behind(
+    session: tuple[Desking, str],
+) -> None:
+    """The envelope apart from the parameters, the model's line, a theme and no bar of its own."""
+    desk, name = session
+    page = desk.page(f"/present?name={name}&look=dark&bare=1")
+    assert '<span class="matter">{' in page
+    assert page.index('<span class="envelope">') < page.index('<span class="matter">')
+    assert ">model</text>" in page
+    assert 'class="behind"' in page
+    assert 'data-theme="dark"' in page
+    assert 'class="present bare"' in page

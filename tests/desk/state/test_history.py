@@ -102,3 +102,15 @@ def test_d5_who_searches_for_progress_finds_each_line(past: Past) -> None:
         past.progress(second)
     found = history.look(past.board, history.parse("method:notifications/progress"))
     assert [one.times for one in found.steps] == [1, 1, 1]
+
+
+def test_desk_3_a_word_is_found_in_any_of_many_lines_without_reading_them_all(past: Past) -> None:
+    """Whatever its case, also where it stands at the seam of two blocks; other words count, too."""
+    filler = "x" * 3000
+    for number in range(1000):
+        word = "Needle" if number in (3, 350, 700) else "hay"
+        past.say(0, number, f'{{"jsonrpc":"2.0","method":"{word}","params":"{filler}"}}')
+    found = history.look(past.board, history.parse("needle xxx"))
+    assert [one.seq for one in found.steps] == [701, 351, 4]
+    assert (found.further, found.complete) == (None, True)
+    assert history.look(past.board, history.parse("needle hay")).steps == ()

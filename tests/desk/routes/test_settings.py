@@ -1,0 +1,33 @@
+"""The settings as a page: where everything is, how long clients wait, old sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from tests.desk.desking import Desking
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_desk_2_13_old_sessions_are_found_by_client_and_removed(tmp_path: Path) -> None:
+    """Those of one client stand together; one that still runs stays, whatever is sent."""
+    home = tmp_path / "home"
+    inbox = FolderInbox(home)
+    names = []
+    for client in ("claude-code", "claude-code", "other"):
+        facts = SessionFacts("", "2026-11-20T18:00:00.000Z", client=client)
+        names.append(inbox.begin(facts))
+        inbox.end(names[-1])
+    runs = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z", client="other"))
+    with Desking(home, "--lang", "en") as desk:
+        page = desk.page("/settings")
+        assert str(home) in page
+        assert page.count("<details") - page.count('<details class="menu"') == 2
+        assert names[2] not in desk.page("/settings?q=claude")
+        drop = {f"drop_{names[0]}": "on", f"drop_{runs}": "on"}
+        desk.submit("/settings", **drop)
+        left = {one["name"] for one in desk.get("/api/sessions")["sessions"]}
+        assert left == {names[1], names[2], runs}
