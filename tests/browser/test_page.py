@@ -58,6 +58,11 @@ def views(name: str) -> list[str]:
         "/connect",
         "/present",
         "/book",
+        f"/offer?session={name}",
+        f"/offer/entry?session={name}&name=ask_human",
+        f"/compare?line={name}/1&line={name}/2",
+        f"/export/{name}",
+        "/settings",
         f"/say/{name}",
         f"/m/{name}/2/ask",
         f"/m/{name}/1/keep",
@@ -103,7 +108,7 @@ def test_axe_finds_nothing_on_any_view(
     found: list[str] = []
     for path in views(name):
         page = shown.goto(path)
-        for part in page.locator(".snippets details").all():
+        for part in page.locator("main details").all():
             part.evaluate("one => { one.open = true }")
         found += violations(page)
     page = shown.goto(f"/m/{name}/2")
