@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, Response
@@ -232,7 +232,8 @@ def present(
     shown = [*living, *(one for one in sessions if one not in living)][:MOST_SHOWN]
     values: dict[str, Any] = {"chosen": chosen, "step": None, "follow": not seq, "shown": shown}
     kept = {"look": look, "bare": bare}
-    values |= {"kept": urlencode({key: one for key, one in kept.items() if one}), **kept}
+    chosen_look = "".join(f"&{key}={quote(one)}" for key, one in kept.items() if one)
+    values |= {"kept": chosen_look, **kept}
     if look in THEMES:
         values["theme"] = look
     if chosen:
