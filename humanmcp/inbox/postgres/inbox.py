@@ -102,11 +102,13 @@ class PostgresInbox(Taking):
             yield from map(_frame, rows)
             after = rows[-1][1]
 
-    def before(self, session: str, seq: int, count: int) -> Sequence[Frame]:
+    def before(self, session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`."""
         bound = "AND seq < %(seq)s" if seq else ""
-        sql = f"{_FRAMES} {bound} ORDER BY seq DESC LIMIT %(count)s"
-        rows = self._db.run(sql, session=self._id(session), seq=seq, count=count)
+        held = "AND humanmcp.whole(record) ILIKE %(held)s" if word else ""
+        sql = f"{_FRAMES} {bound} {held} ORDER BY seq DESC LIMIT %(count)s"
+        values = {"seq": seq, "count": count, "held": f"%{word}%"}
+        rows = self._db.run(sql, session=self._id(session), **values)
         return [_frame(row) for row in reversed(rows)]
 
     # -- the end --------------------------------------------------------------------------------
