@@ -130,15 +130,15 @@ def check(_folder: Path, rounds: int) -> Iterator[Figure]:
     second = statistics.median(took)
     yield Figure("check of a 10 MB result", f"{second:.2f} s", second, 1, "s")
     slowest, kind = max(
-        (min(_seconds_of_check(exchange, text, right=False) for _round in range(3)), kind)
-        for kind, text in _mistaken(40_000)
+        (min(_seconds_of_check(asked, text, right=False) for _round in range(3)), kind)
+        for kind, asked, text in _mistaken(40_000, exchange)
     )
     shown = f"{slowest:.2f} s ({kind})"
     yield Figure("check of 40,000 mistakes of one kind, the slowest kind", shown, slowest, 0.3, "s")
 
 
-def _mistaken(count: int) -> Iterator[tuple[str, str]]:
-    """Yield texts with so many mistakes of one kind, and the name of the kind."""
+def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]:
+    """Yield the name of a kind, what is answered, and a text with so many mistakes of the kind."""
     kinds = {
         "missing colons": (",", '{"a" 1}'),
         "equals signs": (",", '{"a"= 1}'),
@@ -156,9 +156,13 @@ def _mistaken(count: int) -> Iterator[tuple[str, str]]:
     for kind, (between, part) in kinds.items():
         listed = between.join([part] * count)
         before = '"content":' if "type" in part else '"content":[],"structuredContent":'
-        yield kind, f"{{{before}[{listed}]}}"
+        yield kind, call, f"{{{before}[{listed}]}}"
     members = ",".join(f'"x{at}":1' for at in range(count))
-    yield "unknown members, each with another name", f'{{"content":[],{members}}}'
+    yield "unknown members, each with another name", call, f'{{"content":[],{members}}}'
+    tools = ",".join(['{"name":"a","inputSchema":{"type":"object"}}'] * count)
+    request = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    assert isinstance(request, Message)
+    yield "one tool name for all", Exchange(1, request, call.revision), f'{{"tools":[{tools}]}}'
 
 
 def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:

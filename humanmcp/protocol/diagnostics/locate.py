@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, TextEdit
-from humanmcp.protocol.diagnostics.raw import HOLE, FixKind, pointer
+from humanmcp.protocol.diagnostics.raw import HOLE, MOST_PLACED, FixKind, pointer
 from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from humanmcp.protocol.diagnostics.raw import FixAction, Path, RawDiagnostic, Step
-
-
-_MOST: Final = 1000
-"""Findings of one code whose places are looked for: a text may have a million of them."""
 
 
 class Spot(NamedTuple):
@@ -53,23 +50,24 @@ class Placer:
     def __init__(self, source: Source) -> None:
         self.source = source
         self._lines = LineIndex(source.text)
-        self._inside: dict[int, Mapping[Step, Spot]] = {}
+        self._inside: dict[int, _Items | _Members] = {}
         self._in_order: dict[int, list[Spot]] = {}
         start = skip_space(source.json, 0)
         self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
     def problems(self, found: Iterable[RawDiagnostic]) -> list[Diagnostic]:
-        """Make the problems of findings; of those of one code beyond `_MOST` only the number."""
+        """Make the problems of findings; those of a code after `MOST_PLACED` are only counted."""
         made: list[Diagnostic] = []
-        counts: Counter[str] = Counter()
-        last: dict[str, int] = {}
+        placed: dict[str, list[int]] = {}
+        times: Counter[str] = Counter()
         for each in found:
-            counts[each.code] += 1
-            if counts[each.code] <= _MOST:
-                last[each.code] = len(made)
+            times[each.code] += each.times
+            of_code = placed.setdefault(each.code, [])
+            if len(of_code) < MOST_PLACED:
+                of_code.append(len(made))
                 made.append(self._problem(each))
-        for code, at in last.items():
-            made[at] = made[at]._replace(times=max(1, counts[code] - _MOST + 1))
+        for code, at in placed.items():
+            made[at[-1]] = made[at[-1]]._replace(times=times[code] - len(at) + 1)
         return made
 
     def _problem(self, found: RawDiagnostic) -> Diagnostic:
@@ -96,22 +94,25 @@ class Placer:
             return None
         spot = self._whole
         for step in path[len(root) :]:
-            inner = self._contents(spot).get(step)
+            inner = self._contents(spot).spot(step)
             if inner is None:
                 return None
             spot = inner
         return spot
 
-    def _contents(self, spot: Spot) -> Mapping[Step, Spot]:
-        """Map the members of an object, or the items of a list, to their places. Once each."""
-        if spot.start not in self._inside:
-            self._inside[spot.start] = contents(self.source.json, spot.start)
-        return self._inside[spot.start]
+    def _contents(self, spot: Spot) -> _Items | _Members:
+        """Return the members of an object, or the items of a list. Once each."""
+        inside = self._inside.get(spot.start)
+        if inside is None:
+            json, at = self.source.json, spot.start
+            inside = (_Items if json.startswith("[", at) else _Members)(json, at)
+            self._inside[at] = inside
+        return inside
 
     def _ordered(self, spot: Spot) -> list[Spot]:
         """List the members or items of a value in the order of the text. Once each."""
         if spot.start not in self._in_order:
-            self._in_order[spot.start] = sorted(self._contents(spot).values())
+            self._in_order[spot.start] = sorted(self._contents(spot).every())
         return self._in_order[spot.start]
 
     def _extent(self, found: RawDiagnostic) -> tuple[int, int]:
@@ -192,11 +193,42 @@ class Placer:
         return TextEdit(spot.name_start, after[0].name_start if after else spot.end, "")
 
 
-def contents(json: str, start: int) -> Mapping[Step, Spot]:
-    """Map what an object or list at `start` directly holds to its places. The last name counts."""
-    if json[start : start + 1] == "{":
-        return {name: Spot(*places) for name, *places in member_spans(json, start)}
-    if json[start : start + 1] == "[":
-        spans = item_spans(json, start)
-        return {index: Spot(at, at, at, end) for index, (at, end) in enumerate(spans)}
-    return {}
+class _Members:
+    """The places of the members of an object; nothing else has any. The last of a name counts."""
+
+    def __init__(self, json: str, start: int) -> None:
+        spans = member_spans(json, start) if json.startswith("{", start) else ()
+        self._places: dict[Step, list[int]] = {name: places for name, *places in spans}
+
+    def spot(self, step: Step) -> Spot | None:
+        """Return where a member stands."""
+        places = self._places.get(step)
+        return Spot(*places) if places else None
+
+    def every(self) -> Iterable[Spot]:
+        """Return where all of them stand."""
+        return map(Spot._make, self._places.values())
+
+
+class _Items:
+    """The places of the items of a list. Those after the last one asked for are not looked for."""
+
+    def __init__(self, json: str, start: int) -> None:
+        self._spans = item_spans(json, start)
+        self._seen: list[Spot] = []
+
+    def spot(self, step: Step) -> Spot | None:
+        """Return where an item stands."""
+        if not isinstance(step, int):
+            return None
+        self._look(step + 1 - len(self._seen))
+        return self._seen[step] if step < len(self._seen) else None
+
+    def every(self) -> Iterable[Spot]:
+        """Return where all of them stand."""
+        self._look(None)
+        return self._seen
+
+    def _look(self, further: int | None) -> None:
+        if further is None or further > 0:
+            self._seen += (Spot(at, at, at, end) for at, end in islice(self._spans, further))

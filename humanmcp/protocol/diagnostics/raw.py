@@ -24,6 +24,9 @@ Path: TypeAlias = tuple[Step, ...]
 Detail: TypeAlias = tuple[tuple[str, str], ...]
 """What fills a sentence: names and texts."""
 
+MOST_PLACED: Final = 1000
+"""Findings of one code whose places are looked for: a text may have a million of them."""
+
 LONGEST_QUOTE = 60
 """Characters of a person's own text that a sentence repeats."""
 
@@ -61,7 +64,7 @@ class FixAction(NamedTuple):
     label: str = "fix"
 
 
-def _placed(*, default: Any = ..., kw_only: bool = False) -> Any:  # noqa: ANN401 - as `field` is
+def _placed(*, default: Any = ..., kw_only: bool = False, init: bool = True) -> Any:  # noqa: ANN401 - as `field` is
     """Tell mypy which fields may be given by their position."""
 
 
@@ -86,6 +89,8 @@ class RawDiagnostic(_Typed):
         path: Path = _placed(default=(), kw_only=False)
         mend: FixAction | None = _placed(default=None, kw_only=False)
         at_name: bool = False
+        times: int = _placed(default=1, init=False)
+        """How many of its kind it stands for: those after `MOST_PLACED` are only counted."""
 
         @property
         def detail(self) -> Detail:
@@ -95,7 +100,8 @@ class RawDiagnostic(_Typed):
 
         def __init__(self, path=(), mend=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
             detail = (*fillings.items(), *broken)
-            vars(self).update(fillings, path=path, mend=mend, at_name=at_name, detail=detail)
+            fillings.update(path=path, mend=mend, at_name=at_name, detail=detail, times=1)
+            self.__dict__ = fillings  # of a text with 40,000 findings a copy of each would count
 
     def __init_subclass__(
         cls, *, code: str = "", severity: Severity = Severity.ERROR, page: str = ""
@@ -151,7 +157,11 @@ def shown(text: str) -> str:
 
 def json_text(value: Json) -> str:
     """Write a value of our own as JSON, the way a person would type it on one line."""
-    return json.dumps(value, ensure_ascii=False)
+    return _write_json(value)
+
+
+_write_json: Final = json.JSONEncoder(ensure_ascii=False).encode
+"""`json.dumps` makes such an encoder anew for each value."""
 
 
 def replace_with(path: Path, value: Json, label: str = "replace") -> FixAction:

@@ -9,7 +9,6 @@ is safe the parser stops, and says so.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -17,8 +16,10 @@ from typing import Final
 
 from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
-from humanmcp.protocol.diagnostics.raw import shown
+from humanmcp.protocol.diagnostics.raw import json_text, shown
 from humanmcp.protocol.repair.scalars import (
+    CURLY,
+    CURLY_SINGLE,
     LITERALS,
     NO_NUMBERS,
     NUMBERLIKE,
@@ -37,9 +38,10 @@ from humanmcp.protocol.repair.scanner import (
 )
 
 _STRUCTURE: Final = re.compile(r"""\s*[:：]\s*[{\[｛［"'“\d-]""")
-_GOES_ON: Final = r"[ \t\r\n]*+(?=[!-~])(?![#/,;}\]])"
+_GOES_ON: Final = rf"[ \t\r\n]*+(?=[!-~{CURLY}{CURLY_SINGLE}])(?![#/,;}}\]])"
 """Nothing but plain white space, and after it what is neither a comment nor an end."""
-_RIGHT_COMMA: Final = re.compile(rf"[ \t\r\n]*+(,){_GOES_ON}")
+_RIGHT_COMMA: Final = re.compile(rf"[ \t\r\n]*+(?:(,){_GOES_ON}|(?=[}}\]]))")
+"""One comma and what goes on after it, or no comma before an end."""
 _RIGHT_COLON: Final = re.compile(rf"[ \t\r\n]*+:{_GOES_ON}")
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
 """Names by which an answer is known when they stand without quotes and without a brace."""
@@ -96,7 +98,7 @@ class _RepairParser(ScalarReader):
         else:
             if char not in "{[" and not (char and char in QUOTES):
                 self._no_json()
-            self.value()
+            self.value(char)
         self.space()
         while self.at < len(self.text):
             self._after_the_end()
@@ -163,20 +165,17 @@ class _RepairParser(ScalarReader):
 
     # -- values ----------------------------------------------------------------------------------
 
-    def value(self) -> None:
-        """Read one value."""
-        right = RIGHT_VALUE.match(self.text, self.at)
-        if right is not None:  # it has no mistake, and its container goes on after it
-            self.at = right.end()
-            return
-        char = self.mark()
-        if not char:
-            self.swap(syntax.ValueMissing, self.at, self.at, "null")
-        elif char == "{":
+    def value(self, char: str) -> None:
+        """Read one value, which begins with this mark."""
+        if char == "{":
             self._object()
         elif char == "[":
             self._list()
-        elif self.peek() in QUOTES:
+        elif right := RIGHT_VALUE.match(self.text, self.at):
+            self.at = right.end()  # it has no mistake, and its container goes on after it
+        elif not char:
+            self.swap(syntax.ValueMissing, self.at, self.at, "null")
+        elif self.text[self.at] in QUOTES:
             self.text_value()
         elif char in "+-.0123456789" or self.is_minus():
             self.number()
@@ -198,12 +197,13 @@ class _RepairParser(ScalarReader):
         comma = -1
         while True:
             char = self.mark()
-            if char in ("]", "}", "") and self._close(char, comma):
+            if char in ("]", "}", ""):
+                self._close(char, comma)
                 return
             if char in (",", ";"):
                 self._stray_comma()
                 continue
-            self.value()
+            self.value(char)
             comma = self._separator()
 
     def _object(self, *, lost: bool = False) -> None:
@@ -218,7 +218,8 @@ class _RepairParser(ScalarReader):
         comma = -1
         while True:
             char = self.mark()
-            if char in ("]", "}", "") and self._close(char, comma):
+            if char in ("]", "}", ""):
+                self._close(char, comma)
                 return
             if char in (",", ";"):
                 self._stray_comma()
@@ -228,8 +229,8 @@ class _RepairParser(ScalarReader):
             if name in names:
                 self.wound(syntax.NameTwice, start, self.at, (), key=shown(name))
             names.add(name)
-            if self._colon():
-                self.value()
+            if char := self._colon():
+                self.value(char)
             comma = self._separator()
 
     def _stray_comma(self) -> None:
@@ -259,28 +260,20 @@ class _RepairParser(ScalarReader):
             self.wound(syntax.CommaMissing, last, self.at, (TextEdit(last, last, ","),))
         return -1
 
-    def _close(self, char: str, comma: int) -> bool:
+    def _close(self, char: str, comma: int) -> None:
         """Close the innermost container, by its own mark or in spite of another."""
-        opener, opened = self._open[-1]
+        opener, opened = self._open.pop()
         own = "]" if opener == "[" else "}"
         if comma >= 0:
             self._drop_comma(comma)
-        if not char:
-            self._open.pop()
-            self._never_closed(opener, opened, own, self.at)
-            return True
-        if char == own:
-            self._open.pop()
-            self.take_mark()
-            return True
         other = "[" if char == "]" else "{"
-        self._open.pop()
-        if any(kind == other for kind, _at in self._open):
+        if char == own:
+            self.take_mark()
+        elif not char or any(kind == other for kind, _at in self._open):
             self._never_closed(opener, opened, own, self.at)
         else:
             self.swap(syntax.WrongBracket, self.at, self.at + 1, own, typed=char, meant=own)
             self.at += 1
-        return True
 
     def _drop_comma(self, comma: int) -> None:
         """Take back a comma that nothing follows."""
@@ -328,17 +321,16 @@ class _RepairParser(ScalarReader):
             self.wound(syntax.QuoteNotOpened, start, end, (edit,))
             self.close_with(end)
             return name
-        quoted = json.dumps(name, ensure_ascii=False)
-        self.swap(syntax.NameUnquoted, start, end, quoted, key=shown(name))
+        self.swap(syntax.NameUnquoted, start, end, json_text(name), key=shown(name))
         self.at = end
         return name
 
-    def _colon(self) -> bool:
-        """Read the colon after a name; say whether a value follows that is still to be read."""
+    def _colon(self) -> str:
+        """Read the colon after a name; return the mark of the value after it, "" for none."""
         right = _RIGHT_COLON.match(self.text, self.at)
         if right is not None:
             self.at = right.end()
-            return True
+            return self.mark()
         last = self.at
         char = self.space()
         if char == ":":
@@ -350,12 +342,14 @@ class _RepairParser(ScalarReader):
         elif char in (",", "}", "]", ""):
             self.swap(syntax.ValueMissing, last, last, ": null")
             self.at = last
-            return False
+            return ""
         else:
             self.wound(syntax.ColonMissing, last, self.at, (TextEdit(last, last, ":"),))
+            return char
         last = self.at
-        if self.space() not in (",", "}", "]", ""):
-            return True
+        char = self.space()
+        if char not in (",", "}", "]", ""):
+            return char
         self.swap(syntax.ValueMissing, last, last, " null")
         self.at = last
-        return False
+        return ""

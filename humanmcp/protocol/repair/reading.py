@@ -136,7 +136,8 @@ def read(text: str) -> Reading:
     if size > LONGEST:
         found = problem(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text)
         return Reading(text, "", None, readable=False, problems=(found,), size=size)
-    if size >= 0 and not deeper_than(text, DEEPEST):
+    deep = deeper_than(text, DEEPEST)
+    if size >= 0 and not deep:
         try:
             value = strict(text)
         except ValueError:
@@ -144,7 +145,7 @@ def read(text: str) -> Reading:
         else:
             notes = _notes(text, size)
             return Reading(text, text, value, problems=notes, size=size)
-    return _read_doubtful(text, size)
+    return _read_doubtful(text, size, deep=deep)
 
 
 def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
@@ -167,7 +168,7 @@ def size_of(text: str) -> int:
         return -1
 
 
-def _read_doubtful(text: str, size: int) -> Reading:
+def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
     from humanmcp.protocol.repair import parser  # noqa: PLC0415 - a valid text never needs it
 
     first, last, repaired = _repairs(text)
@@ -179,7 +180,9 @@ def _read_doubtful(text: str, size: int) -> Reading:
             return rewritten
         first, last, repaired = _embedded(text, first, last, repaired)
     body = text[first:last]
-    too_much = _too_much(text, first, last)
+    if body != text:
+        deep = deeper_than(body, DEEPEST)
+    too_much = _too_much(text, first, last, deep=deep)
     if too_much is not None:
         return _unreadable(text, size, too_much)
     wounds = parser.examine(body)
@@ -215,9 +218,9 @@ def _read_doubtful(text: str, size: int) -> Reading:
     )
 
 
-def _too_much(text: str, first: int, last: int) -> Diagnostic | None:
+def _too_much(text: str, first: int, last: int, *, deep: bool) -> Diagnostic | None:
     """Return what keeps a text from being examined: its depth, or its length."""
-    if deeper_than(text[first:last], DEEPEST):
+    if deep:
         return problem(syntax.TooDeep(limit=str(DEEPEST)), text)
     return _first_only(text, first, last) if last - first > LONG else None
 

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
-from humanmcp.protocol.diagnostics.raw import shown
+from humanmcp.protocol.diagnostics.raw import json_text, shown
 from humanmcp.protocol.json.escaping import half_characters
 from humanmcp.protocol.repair.scanner import (
     CORNERS,
@@ -58,7 +58,10 @@ _OTHERWISE_QUOTED: Final = "|".join(
 """A text with nothing wrong but its quotes."""
 _REQUOTED_TEXT: Final = re.compile(rf"(?:{_OTHERWISE_QUOTED})(?=[ \t\r\n]*+[,\]}}])")
 _REQUOTED_NAME: Final = re.compile(rf"(?:{_OTHERWISE_QUOTED})(?= ?:)")
-_ONE_PIECE: Final = re.compile(rf"{_PLAIN_TEXT}(?=[ \t\r\n]*+[,\]}}:]|[ \t\r\n]++[\"'{{\[])")
+_ONE_PIECE: Final = re.compile(
+    rf"{_PLAIN_TEXT}(?=[ \t\r\n]*+[,\]}}:]|[ \t\r\n]++[\"'{{\[])"
+    r'|"[^"\\”＂]*+"(?=[ \t\r\n]*+[,\]}])'
+)
 """A text that ends beyond doubt where its first quote is, by what follows."""
 RIGHT_NAME: Final = re.compile(
     rf"{_PLAIN_TEXT}(?= ?[:=])"
@@ -70,6 +73,7 @@ _VALUE_ENDED: Final = re.compile(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*(?=[,}\]
 _BARE_TEXT: Final = re.compile(r"[^,\]}\n\r，］｝\"]+")
 _LOST_QUOTE: Final = re.compile(r"""(\w[\w$/\-]*)\s*[:：](?=\s*["'{\[\-\dtfnTFN“｛［])""")
 _JOINT: Final = re.compile(r"[ \t\r\n\u3000]*(?:\+[ \t\r\n]*)?")
+_AFTER_A_VALUE: Final = (",", "]", "}")
 _BLANKS: Final = re.compile(rf"[{SPACES}{WIDE_SPACE}{UNSEEN}]*+")
 _COLON: Final = re.compile(r"[ \t\r\n]{0,19}+[:：]")
 _PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
@@ -141,8 +145,7 @@ class ScalarReader(RepairScanner):
             self._inside(start, end, '"')
             self.close_with(end)
             return
-        quoted = json.dumps(raw, ensure_ascii=False)
-        self.swap(syntax.TextUnquoted, start, end, quoted, text=shown(raw))
+        self.swap(syntax.TextUnquoted, start, end, json_text(raw), text=shown(raw))
         self.at = end
 
     def number(self) -> None:
@@ -214,8 +217,9 @@ class ScalarReader(RepairScanner):
         if found is None:
             return False
         start, self.at = found.span()
-        self._straighten(start, start + 1)
-        self._straighten(self.at - 1, self.at)
+        opens, closes = TextEdit(start, start + 1, '"'), TextEdit(self.at - 1, self.at, '"')
+        quote = self.text[start]
+        self.wound(_kind_of_quote(quote), start, start + 1, (opens, closes), char=quote)
         return True
 
     def piece(self, start: int) -> Piece:
@@ -234,7 +238,7 @@ class ScalarReader(RepairScanner):
 
     def _joined(self, before: Piece) -> Piece | None:
         """Return the text that is joined to the one before it, by nothing or by a plus sign."""
-        if not before.closed:
+        if not before.closed or self.text.startswith(_AFTER_A_VALUE, before.end):
             return None
         found = _JOINT.match(self.text, before.end)
         start = found.end() if found else before.end
@@ -280,10 +284,8 @@ class ScalarReader(RepairScanner):
             return
         if quote in ("＂", "＇"):
             self.swap(syntax.FullWidth, start, end, '"', char=quote, half='"')
-        elif quote in CURLY or quote in CURLY_SINGLE:
-            self.swap(syntax.SmartQuotes, start, end, '"', char=quote)
         else:
-            self.swap(syntax.WrongQuotes, start, end, '"', char=quote)
+            self.swap(_kind_of_quote(quote), start, end, '"', char=quote)
 
     def is_minus(self) -> bool:
         """Say whether a number follows what an input method or an editor made of a minus sign."""
@@ -358,8 +360,10 @@ class ScalarReader(RepairScanner):
         """Mend what a JSON string must not hold as it is."""
         text = self.text
         found = _SUSPECT.search(text, start, end)
-        whole_path = found is not None and _PATH.search(text, start, end) is not None
-        while found:
+        if found is None:
+            return
+        whole_path = _PATH.search(text, start, end) is not None
+        while found is not None:
             at, char = found.start(), found[0]
             length = 1
             if char == "\\":
@@ -370,7 +374,7 @@ class ScalarReader(RepairScanner):
                 else:
                     self.swap(syntax.QuoteInText, at, at + 1, '\\"')
             elif char < " ":
-                new = json.dumps(char)[1:-1]
+                new = json_text(char)[1:-1]
                 self.swap(syntax.ControlCharacter, at, at + 1, new, written=new)
             else:
                 self.swap(syntax.HalfCharacter, at, at + 1, "\ufffd", value=f"U+{ord(char):04X}")
@@ -392,12 +396,17 @@ class ScalarReader(RepairScanner):
         return 1
 
     def _halves(self, start: int, end: int) -> None:
-
         if self.text.find("\\u", start, end) < 0:
             return
         for first, last in half_characters(self.text[start:end]):
             half = self.text[start + first : start + last]
             self.swap(syntax.HalfCharacter, start + first, start + last, "\\ufffd", value=half)
+
+
+def _kind_of_quote(quote: str) -> type[syntax.SmartQuotes | syntax.WrongQuotes]:
+    """Return what a quote is that is none of JSON."""
+    curly = quote in CURLY or quote in CURLY_SINGLE
+    return syntax.SmartQuotes if curly else syntax.WrongQuotes
 
 
 @cache

@@ -142,7 +142,9 @@ class RepairScanner:
     ) -> _Note:
         """Take note of a mistake; one of a kind that stands all over a text is one wound."""
         self.edits += edits
-        notes = self.notes.setdefault(kind, [])
+        notes = self.notes.get(kind)
+        if notes is None:
+            notes = self.notes[kind] = []
         if not notes or (len(notes) < _ENOUGH and not notes[0].found.everywhere):
             found = kind(*args, **fillings)
             notes.append(_Note(found, start, end, found.label or _label(found, edits), found.grade))
@@ -211,7 +213,7 @@ class RepairScanner:
     def mark(self) -> str:
         """Return the next character as the ASCII one that is meant."""
         char = self.text[self.at : self.at + 1]
-        if char.isascii():
+        if char < "\x80":
             return char
         opens = _CORNER_OPENS.get(char)
         if char in CORNERS and (opens is None or opens.match(self.text, self.at + 1)):
@@ -221,6 +223,6 @@ class RepairScanner:
     def take_mark(self) -> None:
         """Pass over one punctuation mark, mending a full-width one."""
         char = self.text[self.at]
-        if not char.isascii() and (half := self.mark()) != char:
+        if char >= "\x80" and (half := self.mark()) != char:
             self.swap(syntax.FullWidth, self.at, self.at + 1, half, char=char, half=half)
         self.at += 1

@@ -7,6 +7,7 @@ place.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.kinds import mcp
@@ -95,7 +96,13 @@ def _days(year: int, month: int) -> int:
 
 def _tool_name(text: str) -> FormatTrouble | None:
     """MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before)."""
-    return None if re.fullmatch(_TOOL_NAME, text) else FormatTrouble(mcp.ToolName)
+    return None if _tool_name_shape().fullmatch(text) else FormatTrouble(mcp.ToolName)
+
+
+@cache
+def _tool_name_shape() -> re.Pattern[str]:
+    """Return the pattern, compiled when a list of tools is looked at and not at the start."""
+    return re.compile(_TOOL_NAME)
 
 
 FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.diagnostics.kinds import mcp
 from humanmcp.protocol.diagnostics.raw import (
+    MOST_PLACED,
     RawDiagnostic,
     delete,
     insert,
@@ -450,10 +451,7 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
         if nested is not None:
             strange = []
     if not shape.open:
-        free = [name for name in known if name not in value]
-        odd = [
-            each for name in strange for each in _strange(name, value, path, shape, revision, free)
-        ]
+        odd = _strange(strange, value, path, shape, revision)
         # first things first: what is missing counts more than what is merely ignored
         found += [each for each in odd if not lacking or not isinstance(each, _IGNORED)]
     return found
@@ -485,32 +483,50 @@ def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     return mcp.MemberMisnamed(at, mend, at_name=True, key=name, typed=shown(typed), where=where)
 
 
-def _strange(  # noqa: PLR0913, PLR0917 - what the sentence needs
-    name: str,
-    value: dict[str, Json],
-    path: Path,
-    shape: Shape,
-    revision: str,
-    free: list[str],
+def _strange(
+    names: list[str], value: dict[str, Json], path: Path, shape: Shape, revision: str
 ) -> list[RawDiagnostic]:
-    """Report a member that this revision does not know; `free` are those that are still free."""
-    at = (*path, name)
-    member, key = shape.members.get(name), shown(name)
-    if member is not None:
-        early = revision < member.since
-        kind, when = (
-            mcp.MemberTooNew if early else mcp.MemberTooOld,
-            member.since if early else member.until,
-        )
-        found = (
-            []
-            if member.since in STATELESS
-            else judge(value[name], member.kind(revision), member.since, at)
-        )
-        late = kind(at, delete(at), at_name=True, key=key, revision=revision, since=when)
-        return found or [late]
-    meant = alike(name, free)
-    if meant is not None:
-        mend = rename_to(at, meant)
-        return [mcp.NearlyAMember(at, mend, at_name=True, key=key, revision=revision, meant=meant)]
-    return [mcp.MemberUnknown(at, delete(at), at_name=True, key=key, revision=revision)]
+    """Report the members that this revision does not know."""
+    free = [
+        name
+        for name, member in shape.members.items()
+        if member.exists(revision) and name not in value
+    ]
+    found: list[RawDiagnostic] = []
+    unknown: list[RawDiagnostic] = []
+    for name in names:
+        member = shape.members.get(name)
+        at = (*path, name)
+        if member is not None:
+            found += _of_another_revision(member, value[name], at, revision)
+        elif (meant := alike(name, free)) is not None:
+            mend, key = rename_to(at, meant), shown(name)
+            near = mcp.NearlyAMember(
+                at, mend, at_name=True, key=key, revision=revision, meant=meant
+            )
+            found.append(near)
+        elif len(unknown) == MOST_PLACED:
+            unknown[-1].times += 1
+        else:
+            key = shown(name)
+            odd = mcp.MemberUnknown(at, delete(at), at_name=True, key=key, revision=revision)
+            unknown.append(odd)
+            found.append(odd)
+    return found
+
+
+def _of_another_revision(
+    member: Member, value: Json, at: Path, revision: str
+) -> list[RawDiagnostic]:
+    """Report a member that this revision does not know yet, or no more."""
+    early = revision < member.since
+    kind, when = (
+        mcp.MemberTooNew if early else mcp.MemberTooOld,
+        member.since if early else member.until,
+    )
+    found = (
+        [] if member.since in STATELESS else judge(value, member.kind(revision), member.since, at)
+    )
+    key = shown(str(at[-1]))
+    late = kind(at, delete(at), at_name=True, key=key, revision=revision, since=when)
+    return found or [late]

@@ -46,6 +46,16 @@ def test_k10_thousands_of_unknown_members_are_ten_problems() -> None:
     assert len(found[-1].fix.edits) == 1
 
 
+def test_k10_thousands_of_tools_of_one_name_are_one_problem() -> None:
+    """K10: those after the first thousand are counted, and neither placed nor even made."""
+    tool = {"name": "a", "inputSchema": {"type": "object"}}
+    verdict = check(asked(LIST), json.dumps({"tools": [tool] * 4000}))
+    (found,) = (each for each in verdict.problems if each.code == "M38")
+    assert found.times == 3999
+    assert verdict.text[found.start : found.end] == '"a"'
+    assert found.start == verdict.text.index('"a"', 60)
+
+
 def test_k10_of_many_findings_a_thousand_are_placed_and_all_are_counted() -> None:
     """K10: each place is looked for in the text, and 40,000 places are read by nobody."""
     text = json.dumps({f"x{at}": at for at in range(40_000)})
