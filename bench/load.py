@@ -51,9 +51,9 @@ def idle(folder: Path, rounds: int) -> Iterator[Figure]:
             stub.write(call(1))
             watch(partial(_waits, home))
             time.sleep(1)
-            began = _on_core(stub)
+            began = on_core(stub)
             time.sleep(seconds)
-            share = (_on_core(stub) - began) / seconds * 100
+            share = (on_core(stub) - began) / seconds * 100
         yield Figure(f"{name}: share of a core", f"{share:.3f} %", share, bound, "% of a core")
 
 
@@ -61,7 +61,7 @@ def _waits(home: Path) -> bool:
     return any(home.glob("sessions/*/pending/*/request.json"))
 
 
-def _on_core(peer: Peer) -> float:
+def on_core(peer: Peer) -> float:
     """Return the seconds that all threads of a process were on a core."""
     threads = Path(f"/proc/{peer.process.pid}/task").iterdir()
     return sum(int((one / "schedstat").read_text().split()[0]) for one in threads) / 1e9

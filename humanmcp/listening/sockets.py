@@ -42,7 +42,9 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     candidates = [*range(port, min(port + NEXT_PORTS, 65536)), 0] if port else [0]
     for candidate in candidates:
-        one = socket.socket(family, socket.SOCK_STREAM)
+        # asyncio sends small writes at once only on a socket that is said to be TCP: else the body
+        # of a response would wait 40 ms until the client has acknowledged its head.
+        one = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name != "nt":  # there, it would let two programs listen on one port
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

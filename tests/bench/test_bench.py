@@ -28,12 +28,12 @@ def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
     )
     assert run.returncode == 0, run.stderr
     printed = [line.split("|")[1].strip() for line in run.stdout.splitlines() if "|" in line][2:]
-    assert len(printed) == 37 + HAS_NODE
+    assert len(printed) == 42 + HAS_NODE
     manual = (ROOT / "bench" / "README.md").read_text(encoding="utf-8")
     for what in printed:
         stem = re.sub(r",( \d+)? (pending|idle|sessions)$", "", what).removesuffix(" to exit")
         stem = re.sub(r"\d+ stubs? with \d+", "N stubs with W", stem)
-        stem = re.sub(r"\d+ (waiting sessions|sessions$)", r"N \1", stem)
+        stem = re.sub(r"\d+ (waiting sessions|sessions with|sessions$)", r"N \1", stem)
         stem = re.sub(r"^\d+ people|seat of \d+", lambda one: re.sub(r"\d+", "N", one[0]), stem)
         assert stem in manual, what
 
