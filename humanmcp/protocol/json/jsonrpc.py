@@ -211,7 +211,7 @@ def _id_of(text: str, value: Json) -> RequestId | None:
         return None
     if isinstance(value, float) and not value.is_integer():  # an infinity is none
         return None
-    written = json.dumps(value, ensure_ascii=False)
+    written = _ENCODER.encode(value)
     if "\\" in text or not (value and isinstance(value, (str, int))):
         written = member(text, "id") or written
     return RequestId(written, value)
@@ -280,6 +280,7 @@ _NAME: Final = re.compile(rf"[ \t\r\n]*+,?[ \t\r\n]*+({_STRING})[ \t\r\n]*+:[ \t
 _COMMA: Final = re.compile(r"[ \t\r\n]*+,?[ \t\r\n]*+")
 _NO_SPACE: Final = str.maketrans("", "", " \t\r\n")
 _DECODER: Final = json.JSONDecoder()
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False)
 _ONE_STRING: Final = re.compile(_STRING, re.DOTALL)
 _SCALAR: Final = re.compile(r"[^\s,\]}]+")
 

@@ -178,7 +178,7 @@ class Decision(NamedTuple):
     def answered(self, answers: Mapping[str, Any]) -> Decision:
         """Return the decision with its text filled: nothing is left to be asked."""
         if self.values is None:
-            return self._replace(ask=())
+            return self._replace(ask=()) if self.ask else self
         from humanmcp.protocol.policy.filling import fill_answer  # noqa: PLC0415 - only with rules
 
         text = fill_answer(self.text, self.form, {**self.values, **answers})

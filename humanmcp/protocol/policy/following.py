@@ -77,12 +77,14 @@ def _followed(asked: _Request, rule: Rule, retry: asking.Retry) -> Decision:
         fault=rule.fault,
         values=rule.values(exchange) if rule.fills else None,
     )
+    if not rule.ask:
+        return _whole(decision.answered({}), exchange, asked.book)
     undeclared = _undeclared(exchange, rule, asked.established)
     if undeclared:
         return decision.refused(_lacks_capability(exchange.revision, undeclared))
-    if rule.ask and features(exchange.revision).input_required:
+    if features(exchange.revision).input_required:
         return _asked_back(asked, rule, decision, retry)
-    return decision if rule.ask else _whole(decision.answered({}), exchange, asked.book)
+    return decision
 
 
 def _asked_back(asked: _Request, rule: Rule, decision: Decision, retry: asking.Retry) -> Decision:

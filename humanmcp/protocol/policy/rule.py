@@ -110,10 +110,13 @@ class Rule(NamedTuple):
             return False
         if self.resource and _captured(self.resource, exchange) is None:
             return False
-        return (
-            self._fits_arguments(arguments_of(exchange))
-            and self._fits_retry(exchange.request.params)
-            and all(_declares(declared_by(exchange, established), name) for name in self.client_has)
+        if (self.where or self.contains) and not self._fits_arguments(arguments_of(exchange)):
+            return False
+        asks_for_retry = self.state is not None or self.responses is not None
+        if asks_for_retry and not self._fits_retry(exchange.request.params):
+            return False
+        return not self.client_has or all(
+            _declares(declared_by(exchange, established), name) for name in self.client_has
         )
 
     def _fits_arguments(self, arguments: Mapping[str, Any]) -> bool:

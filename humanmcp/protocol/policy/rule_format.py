@@ -135,6 +135,7 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
     if fault:
         named = fault.partition(" ")[0] if isinstance(fault, str) else fault
         one_of(named, FAULTS, f"{place}.fault")
+    steps = "notify" in turn or "ask" in turn
     return Rule(
         text=answer,
         form=form,
@@ -147,8 +148,16 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
         ask=_rounds(turn.get("ask", []), f"{place}.ask"),
         change=read_change(turn, place),
         fault=fault,
-        fills=flag(turn.get("fill", True), f"{place}.fill"),
+        fills=flag(turn.get("fill", True), f"{place}.fill") and (steps or _may_be_filled(answer)),
     )
+
+
+def _may_be_filled(answer: str) -> bool:
+    """Return True if an answer has a brace that begins neither an object of JSON nor an empty one.
+
+    Most have none: then nothing is looked for in them when a request comes.
+    """
+    return "{" in answer.replace('{"', "").replace("{}", "")
 
 
 def _deed(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:

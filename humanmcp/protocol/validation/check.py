@@ -78,6 +78,7 @@ __all__ = [
 ]
 
 _NOBODY: Final = Established()
+_ON_ONE_LINE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _ROOTS: Final = {TextForm.MESSAGE: (), TextForm.RESULT: ("result",), TextForm.ERROR: ("error",)}
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _TYPED: Final = frozenset(
@@ -322,7 +323,7 @@ def _check_plain(
     """Judge plain text: it becomes what a tool says, or what a model says."""
     is_error = form is TextForm.TOOL_ERROR
     result = plain_result(exchange, text, established, is_error=is_error)
-    written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    written = _ON_ONE_LINE.encode(result)
     line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
     problems = _plain_problems(exchange, text, result, established)
     size = size_of(line)
