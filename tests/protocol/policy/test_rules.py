@@ -46,6 +46,25 @@ def said(text: str, exchange: Exchange, **more: Any) -> Decision:  # noqa: ANN40
 
 
 @pytest.mark.parametrize(
+    ("answer", "is_filled"),
+    [
+        ('text = "sunny"', False),
+        ('text = "{} and {"', True),
+        ('text = "{city}"', True),
+        ('result = {content = [{type = "text", text = "{city}"}]}', True),
+        ('result = {content = [{type = "text", text = "sunny"}], _meta = {}}', False),
+        ('text = "sunny"\n[[rules.notify]]\nlog = "{city}"', True),
+    ],
+)
+def test_p5_a_rule_without_placeholders_is_told_when_the_book_is_read(
+    answer: str, is_filled: object
+) -> None:
+    """P5: nothing is looked for in its answer when a call comes."""
+    decision = said(f"[[rules]]\n{answer}\n", call(arguments={"city": "Oslo"}))
+    assert (decision.values is not None) is is_filled
+
+
+@pytest.mark.parametrize(
     ("template", "filled"),
     [
         ("It is {sky} in {city}.", "It is grey in Oslo."),

@@ -49,8 +49,8 @@ def _left_in(content: Json, path: Path) -> Iterator[RawDiagnostic]:
     for at, block in enumerate(content if isinstance(content, list) else [content]):
         text = block.get("text") if isinstance(block, dict) else None
         words = text.strip() if isinstance(text, str) else ""
-        left = next((one for one in _OURS if words.startswith(one) or words.endswith(one)), None)
-        if left is not None:
+        if words.startswith(_OURS) or words.endswith(_OURS):
+            left = next(one for one in _OURS if words.startswith(one) or words.endswith(one))
             where = (*path, at) if isinstance(content, list) else path
             yield Unwritten((*where, "text"), text=left)
 
