@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from bench.figures import Figure, percentile, ratio, spread
+from bench.load import BARELY
 from bench.peer import SDK_SERVER, TS_PACKAGES, TS_SERVER, Peer, call, exists, humanmcp, watch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
@@ -129,8 +130,9 @@ def check(_folder: Path, rounds: int) -> Iterator[Figure]:
     took = [_seconds_of_check(exchange, large) for _round in range(3)]
     second = statistics.median(took)
     yield Figure("check of a 10 MB result", f"{second:.2f} s", second, 1, "s")
+    times = 1 if rounds <= BARELY else 3
     slowest, kind = max(
-        (min(_seconds_of_check(asked, text, right=False) for _round in range(3)), kind)
+        (min(_seconds_of_check(asked, text, right=False) for _round in range(times)), kind)
         for kind, asked, text in _mistaken(40_000, exchange)
     )
     shown = f"{slowest:.2f} s ({kind})"
@@ -166,9 +168,9 @@ def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]
 
 
 def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     verdict = draft_check.check(exchange, text, TextForm.MESSAGE, Established())
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert verdict.sendable or not right
     return took
 

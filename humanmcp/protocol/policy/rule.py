@@ -110,16 +110,16 @@ class Rule(NamedTuple):
             return False
         if self.resource and _captured(self.resource, exchange) is None:
             return False
-        if (self.where or self.contains) and not self._fits_arguments(arguments_of(exchange)):
-            return False
-        asks_for_retry = self.state is not None or self.responses is not None
-        if asks_for_retry and not self._fits_retry(exchange.request.params):
-            return False
-        return not self.client_has or all(
-            _declares(declared_by(exchange, established), name) for name in self.client_has
+        return (
+            self._fits_arguments(exchange)
+            and self._fits_retry(exchange.request.params)
+            and all(_declares(declared_by(exchange, established), name) for name in self.client_has)
         )
 
-    def _fits_arguments(self, arguments: Mapping[str, Any]) -> bool:
+    def _fits_arguments(self, exchange: Exchange) -> bool:
+        if not (self.where or self.contains):
+            return True
+        arguments = arguments_of(exchange)
         return all(
             name in arguments and _same(arguments[name], value)
             for name, value in self.where.items()
@@ -130,6 +130,8 @@ class Rule(NamedTuple):
 
     def _fits_retry(self, params: Mapping[str, Any]) -> bool:
         """Return True if what the client repeats its request with (2026-07-28) is what is meant."""
+        if self.state is None and self.responses is None:
+            return True
         state, responses = params.get("requestState"), params.get("inputResponses")
         if isinstance(self.state, bool):
             fits = ("requestState" in params) is self.state
