@@ -84,7 +84,7 @@ class _OpenBatch:
         return None if self.waiting or not self.lines else f"[{','.join(self.lines)}]"
 
 
-class _Look:
+class _Remarks:
     """What is remarked of a request, found when it is first asked for: most are answered before."""
 
     __slots__ = ("_found", "_look")
@@ -232,7 +232,7 @@ class Session:
             again = repeated._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
         found = stated.found if stated else ()
-        look = _Look(partial(check.remarks, message, asked.revision, self.established, found))
+        look = _Remarks(partial(check.remarks, message, asked.revision, self.established, found))
         exchange = Exchange(
             number=number,
             request=message,
