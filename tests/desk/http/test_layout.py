@@ -7,7 +7,6 @@ import contextlib
 import html
 import json
 import re
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -32,20 +31,20 @@ if TYPE_CHECKING:
 
 
 def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
-    monkeypatch: pytest.MonkeyPatch,
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page carries the number of the last change from before it gathered what it shows."""
-    desk = SimpleNamespace(
-        board=SimpleNamespace(version=7, count=lambda: 1, sessions=list), inbox=None
-    )
+    desk = command.make_desk(home, 8765, Settings())
     monkeypatch.setattr(frame, "desk_of", lambda _request: desk)
     monkeypatch.setattr("humanmcp.desk.http.layout.spoken", lambda _request: "en")
     scope = {"type": "http", "path": "/", "headers": [], "query_string": b""}
     request = Request(scope)
+    before = desk.board.version
     asyncio.run(frame.note_version(request))
-    desk.board.version = 8  # a message arrives
+    desk.board.poke()  # a message arrives
+    assert desk.board.version > before
     shown = frame.page(request, "missing.html").body
-    assert b'data-version="7"' in bytes(shown)
+    assert f'data-version="{before}"'.encode() in bytes(shown)
 
 
 def test_a_name_is_kept_in_the_browser_and_shown_as_text(desking: Desking) -> None:
