@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from docs import make_api, make_install, make_man, make_manifests, make_types
 from humanmcp import cli, protocol
 from humanmcp.cli import COMMANDS
+from humanmcp.common import mistakes
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of
@@ -25,7 +26,6 @@ from humanmcp.protocol.diagnostics import raw
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import visible
 from humanmcp.protocol.spec.faults import Fault
-from humanmcp.terminal_desk import mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,12 +9,12 @@ import pytest
 
 from docs import make_reference
 from humanmcp.cli import main
-from humanmcp.terminal_desk import mistakes
+from humanmcp.common import mistakes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.terminal_desk.mistakes import Example
+    from humanmcp.common.mistakes import Example
 
 EXAMPLES: Final = mistakes.examples()
 IN_CONVERSATION: Final = frozenset(

@@ -2,6 +2,7 @@
 
 import { unitsAt } from "./jsontree.js";
 import { button, byId, make } from "./dom.js";
+import { at } from "./place.js";
 import { say, visible } from "./words.js";
 
 export class ProblemList {
@@ -48,7 +49,7 @@ export function problemParts(problem, fix) {
     make("span", { class: "what" }, visible(problem.text)),
     problem.fix && button(problem.fix.label, "fix", () => fix(problem)),
     problem.page ? make("a", why, say("why")) : null,
-    make("code", { class: "code" }, problem.code),
+    make("a", { ...why, class: "code", href: at(`/mistake/${problem.code}`) }, problem.code),
   ];
 }
 

@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.desk.http.layout import form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.routes.history import stage
+from humanmcp.desk.routes.mistakes import mistake_page
 from humanmcp.inbox.contract import Life, UnknownItemError
-from humanmcp.locales import sentences_of
 from humanmcp.room import addresses, handing_in
 from humanmcp.room.classroom import LONGEST_HINT, Classroom
 from humanmcp.room.entering import entering
@@ -21,7 +21,6 @@ from humanmcp.room.records import DoorState
 from humanmcp.room.room_door import Role, Visitor
 from humanmcp.room.routes.common import number_of, room_of
 from humanmcp.room.seat import RoomSeat
-from humanmcp.terminal_desk.mistakes import examples
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -124,23 +123,11 @@ def look_on(request: Request, number: int) -> Response:
 def mistake(request: Request, code: str) -> HTMLResponse:
     """Explain a kind of mistake, and show in which seats it is."""
     room, language = room_of(request), spoken(request)
-    sentences = sentences_of("problem", language)
-    if code not in sentences:
-        raise UnknownItemError(code)
-    return page(
-        request,
-        "mistake.html",
-        code=code,
-        says=_flat(sentences[code]),
-        why=_flat(sentences.get(f"{code}.why", "")),
-        example=examples().get(code),
-        now_in=[_card(room, one, language) for one in room.seats if code in one.codes],
-        sent_in=[_card(room, one, language) for one in room.seats if code in one.record.codes],
-    )
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.replace("{{", "{").replace("}}", "}").split())
+    found = {
+        "now": [_card(room, one, language) for one in room.seats if code in one.codes],
+        "sent": [_card(room, one, language) for one in room.seats if code in one.record.codes],
+    }
+    return mistake_page(request, code, found)
 
 
 @router.get("/room/code.svg")

@@ -313,6 +313,7 @@ def test_what_the_check_says_of_a_request_stands_beside_it(seats: tuple[Desking,
     shown = desk.page(f"/m/{here}")
     assert "What the check says of this message" in shown
     assert "A server sees no arguments." in shown
+    assert '/mistake/M87"' in shown
 
 
 def test_what_a_client_asked_is_listed_with_the_answers(home: Path) -> None:

@@ -1,0 +1,93 @@
+"""What there is to know of a mistake: what it is, why it matters, wrong and right, who says so.
+
+The sentences stand in `locales/`, the examples in `samples/mistakes.toml`.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.common import published
+from humanmcp.locales import sentences_of
+from humanmcp.protocol.spec import methods, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FILE: Final = "mistakes.toml"
+_PACKAGE: Final = Path(__file__).parent.parent
+
+
+class Quote(NamedTuple):
+    """A sentence of a specification, and where it stands."""
+
+    says: str
+    link: str
+
+    @property
+    def source(self) -> str:
+        """What it is a sentence of, in a word or two."""
+        if self.link.startswith(versions.SPEC):
+            return f"MCP {self.link.removeprefix(versions.SPEC).partition('/')[0]}"
+        return "JSON-RPC 2.0" if "jsonrpc" in self.link else "JSON: RFC 8259"
+
+
+class Example(NamedTuple):
+    """A mistake made and mended. Without method, request and form it is no answer."""
+
+    wrong: str
+    right: str
+    quotes: tuple[Quote, ...] = ()
+    method: str = ""
+    request: str = ""
+    form: str = ""
+    revision: str = ""
+
+    @property
+    def pages(self) -> Mapping[str, str]:
+        """The page on its method in each revision that has the method."""
+        record = methods.of(self.method)
+        return {one: record.page_in(one) for one in versions.ALL if record.is_in(one)}
+
+
+@functools.cache
+def examples() -> Mapping[str, Example]:
+    """Read the example of each mistake that one file can show, by its code."""
+    installed = _PACKAGE / "samples" / FILE
+    file = installed if installed.exists() else _PACKAGE.parent / "samples" / FILE
+    table = tomllib.loads(file.read_text(encoding="utf-8"))
+    quotes = {name: Quote(**quote) for name, quote in table["quote"].items()}
+    return {code: _example(one, quotes) for code, one in table["mistake"].items()}
+
+
+def _example(one: Mapping[str, Any], quotes: Mapping[str, Quote]) -> Example:
+    return Example(**{**one, "quotes": tuple(quotes[name] for name in one.get("quotes", ()))})
+
+
+class Mistake(NamedTuple):
+    """A kind of mistake as a person reads of it; `page` is its page in the manual, "" for none."""
+
+    code: str
+    sentence: str
+    why: str
+    example: Example | None
+    page: str
+
+
+def find(code: str, language: str) -> Mistake | None:
+    """Return what there is to know of a kind of mistake; None for a code that does not exist."""
+    sentences = sentences_of("problem", language)
+    if code not in sentences or "." in code:
+        return None
+    why = sentences.get(f"{code}.why", "")
+    return Mistake(
+        code, plain(sentences[code]), plain(why), examples().get(code), published.page_of(code)
+    )
+
+
+def plain(sentence: str) -> str:
+    """Return a sentence that is not filled in as one line."""
+    return " ".join(sentence.replace("{{", "{").replace("}}", "}").split())

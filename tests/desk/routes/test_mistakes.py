@@ -1,0 +1,38 @@
+"""A mistake has a page of its own at the desk: it needs no network, and leads to the manual."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.common import mistakes, published
+from tests.desk.desking import Desking
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_the_page_of_a_mistake_shows_wrong_and_right_and_who_says_so(tmp_path: Path) -> None:
+    """SHIP-6: in both languages, with links that tell nobody where they were pressed."""
+    with Desking(tmp_path / "home", "--lang", "en") as desk:
+        page = desk.page("/mistake/M02")
+        assert "There is no type" in page
+        assert "&#34;type&#34;:&#34;txt&#34;" in page
+        assert 'href="https://modelcontextprotocol.io/specification/2025-11-25/' in page
+        assert all("noreferrer" in link for link in page.split("<a ")[1:] if "https://" in link)
+        assert "正しい書き方" in desk.page("/mistake/M02?lang=ja")
+        for unknown in ("M000", "M02.why"):
+            assert desk.ask("GET", f"/mistake/{unknown}", headers=desk.bearer).status == 404
+
+
+def test_a_mistake_is_found_with_its_page_in_the_manual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SHIP-6: as soon as an account publishes it; nothing leads nowhere until then."""
+    found = mistakes.find("M02", "en")
+    assert found is not None
+    assert found.page == ""
+    monkeypatch.setattr(published, "OWNER", "somebody")
+    found = mistakes.find("M02", "ja")
+    assert found is not None
+    assert found.page.endswith("/reference/mistakes/M02.html")
+    assert mistakes.find("M02.why", "en") is None
