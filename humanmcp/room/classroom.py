@@ -17,6 +17,7 @@ from humanmcp.common.paths import make_private
 from humanmcp.demo import steps
 from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.attendant import Attendant
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.room import records
 from humanmcp.room.marks import mark_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from humanmcp.desk.auth.guard import Address
+    from humanmcp.inbox.contract import Inbox
     from humanmcp.room.practice import Course
 
 _log = logging.getLogger(__name__)
@@ -66,8 +68,13 @@ class Misconception(NamedTuple):
 class Classroom:
     """Everything that a room is. The methods may be called from any thread."""
 
-    def __init__(self, folder: Path, language: str, around: Callable[..., Any]) -> None:
-        """Open the room in `folder`, or make one. `around` gathers what stands around a page."""
+    def __init__(
+        self, folder: Path, language: str, around: Callable[..., Any], database: str = ""
+    ) -> None:
+        """Open the room in `folder`, or make one. `around` gathers what stands around a page.
+
+        With the address of a database the seats' inboxes are there.
+        """
         self.folder = make_private(folder)
         self.language = language
         self.record = records.read(folder / records.ROOM_FILE, RoomRecord) or RoomRecord()
@@ -77,7 +84,9 @@ class Classroom:
         self.granted: dict[int, int] = {}
         """Which seat a knock was given."""
         self._seats: dict[int, RoomSeat] = {}
-        self._following = Following(below=make_private(folder / SEATS))
+        seats = make_private(folder / SEATS)
+        self._database = database
+        self._following = Following(below=None if database else seats)
         self._around = around
         self._lock = threading.RLock()
         self.address: Address
@@ -203,8 +212,13 @@ class Classroom:
                 self._changed,
                 partial(self._around, self),
                 lambda one: self.link(one.key) + "/mcp",
+                self._inbox,
             ),
         )
+
+    def _inbox(self, folder: Path) -> Inbox:
+        """Open the inbox of a seat: in its folder, or in the database under a name of its own."""
+        return open_inbox(folder, self._database, f"{self.record.name}/{folder.name}")
 
     def link(self, key: str) -> str:
         """Return the personal link of a key."""

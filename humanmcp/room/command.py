@@ -63,7 +63,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--lan", action="store_true", help=words("lan"))
     parser.add_argument("--url", metavar="URL", default="", help=words("url"))
     parser.add_argument("--tls", nargs=2, metavar=("CERT", "KEY"), help=words("tls"))
-    add_flags(parser, "home", "port", "lang")
+    add_flags(parser, "home", "inbox", "port", "lang")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         folder = _folder(settings, arguments.name)
         lock = _hold(folder)
         error_handlers.log_to(folder)
-        room = Classroom(folder, settings.lang, around)
+        room = Classroom(folder, settings.lang, around, settings.inbox)
         listening, address, urls = _addresses(arguments, settings, room.record.port)
         room.record.port = address.port
         room.open(address, urls[0])

@@ -19,7 +19,6 @@ from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.policy.answer_book import Mode
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     from humanmcp.desk.auth.guard import Address
     from humanmcp.inbox.attendant import Attendant
+    from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.room.practice import Course
     from humanmcp.room.records import SeatRecord
@@ -50,7 +50,10 @@ _LAYOUT: Final = frozenset({"J51"})
 
 
 class SeatParts(NamedTuple):
-    """What every seat has of its room. `around` is asked what stands around a seat's pages."""
+    """What every seat has of its room. `around` is asked what stands around a seat's pages.
+
+    `inbox` opens the inbox of a seat whose folder this is.
+    """
 
     door: RoomDoor
     address: Address
@@ -60,13 +63,14 @@ class SeatParts(NamedTuple):
     changed: Callable[[RoomSeat], object]
     around: Callable[[RoomSeat, Request], Mapping[str, Any]]
     url: Callable[[SeatRecord], str]
+    inbox: Callable[[Path], Inbox]
 
 
 class RoomSeat:
     """A seat. What it keeps stands in its folder; the methods may be called from any thread."""
 
     def __init__(self, record: SeatRecord, folder: Path, parts: SeatParts) -> None:
-        """Open the inbox in `folder`."""
+        """Open the inbox. What else is kept of the seat lies in `folder`."""
         self.record = record
         self.folder = folder
         self.mark = mark_of(record.number)
@@ -76,7 +80,7 @@ class RoomSeat:
         self._parts = parts
         self._standing_codes: tuple[Key, frozenset[str]] | None = None
         self._lock = threading.RLock()
-        self.inbox = open_inbox(folder)
+        self.inbox = parts.inbox(folder)
         self.inbox.sweep()
         board = Board(self.inbox)
         board.listen(self._changed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,43 +21,49 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humanmcp.desk.state.board import Board
-    from humanmcp.inbox.contract import Watching
 
 _log = logging.getLogger(__name__)
 
 
 class Following:
-    """Follows the inbox of a board, or several below a folder, while its `with` block lasts."""
+    """Follows the inbox of a board, or those of several, while its `with` block lasts."""
 
-    def __init__(self, board: Board | None = None, *, below: Path = Path()) -> None:
-        """Keep `board` up to date with its inbox; or those that are added, `below` a folder."""
-        self._boards = [] if board is None else [board]
-        self._below = Watch(below)
-        self._watch: Watching = (
-            self._below if board is None else board.inbox.watch(partial(self._wake, 0))
-        )
+    def __init__(self, board: Board | None = None, *, below: Path | None = None) -> None:
+        """Keep `board` up to date with its inbox; or those that are added.
+
+        With `below` one watch serves all of them: their inboxes are folders there.
+        """
+        self._first = board
+        self._boards: list[Board] = []
+        self._below = None if below is None else Watch(below)
+        self._watches = ExitStack()
         self._marked: set[tuple[int, str, int]] = set()
         self._condition = threading.Condition()
         self._ending = False
         self._thread = threading.Thread(target=self._work, name="desk-follow", daemon=True)
 
     def add(self, home: Path, board: Board) -> None:
-        """Keep another board up to date, with an inbox below the folder."""
+        """Keep another board up to date; its inbox may lie in the folder `home`."""
+        wake = partial(self._wake, len(self._boards))
         self._boards.append(board)
-        self._below.add(home, partial(self._wake, len(self._boards) - 1))
+        if self._below is None:
+            self._watches.enter_context(board.inbox.watch(wake))
+        else:
+            self._below.add(home, wake)
         board.refresh_all()
 
     def __enter__(self) -> Self:
         """Start to watch, then read everything: what comes in between is marked."""
-        self._watch.__enter__()
-        for board in self._boards:
-            board.refresh_all()
+        if self._below is not None:
+            self._watches.enter_context(self._below)
+        if self._first is not None:
+            self.add(Path(), self._first)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop."""
-        self._watch.__exit__()
+        self._watches.close()
         with self._condition:
             self._ending = True
             self._condition.notify()

@@ -82,11 +82,12 @@ class Follower:
 
     def follow(self, inbox: int, look: Callable[[], object]) -> None:
         """Call `look` after each ring for this inbox, and once a second."""
-        self._looks = [*self._looks, (inbox, look)]
+        self._looks.append((inbox, look))
 
     def leave(self, look: Callable[[], object]) -> None:
         """Call it no more."""
-        self._looks = [one for one in self._looks if one[1] != look]
+        for one in [one for one in self._looks if one[1] == look]:
+            self._looks.remove(one)
 
     def stop(self) -> None:
         """End, and let the lease lapse."""
@@ -154,7 +155,7 @@ class Follower:
         return {int(one.payload) for one in heard if one.payload.isdecimal()}
 
     def _look(self, rung: set[int] | None) -> None:
-        for inbox, look in self._looks:
+        for inbox, look in tuple(self._looks):  # other threads add to them
             if rung is not None and inbox not in rung:
                 continue
             try:

@@ -1,0 +1,49 @@
+"""A room whose seats' inboxes are in a database."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.inbox.opening import open_inbox
+from tests.room.rooming import Rooming
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.postgres_server import PostgresServer
+
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
+
+
+def test_seats_in_a_database_are_answered_and_go_on_on_another_machine(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    """Room 9: each seat has an inbox of its own there, which goes on with the room's folder."""
+    with Rooming(tmp_path / "one", "--inbox", postgres.url) as room:
+        ann, ben = room.learner("Ann"), room.learner("Ben")
+        ann.answer_as_offered("initialize")
+        before = ann.question("tools/list")["session"]
+        assert [one["method"] for one in ben.waiting()] == ["initialize"]
+        seats = [open_inbox(tmp_path, postgres.url, f"{room.name}/{n:03d}") for n in (1, 2)]
+        held = [[one.key.number for one in seat.items(seat.sessions()[0].name)] for seat in seats]
+        assert held == [[2], [1]]
+        link, seat = ann.link, room.folder / "seats" / "001"
+        assert not (seat / "sessions").exists()
+        room.kill()
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    with Rooming(tmp_path / "two", "--inbox", postgres.url) as room:
+        ann = room.visitor().follow(link)
+
+        def asked() -> bool:
+            # Until the lease of the process that died lapses, its question stands there, too.
+            found = [(one["method"], one["session"] != before) for one in ann.waiting()]
+            return ("tools/list", True) in found
+
+        until(asked, "she is asked again")
+        again = next(one for one in ann.waiting() if one["session"] != before)
+        text = ann.get(f"/api/exchanges/{again['session']}/2").json["document"]
+        assert ann.answer(again, text).status == 200
