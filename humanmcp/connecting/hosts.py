@@ -92,6 +92,8 @@ class Host:
     """An entry for a server at an address, which stands where it says `{url}`; {} for none."""
     link: str = ""
     """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
+    program: str = ""
+    """The command that its installation brings, "" for none."""
     waiting: str = "wait other"
     """The code of the sentence on what its user can set to wait longer."""
 

@@ -15,13 +15,11 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.paths import book_file, home_folder
-from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place
 from humanmcp.inbox.lock import is_held
-from humanmcp.setup.config_file import ConfigFile, ConfigFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,39 +221,3 @@ def check_desk(settings: Settings) -> Iterator[Finding]:
         yield ok("desk stale")
     else:
         yield ok("desk none")
-
-
-def check_hosts(environment: dict[str, str], language: str) -> Iterator[Finding]:
-    """Look which hosts on this machine start humanmcp, and whether what they start is there."""
-    mentioned = False
-    for host in HOSTS:
-        path = place(host, sys.platform, Path.home(), environment, Path.cwd())
-        if host.format is Format.YAML or not path.is_file():
-            continue
-        try:
-            entries = ConfigFile.read(host, path).entries()
-        except ConfigFileError as error:
-            yield Finding(
-                "host bad", Level.WARNING, (("label", host.label),), error.sentence(language)
-            )
-            continue
-        for name, one in entries.items():
-            if is_ours(one):
-                mentioned = True
-                yield _check_entry(host, path, name, one)
-            elif isinstance(one, dict) and "url" in one and command_in(one) is None:
-                yield ok("host remote", label=host.label, name=name)
-    if not mentioned:
-        yield warning("host none")
-
-
-def _check_entry(host: Host, path: Path, name: str, one: Any) -> Finding:  # noqa: ANN401 - any JSON value
-    """Look whether the command of an entry can be started by a host without the shell's PATH."""
-    found = command_in(one)
-    command = found[0] if found else ""
-    about = {"label": host.label, "name": name, "path": path, "command": command}
-    if not Path(command).is_absolute():
-        return warning("host relative", **about)
-    if not os.access(command, os.X_OK):
-        return problem("host missing", **about)
-    return ok("host", **about)

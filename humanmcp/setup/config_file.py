@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
+import sys
 import tomllib
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from humanmcp.common import toml_edit
@@ -22,14 +25,13 @@ from humanmcp.common.regular_file import (
     replace_regular,
 )
 from humanmcp.connecting import jsonc
-from humanmcp.connecting.hosts import Format
+from humanmcp.connecting.hosts import HOSTS, Format, place, user_place
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from humanmcp.connecting.hosts import Host
 
@@ -45,6 +47,17 @@ class ConfigFileError(StopError):
     """A configuration file cannot be read, understood or changed."""
 
     room = "config"
+
+
+def configurations() -> Iterator[tuple[Host, Path]]:
+    """Go through the files of all hosts that are there and can be changed, each once."""
+    seen: set[Path] = set()
+    for host in HOSTS:
+        in_project = place(host, sys.platform, Path.home(), os.environ, Path.cwd())
+        for path in (in_project, user_place(host, sys.platform, Path.home(), os.environ)):
+            if host.format is not Format.YAML and path.is_file() and path not in seen:
+                seen.add(path)
+                yield host, path
 
 
 @dataclasses.dataclass(frozen=True)

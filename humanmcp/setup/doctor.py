@@ -11,7 +11,7 @@ from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.setup import checks, trial
+from humanmcp.setup import checks, host_checks, trial
 from humanmcp.setup.checks import Finding, Level, ok, problem, warning
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def findings(settings: Settings, language: str) -> Iterator[Finding]:
     yield from checks.check_files(settings)
     yield from checks.check_desk(settings)
     yield from check_editor()
-    yield from checks.check_hosts(dict(os.environ), language)
+    yield from host_checks.check_hosts(language)
 
 
 def check_server() -> Iterator[Finding]:

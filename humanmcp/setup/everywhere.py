@@ -7,21 +7,19 @@ understood is named and left alone, and the others go on.
 from __future__ import annotations
 
 import enum
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
-from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place, user_place
+from humanmcp.connecting.hosts import command_in, is_ours
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.setup.config_file import ConfigFile, ConfigFileError
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from humanmcp.setup.config_file import Keys
 
@@ -95,7 +93,7 @@ def change_all(
 def _files(language: str) -> tuple[list[ConfigFile], bool]:
     """Return the configurations that are there, and whether one of them cannot be used."""
     found, failed = [], False
-    for host, path in _places():
+    for host, path in configurations():
         try:
             file = ConfigFile.read(host, path)
             _ = file.servers  # what is wrong with the file is said here
@@ -105,17 +103,6 @@ def _files(language: str) -> tuple[list[ConfigFile], bool]:
         else:
             found.append(file)
     return found, failed
-
-
-def _places() -> Iterator[tuple[Host, Path]]:
-    """Go through the files of all hosts that are there and can be changed, each once."""
-    seen: set[Path] = set()
-    for host in HOSTS:
-        in_project = place(host, sys.platform, Path.home(), os.environ, Path.cwd())
-        for path in (in_project, user_place(host, sys.platform, Path.home(), os.environ)):
-            if host.format is not Format.YAML and path.is_file() and path not in seen:
-                seen.add(path)
-                yield host, path
 
 
 def _list(one: ConfigFile, chosen: Sequence[Keys], language: str) -> None:

@@ -74,11 +74,15 @@ class Trial:
         return False
 
 
-def run() -> Trial:
-    """Start the server, say hello, ping it, close its stdin and wait for its end."""
+def run(starter: tuple[str, ...] = ()) -> Trial:
+    """Start the server, say hello, ping it, close its stdin and wait for its end.
+
+    `starter` are the words that start it, up to `serve`; without them it is this installation's.
+    """
     trial = Trial()
     with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
-        words = (sys.executable, "-m", "humanmcp", "serve", "--auto", "--home", scratch)
+        starter = starter or (sys.executable, "-m", "humanmcp", "serve")
+        words = (*starter, "--auto", "--home", scratch)
         began = time.monotonic()
         try:
             transport = ChildTransport(ChildCommand(words, folder=scratch))

@@ -13,7 +13,7 @@ from humanmcp.cli import main
 from humanmcp.common.settings import Settings
 from humanmcp.inbox.lock import LifeLock
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.setup import checks, doctor, trial
+from humanmcp.setup import checks, doctor, host_checks, trial
 from humanmcp.setup.checks import Finding, Level
 
 if TYPE_CHECKING:
@@ -205,36 +205,75 @@ def test_the_lock_says_whether_the_page_runs(home: Path) -> None:
         lock.release()
 
 
-def test_hosts_that_start_humanmcp_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether what they start is there and has a whole path; a broken file is named, not fatal."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a computer without any host: its home folder, which is the project, too."""
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("APPDATA", raising=False)
     monkeypatch.chdir(tmp_path)
-    assert codes(checks.check_hosts({}, "en")) == {"host none": Level.WARNING}
-    script = tmp_path / "bin" / "humanmcp"
-    script.parent.mkdir()
-    script.touch(mode=0o755)
+    (tmp_path / "bin").mkdir()
+    return tmp_path
+
+
+def program(path: Path, text: str) -> str:
+    """Write a program that can be started, and return its path."""
+    path.write_text(f"#!{sys.executable}\n{text}\n", "utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
+    """SHIP-13: whether what they start is there and answers; a broken file is not fatal."""
+    assert codes(host_checks.check_hosts("en")) == {"host none": Level.WARNING}
+    good = program(machine / "bin" / "humanmcp", BANNER)
+    (machine / "broken").mkdir()
+    silent = program(machine / "broken" / "humanmcp", "import sys; sys.exit('moved away')")
     entries: dict[str, Any] = {
-        "one": {"command": str(script)},
+        "one": {"command": good, "args": ["serve", "--book", "b.toml"]},
         "two": {"command": "humanmcp"},
-        "three": {"command": str(tmp_path / "gone" / "humanmcp")},
+        "three": {"command": str(machine / "gone" / "humanmcp")},
+        "four": {"command": silent, "args": ["serve"]},
+        "five": {"command": good, "args": ["tap", "--", "npx", "x"]},
         "github": {"url": "https://x.example"},
         "other": {"command": "npx", "args": ["x"]},
     }
-    (tmp_path / ".cursor").mkdir()
-    (tmp_path / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
-    (tmp_path / ".mcp.json").write_text('{"mcpServers": {},}')
-    assert codes(checks.check_hosts({}, "en")) == {
-        "host": Level.OK,
+    (machine / ".cursor").mkdir()
+    (machine / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
+    (machine / ".mcp.json").write_text('{"mcpServers": {},}')
+    found = list(host_checks.check_hosts("en"))
+    assert codes(found) == {
+        "host answers": Level.OK,
         "host relative": Level.WARNING,
         "host missing": Level.PROBLEM,
+        "host silent": Level.PROBLEM,
+        "host": Level.OK,
         "host remote": Level.OK,
         "host bad": Level.WARNING,
     }
-    notes = [one.note for one in checks.check_hosts({}, "en") if one.note]
-    assert "line 1, column 18" in notes[0]
+    (note,) = (one.note for one in found if one.note)
+    assert "line 1, column 18" in note
+    (why,) = (dict(one.fillings)["why"] for one in found if one.code == "host silent")
+    assert "moved away" in str(why)
+
+
+def test_hosts_that_are_here_without_an_entry_are_named(machine: Path) -> None:
+    """SHIP-13: by their command or the folder of their file, with the command that adds it."""
+    program(machine / "bin" / "codex", "")
+    (machine / ".gemini").mkdir()
+    (machine / ".config" / "goose").mkdir(parents=True)
+    project = {"projects": {"/p": {"mcpServers": {"me": {"command": "humanmcp"}}}}}
+    (machine / ".claude.json").write_text(json.dumps(project))
+    found = list(host_checks.check_hosts("en"))
+    told = {(one.code, dict(one.fillings)["label"]) for one in found}
+    assert told == {
+        ("host without", "Codex"),
+        ("host without", "Gemini CLI"),
+        ("host unread", "goose"),
+        ("host relative", "Claude Code"),
+    }
+    assert codes(found)["host without"] is Level.OK
 
 
 def test_the_editor_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
