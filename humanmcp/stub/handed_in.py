@@ -49,16 +49,20 @@ class HandedIn:
         self._voice = voice
         self._leave = leave
 
-    def look(self) -> None:
-        """Learn who writes, and do what was handed in since the last look."""
+    def look(self) -> bool:
+        """Learn who writes, and do what was handed in since the last look. Returns if there was."""
         inbox, name = self._ledger.inbox, self._ledger.name
+        found = False
         for key, draft in inbox.drafts(name):
+            found = True
             self._answers.drafted(key.number, draft)
         for mark, reply in handed_in(lambda: inbox.take(name), self._ledger.sayings):
+            found = True
             if isinstance(mark, Key):
                 self._answers.reply(mark.number, reply)
             else:
                 self._hear(mark, reply)
+        return found
 
     def do(self, words: bytes, language: str) -> str:
         """Follow the words of `out.do.txt`. Returns why one cannot be followed; "" when all can."""

@@ -221,9 +221,9 @@ class StubSession:
         """Look at what is due."""
         waiting = bool(self.answers.vigils)
         if self._agenda.desks_are_due(now):
-            self._handed_in.look()
+            if self._handed_in.look():
+                self._agenda.duties = now  # what people wish may change them
             self._agenda.desks_were_seen(now, self.clock.now(), waiting=waiting)
-            self._agenda.duties = now  # what people wish may change them
         # Before the book steps in, too: never over somebody who writes.
         if self._agenda.text_is_due(now, waiting=waiting) or now >= self._agenda.duties:
             self.texts.look(now)
