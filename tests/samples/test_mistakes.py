@@ -45,6 +45,19 @@ IN_CONVERSATION: Final = frozenset(
 """What no single file shows: it takes a session, bytes, or megabytes."""
 
 
+BY_REVISION: Final = {
+    "M13": ("2024-11-05", "2025-06-18"),
+    "M24": ("2024-11-05", "2025-06-18"),
+    "M59": ("2025-06-18", "2025-11-25", "2026-07-28"),
+    "M80": ("2025-06-18", "2025-11-25"),
+    "R12": ("2025-03-26", "2025-06-18", "2025-11-25"),
+    "R13": ("2025-03-26", "2025-06-18"),
+    **dict.fromkeys(("M07", "M14", "M22", "M51", "M54", "M55", "M56"), ("2026-07-28",)),
+    **dict.fromkeys(("M75", "M85", "M99", "R10"), ("2026-07-28",)),
+}
+"""What the check takes differently by revision, and the revisions whose own words say so."""
+
+
 def codes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], example: Example, text: str
 ) -> dict[str, str]:
@@ -90,6 +103,13 @@ def test_every_quote_names_where_it_stands() -> None:
     )
     for example in EXAMPLES.values():
         assert all(quote.link.startswith(places) for quote in example.quotes)
+
+
+def test_where_revisions_differ_each_is_quoted() -> None:
+    """SHIP-6: what is wrong in one revision and right in another has the sentence of both."""
+    for code, revisions in BY_REVISION.items():
+        quoted = {one.source.removeprefix("MCP ") for one in EXAMPLES[code].quotes}
+        assert set(revisions) <= quoted, code
 
 
 def test_explain_shows_wrong_right_and_who_says_so(capsys: pytest.CaptureFixture[str]) -> None:
