@@ -38,13 +38,17 @@ class Forked:
     """A process of the nursery, with the methods of `subprocess.Popen` that tests use."""
 
     def __init__(
-        self, words: Sequence[str], files: tuple[int, int, int], environment: dict[str, str]
+        self,
+        words: Sequence[str],
+        files: tuple[int, int, int],
+        environment: dict[str, str],
+        folder: Path,
     ) -> None:
         """Start `humanmcp` with these words. `files` are its stdin, stdout and stderr."""
         self.returncode: int | None = None
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._line.connect(_nursery())
-        request = {"words": list(words), "environment": environment, "folder": str(Path.cwd())}
+        request = {"words": list(words), "environment": environment, "folder": str(folder)}
         socket.send_fds(self._line, [json.dumps(request).encode()], files)
         self.pid = int(self._line.recv(32))
 
@@ -64,6 +68,10 @@ class Forked:
         if self.poll() is None:
             os.kill(self.pid, number)
 
+    def terminate(self) -> None:
+        """End it as a system does that shuts down."""
+        self.send_signal(signal.SIGTERM)
+
     def kill(self) -> None:
         """End it as a crash does."""
         self.send_signal(signal.SIGKILL)
@@ -73,6 +81,26 @@ class Forked:
             self.returncode = int(self._line.recv(32))
             self._line.close()
         return self.returncode
+
+
+def start(
+    words: Sequence[str],
+    files: tuple[int, int, int],
+    environment: dict[str, str],
+    folder: Path,
+    command: Sequence[str] = (),
+) -> Forked | subprocess.Popen[bytes]:
+    """Start `humanmcp` with these words; with a `command` as a process of its own from the start.
+
+    `files` are its stdin, stdout and stderr.
+    """
+    if CAN_FORK and not command:
+        return Forked(words, files, environment, folder)
+    command = [*(command or (sys.executable, "-m", "humanmcp")), *words]
+    stdin, stdout, stderr = files
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=folder
+    )
 
 
 @functools.cache
@@ -157,7 +185,8 @@ def _become(request: dict[str, Any], files: Sequence[int]) -> list[str]:
 
 def _main() -> NoReturn:
     """Load everything, wait for requests, and be `humanmcp` in each child."""
-    importlib.import_module("humanmcp.desk.app")
+    for module in ("humanmcp.desk.app", "humanmcp.stub.http.server", "humanmcp.room.command"):
+        importlib.import_module(module)
 
     words = _serve(socket.socket(fileno=int(sys.argv[1])))
     if words is None:

@@ -64,11 +64,21 @@ class PostgresServer:
         """The address of its database."""
         return f"postgresql://humanmcp@/postgres?host={self.folder}"
 
-    def start(self, *, fsync: bool = False) -> None:
-        """Start it, and wait until it answers. With `fsync` it waits for its disk, as it should."""
-        listens = f"-k {self.folder} -c listen_addresses= -c max_connections=200 -c fsync={fsync}"
+    def start(self) -> None:
+        """Start it, and wait until it answers. It does not wait for its disk."""
+        self._set(fsync=False)
+        listens = f"-k {self.folder} -c listen_addresses= -c max_connections=200"
         log = str(self.folder / "log")
         self._pg_ctl("start", "-w", "-l", log, "-o", listens)
+
+    def wait_for_disk(self) -> None:
+        """Let it wait for its disk from now on, as it should, until it is started again."""
+        self._set(fsync=True)
+        self._pg_ctl("reload")
+
+    def _set(self, *, fsync: bool) -> None:
+        with (self.folder / "data" / "postgresql.conf").open("a") as settings:
+            settings.write(f"\nfsync = {'on' if fsync else 'off'}\n")  # the last one counts
 
     def kill(self) -> None:
         """Kill all of it, as the system does: nothing that is in memory only gets to the disk."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.spec import versions
+from tests.forking import start
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -51,16 +53,20 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
     def __init__(self, home: Path, *flags: str, quick: bool = False, address: str = "0") -> None:
         """Start it, and wait until it listens."""
         self.home = home
-        program = ["-c", QUICK] if quick else ["-m", "humanmcp"]
         http_flags = ["--http", address] if address != "0" else ["--http"]
-        self.process = subprocess.Popen(
-            [sys.executable, *program, "serve", *http_flags, "--home", str(home), *flags],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=bare_environment(home.parent),
-            cwd=home.parent,
+        words = ["serve", *http_flags, "--home", str(home), *flags]
+        (out, to_out), (err, to_err) = os.pipe(), os.pipe()
+        self.stdout, self._stderr = os.fdopen(out, "rb"), os.fdopen(err, "rb")
+        null = os.open(os.devnull, os.O_RDONLY)
+        self.process = start(
+            words,
+            (null, to_out, to_err),
+            bare_environment(home.parent),
+            home.parent,
+            (sys.executable, "-c", QUICK) if quick else (),
         )
+        for one in (null, to_out, to_err):
+            os.close(one)
         self.said = ""
         self._opened: list[Open] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -75,9 +81,7 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
         return self.process.poll() is not None
 
     def _read(self) -> None:
-        stderr = self.process.stderr
-        assert stderr is not None
-        for line in stderr:
+        for line in self._stderr:
             self.said += line.decode()
 
     def __exit__(self, *_: object) -> None:
@@ -89,11 +93,10 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
         for one in self._opened:
             one.close()
         self.process.kill()
-        self.process.wait()
+        self.process.wait(PATIENCE)
         self._reader.join()
-        for pipe in (self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
+        self.stdout.close()
+        self._stderr.close()
 
     @property
     def url(self) -> str:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from humanmcp.desk.http import launch
-from tests.forking import CAN_FORK, Forked
+from tests.forking import start
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -54,23 +53,15 @@ class Desking(AbstractContextManager["Desking"]):
         self.err = home.parent / f"{home.name}.desk.err"
         environment = {key: value for key, value in os.environ.items() if key != "LANG"}
         words = ["--home", str(home), "--port", str(port), *flags]
-        self.process: Forked | subprocess.Popen[bytes]
         with (
             Path(os.devnull).open("rb") as null,
             self.out.open("wb") as out,
             self.err.open("ab") as err,
         ):
             files = (null.fileno(), out.fileno(), err.fileno())
-            if CAN_FORK and not command:
-                self.process = Forked(["desk", *words], files, environment)
-            else:
-                self.process = subprocess.Popen(
-                    [*(command or COMMAND), *words],
-                    stdin=null,
-                    stdout=out,
-                    stderr=err,
-                    env=environment,
-                )
+            if not command:
+                words = ["desk", *words]
+            self.process = start(words, files, environment, Path.cwd(), command)
         until(self._is_up, f"the desk of {home} listens")
         found = launch.find(home)
         assert found is not None

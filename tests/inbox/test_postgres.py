@@ -92,26 +92,31 @@ def test_every_table_and_column_is_documented(postgres: PostgresServer) -> None:
 
 
 def test_of_a_thousand_races_each_has_one_winner(store: PostgresStore) -> None:
-    """Two processes, each with two people, answer the same thousand exchanges at the same time."""
+    """Two processes answer each of the same thousand exchanges at the same time."""
     stub, views = store.view(), [store.view() for _ in range(2)]
     session = stub.begin(SessionFacts("", AT))
     for number in range(1, RACES + 1):
         stub.deliver(item_of(session, number))
 
+    ready = threading.Barrier(2)
+
     def send(who: int) -> int:
         won = 0
         for number in range(1, RACES + 1):
+            ready.wait(PATIENCE)
             with suppress(TakenError):
-                views[who % 2].send(Key(session, number), Reply(f"{who}"))
+                views[who].send(Key(session, number), Reply(f"{who}"))
                 won += 1
         return won
 
-    with ThreadPoolExecutor(4) as pool:
-        assert sum(pool.map(send, range(4))) == RACES
+    with ThreadPoolExecutor(2) as pool:
+        won = list(pool.map(send, range(2)))
+    assert sum(won) == RACES
+    assert all(won), "they raced"
     assert len(stub.take(session)) == RACES
     item = stub.item(Key(session, RACES))
     assert item.reply is not None
-    assert {item.reply.text, *(draft.text for draft in item.kept)} == {"0", "1", "2", "3"}
+    assert {item.reply.text, *(draft.text for draft in item.kept)} == {"0", "1"}
 
 
 def test_a_bell_rings_when_another_process_sends(store: PostgresStore) -> None:
@@ -239,9 +244,9 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
     postgres: PostgresServer, store: PostgresStore
 ) -> None:
     """In the middle of traffic: nothing is lost, nothing is there twice, and it goes on."""
-    postgres.kill()
-    postgres.start(fsync=True)
     stub, desk = store.view(), store.view()
+    postgres.wait_for_disk()
+    until(lambda: stub._db.run("SHOW fsync") == [("on",)], "it waits for its disk")
     session = stub.begin(SessionFacts("", AT))
     stub.bell(session).listen(lambda: None)
     assert desk._db.follower.lease
@@ -274,7 +279,7 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
             postgres.kill()
             with pytest.raises(InboxError, match="is away"):
                 until(lambda: desk.save(Key(session, 1), Draft("typed")), "it is noticed")
-            postgres.start(fsync=True)
+            postgres.start()
             until(lambda: not stub._db.away and not desk._db.away, "both have found it again")
             before = len(done["sent"])
             until(lambda: len(done["sent"]) > before, "it goes on")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import html
 import http.client
 import json
+import os
 import re
-import subprocess
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import urlencode
 
+from tests.forking import start
 from tests.serving import bare_environment
 from tests.serving_http import JSON
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 FORM: Final = "application/x-www-form-urlencoded"
 
@@ -49,15 +49,14 @@ class Rooming:
         home.mkdir(exist_ok=True, parents=True)
         self._out = home.parent / f"{home.name}.out"
         self._err = home.parent / f"{home.name}.err"
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "humanmcp", "room", "--home", str(home), *flags],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                env=bare_environment(home.parent),
-                cwd=home.parent,
-            )
+        with (
+            Path(os.devnull).open("rb") as null,
+            self._out.open("wb") as out,
+            self._err.open("wb") as err,
+        ):
+            files = (null.fileno(), out.fileno(), err.fileno())
+            words = ["room", "--home", str(home), *flags]
+            self.process = start(words, files, bare_environment(home.parent), home.parent)
         found = until(lambda: self._dead() or self._links(), "the links of the room")
         assert isinstance(found, list), self._err.read_text()
         self.teacher_link, self.wall_link = found
@@ -93,7 +92,7 @@ class Rooming:
     def kill(self) -> None:
         """End it as a machine does that loses its power."""
         self.process.kill()
-        self.process.wait()
+        self.process.wait(PATIENCE)
 
     def visitor(self) -> Visitor:
         """Return a browser that has never been here."""

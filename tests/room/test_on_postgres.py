@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -38,12 +38,11 @@ def test_seats_in_a_database_are_answered_and_go_on_on_another_machine(
     with Rooming(tmp_path / "two", "--inbox", postgres.url) as room:
         ann = room.visitor().follow(link)
 
-        def asked() -> bool:
+        def asked() -> dict[str, Any] | None:
             # Until the lease of the process that died lapses, its question stands there, too.
-            found = [(one["method"], one["session"] != before) for one in ann.waiting()]
-            return ("tools/list", True) in found
+            wanted = [one for one in ann.waiting() if one["session"] != before]
+            return next((one for one in wanted if one["method"] == "tools/list"), None)
 
-        until(asked, "she is asked again")
-        again = next(one for one in ann.waiting() if one["session"] != before)
+        again = until(asked, "she is asked again")
         text = ann.get(f"/api/exchanges/{again['session']}/2").json["document"]
         assert ann.answer(again, text).status == 200

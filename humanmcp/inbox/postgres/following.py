@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 EVERY: Final = 1.0
 """Seconds between two looks that nobody rang for, and between two renewals of the lease, which
-counts for five (`humanmcp.lives`)."""
+counts for five unless the database is set to more (`humanmcp.lives`)."""
 
 PROBED_FOR: Final = 2.0
 FIRST_TRY: Final = 0.1

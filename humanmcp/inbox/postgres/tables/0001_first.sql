@@ -17,11 +17,13 @@ CREATE TABLE humanmcp.processes (                -- who runs sessions: the lease
 );
 
 -- A process lives while it renews its lease. When the database itself was away nobody could: a
--- lease counts from the start of the database at the earliest.
+-- lease counts from the start of the database at the earliest. A setting of the database or of a
+-- connection may say how long it counts.
 CREATE FUNCTION humanmcp.lives(process bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM humanmcp.processes WHERE id = process
-        AND greatest(seen, pg_postmaster_start_time()) > clock_timestamp() - interval '5 seconds'
+        AND greatest(seen, pg_postmaster_start_time()) > clock_timestamp()
+            - coalesce(nullif(current_setting('humanmcp.lease', true), ''), '5 s')::interval
     )
 $$;
 
