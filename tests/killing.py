@@ -7,6 +7,7 @@ system (`call`), or in the middle of writing, when a file would grow beyond so m
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -98,6 +99,7 @@ def child(order: dict[str, Any]) -> int:
 
 def main() -> None:
     """Run what each line says."""
+    gc.freeze()  # a collection in a fork would copy all that was imported
     for line in sys.stdin:
         number = os.fork()
         if not number:
