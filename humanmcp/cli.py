@@ -39,6 +39,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "config": "humanmcp.setup.config",
     "doctor": "humanmcp.setup.doctor",
     "demo": "humanmcp.demo.command",
+    "lesson": "humanmcp.demo.lesson_command",
     "client": "humanmcp.host.commands.client",
     "host": "humanmcp.host.commands.host",
     "play": "humanmcp.play",

@@ -20,10 +20,17 @@ from docs import make_api, make_reference
 from humanmcp import locales
 from humanmcp.cli import COMMANDS, main
 from humanmcp.common import logfile, paths
-from humanmcp.common.book_file import parse_book
+from humanmcp.common.book_file import decode, parse_book
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.connecting.hosts import HOSTS
 from humanmcp.demo.command import DEMO_FOLDER
+from humanmcp.demo.lesson_format import (
+    LESSON_KEYS,
+    MODEL_KEYS,
+    PASS_KEYS,
+    STEP_KEYS,
+    parse_lesson,
+)
 from humanmcp.desk.auth import login
 from humanmcp.desk.http import demo_runner, error_handlers, launch
 from humanmcp.desk.state import saved_answers
@@ -526,6 +533,23 @@ def test_every_key_of_a_book_is_documented_and_every_example_can_be_used(name: s
     assert {key for key in keys if not re.search(rf"[`{{ ]{key}[` ]", page)} == set()
     for example in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
         assert parse_book(example, Path(name)).rules
+
+
+@pytest.mark.parametrize("name", ["lesson.md", "lesson.ja.md"])
+def test_every_key_of_a_lesson_is_documented(name: str) -> None:
+    """Room 6: the reference is read against what reads a lesson."""
+    page = (ROOT / "docs" / "reference" / name).read_text("utf-8")
+    keys = {*LESSON_KEYS, *STEP_KEYS, *MODEL_KEYS, *PASS_KEYS}
+    assert {key for key in keys if f"`{key}`" not in page} == set()
+
+
+@pytest.mark.parametrize("name", ["teach-a-class.md", "teach-a-class.ja.md"])
+def test_the_lesson_in_the_manual_can_be_played(name: str) -> None:
+    """Room 6: what a teacher copies from the page is a lesson."""
+    page = (ROOT / "docs" / "how-to" / name).read_text("utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    lesson = decode(example, Path(name), lambda written: parse_lesson(written, "en"))
+    assert len(lesson.requests) == 3
 
 
 FILES: Final = re.compile(r"`((?:humanmcp|tests|bench|docs|samples|web|editor)/[\w/.-]+)`")

@@ -49,7 +49,7 @@ CELLAR: Final = {
     "common/logfile": (),
     "common/timestamps": (),
     "common/parsing": ("locales",),
-    "common/mistakes": ("locales", "protocol", "common/published"),
+    "common/mistakes": ("locales", "protocol", "common/paths", "common/published"),
     "common/paths": ("locales",),
     "common/published": (),
     "common/regular_file": (),

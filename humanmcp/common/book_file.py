@@ -6,13 +6,14 @@ Knows TOML and the file; what a book means stands in `protocol/book.py`, how it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, in_language
 from humanmcp.protocol.policy.answer_book import Book
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 _LOOK_EVERY = 1.0
@@ -40,14 +41,26 @@ class BookFileError(StopError):
         return f"{self.fillings['file']}: {self.why(language)}"
 
 
+Decoded = TypeVar("Decoded")
+
+
 def read_book(path: Path) -> Book:
     """Read a book's file.
 
     Raises:
         BookFileError: it cannot be read, or not be used.
     """
+    return parse_book(text_of(path), path)
+
+
+def text_of(path: Path) -> str:
+    """Return what stands in a file.
+
+    Raises:
+        BookFileError: it cannot be read.
+    """
     try:
-        return parse_book(path.read_text(encoding="utf-8"), path)
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise BookFileError("encoding", file=path) from error
     except OSError as error:
@@ -60,9 +73,19 @@ def parse_book(text: str, path: Path) -> Book:
     Raises:
         BookFileError: it is no TOML, or something in it has no meaning.
     """
+    from humanmcp.protocol.policy.book_format import parse  # noqa: PLC0415 - 5 ms of a start
+
+    return decode(text, path, parse)
+
+
+def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:
+    """Read TOML that stands, or is to stand, in this file, by what knows its keys.
+
+    Raises:
+        BookFileError: it is no TOML, or something in it has no meaning.
+    """
     import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
 
-    from humanmcp.protocol.policy.book_format import parse  # noqa: PLC0415 - as above
     from humanmcp.protocol.policy.book_values import BookError  # noqa: PLC0415 - as above
 
     try:
@@ -72,7 +95,10 @@ def parse_book(text: str, path: Path) -> Book:
     except BookError as error:
         from humanmcp.common.toml_sections import line_of  # noqa: PLC0415 - only to say where
 
-        inside = (error.place.removeprefix("the book"), error.fillings.get("key", ""))
+        inside = (
+            error.place.removeprefix("the book").removeprefix("the lesson"),
+            error.fillings.get("key", ""),
+        )
         line = line_of(text, ".".join(filter(None, inside)))
         where = {"line": line, "place": error.place}
         raise BookFileError(error.code, file=path, **where, **error.fillings) from error

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import published
+from humanmcp.common.paths import sample
 from humanmcp.locales import sentences_of
 from humanmcp.protocol.spec import methods, versions
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FILE: Final = "mistakes.toml"
-_PACKAGE: Final = Path(__file__).parent.parent
 
 
 class Quote(NamedTuple):
@@ -56,9 +55,7 @@ class Example(NamedTuple):
 @functools.cache
 def examples() -> Mapping[str, Example]:
     """Read the example of each mistake that one file can show, by its code."""
-    installed = _PACKAGE / "samples" / FILE
-    file = installed if installed.exists() else _PACKAGE.parent / "samples" / FILE
-    table = tomllib.loads(file.read_text(encoding="utf-8"))
+    table = tomllib.loads(sample(FILE).read_text(encoding="utf-8"))
     quotes = {name: Quote(**quote) for name, quote in table["quote"].items()}
     return {code: _example(one, quotes) for code, one in table["mistake"].items()}
 

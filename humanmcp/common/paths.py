@@ -35,6 +35,13 @@ def book_file(wanted: str, home: Path) -> Path:
     return Path(wanted).expanduser() if wanted else home / BOOK_NAME
 
 
+def sample(name: str) -> Path:
+    """Return the path of a sample: in the installed package, else in a checkout."""
+    package = Path(__file__).parent.parent
+    installed = package / "samples" / name
+    return installed if installed.exists() else package.parent / "samples" / name
+
+
 def make_private(folder: Path) -> Path:
     """Make a folder that only its owner may enter (0700), and return it.
 

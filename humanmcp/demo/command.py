@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal
-from humanmcp.demo.good_host import GoodHost, Mood
+from humanmcp.demo.good_host import Mood
 from humanmcp.demo.runner import DemoRunner, DemoServer
 from humanmcp.demo.screen import Screen
+from humanmcp.demo.steps import weather
 from humanmcp.locales import language_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.demo.steps import Course
 
 WEATHER_BOOK: Final = "weather.toml"
 DEMO_FOLDER: Final = "demo"
@@ -38,33 +40,40 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Play the session. Returns 0 when it came to its end, 1 when the connection did not last."""
+    watched = sys.stdin.isatty() or bool(arguments.by_hand)
+    course = weather(language_of(settings.lang))
+    by_hand = watched and not settings.book
+    book = settings.book or str(paths.sample(WEATHER_BOOK))
+    mood = Mood(arguments.mood)
+    done, _ = play(course, settings, mood, "demo", by_hand=by_hand, book=book)
+    return done
+
+
+def play(  # noqa: PLR0913 - a lesson, and how to play it
+    course: Course, settings: Settings, mood: Mood, name: str, *, by_hand: bool, book: str = ""
+) -> tuple[int, list[bool]]:
+    """Play a lesson against a server of our own. `name` is the command that plays it.
+
+    Returns the exit status (1: the connection did not last), and which requests passed.
+    """
     language = language_of(settings.lang)
     home = paths.make_private(paths.home_folder(settings.home))
-    watched = sys.stdin.isatty() or bool(arguments.by_hand)
-    by_hand = watched and not settings.book
-    book = settings.book or str(sample(WEATHER_BOOK))
     folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER
     command = [sys.executable, "-m", "humanmcp", "serve", "--home", str(home)]
     command += ["--files", str(folder), "--lang", language]
     # By hand, a person starts from the lists of the book: the tool that the host then calls.
-    command += ["--book", str(Path(book).absolute()), "--by-hand" if by_hand else "--auto"]
+    command += ["--book", str(Path(book).absolute())] if book else []
+    command += ["--by-hand" if by_hand else "--auto"]
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
-    screen = Screen(language, program(), by_hand=by_hand)
+    screen = Screen(language, program(), by_hand=by_hand, command=name)
     with DemoServer(command) as child:
-        runner = DemoRunner(child, GoodHost(Mood(arguments.mood)), screen, pause)
+        runner = DemoRunner(child, course, mood, screen, pause)
         try:
-            return 0 if runner.play(home, folder, language) else 1
+            return (0 if runner.play(home, folder, language) else 1), runner.passed
         except KeyboardInterrupt:
-            return 130
+            return 130, runner.passed
         finally:
             screen.end(home / "sessions")
-
-
-def sample(name: str) -> Path:
-    """Return the path of a sample: in the installed package, else in a checkout."""
-    package = Path(__file__).parent.parent
-    installed = package / "samples" / name
-    return installed if installed.exists() else package.parent / "samples" / name
 
 
 def program() -> str:

@@ -103,8 +103,12 @@ Reaction: TypeAlias = Ignored | Answered | Failed | Noticed | WasAsked
 class GoodHost:
     """The host's side of one session of a revision with a handshake."""
 
-    def __init__(self, mood: Mood = Mood.STRICT) -> None:
+    def __init__(
+        self, mood: Mood = Mood.STRICT, answers: Mapping[str, JsonObject] | None = None
+    ) -> None:
+        """Begin. `answers` are results of what the server may ask, by the method."""
         self.mood = mood
+        self._answers = {"ping": {}, "roots/list": {"roots": []}, **(answers or {})}
         self.tools: tuple[JsonObject, ...] = ()
         """The tools of the last list that it understood."""
         self._session = Session(SessionRole.CLIENT)
@@ -189,11 +193,11 @@ class GoodHost:
 
     def _was_asked(self, exchange: Exchange) -> WasAsked:
         """Answer what any host can; refuse what this one did not declare."""
-        results = {"ping": "{}", "roots/list": '{"roots":[]}'}
-        text = results.get(exchange.method)
-        form = TextForm.RESULT if text is not None else TextForm.ERROR
-        refusal = '{"code":-32601,"message":"Method not found"}'
-        outcome = self._session.reply(exchange.number, text or refusal, form, anyway=True)
+        result = self._answers.get(exchange.method)
+        form = TextForm.RESULT if result is not None else TextForm.ERROR
+        refusal = {"code": -32601, "message": "Method not found"}
+        text = json.dumps(refusal if result is None else result, ensure_ascii=False)
+        outcome = self._session.reply(exchange.number, text, form, anyway=True)
         line = outcome.line if isinstance(outcome, Sent) else None
         return WasAsked(exchange.request, line or "")
 
@@ -230,8 +234,10 @@ class GoodHost:
                 return self._understood_server(asked, message, result)
             case "tools/list":
                 return self._understood_tools(asked, message, result)
-            case _:
+            case "tools/call":
                 return self._understood_call(asked, message, result)
+            case _:
+                return Answered(asked, message, "understood-other", {"method": asked.method})
 
     def _understood_error(self, asked: Message, message: Message) -> Answered | None:
         error = message.body["error"]

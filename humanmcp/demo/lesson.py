@@ -1,4 +1,4 @@
-"""The demo as a lesson: which step a person is at, and what the host made of each answer.
+"""A lesson as its lines tell it: which step a person is at, and what the host made of each answer.
 
 Pure: it reads the lines of a session, and asks a host of its own what it understands of them. So a
 desk that starts anew, and two desks on one inbox, show the same lesson.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.demo import steps
-from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, GoodHost, Ignored
+from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
+from humanmcp.demo.passing import passes
 from humanmcp.locales import problem, say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from humanmcp.demo.good_host import Reaction
+    from humanmcp.demo.steps import Course, DemoStep
     from humanmcp.protocol.conversation.transcript import Frame
 
 LONGEST_SHOWN: Final = 1_000
@@ -33,6 +34,7 @@ class LessonStep:
     task: str
     said: str = ""
     failed: bool = False
+    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,38 +50,60 @@ class Lesson:
         return tuple(one for one in self.steps if one.said)
 
 
-def lesson_of(frames: Iterable[Frame], language: str) -> Lesson | None:
+def lesson_of(frames: Iterable[Frame], course: Course, language: str) -> Lesson | None:
     """Read the lines of a session from its beginning; None when its client is another one."""
-    host, wanted = GoodHost(), steps.requests(language)
+    host, wanted = course.host(), course.requests
     found: list[LessonStep] = []
+    heard: list[Reaction] = []
+    asked: Message | None = None
     for frame in frames:
         message = read(frame.raw)
         if frame.way is Direction.OUT:
             for reaction in host.take(frame.raw):
+                heard.append(reaction)
                 if found:
-                    found[-1] = _after(found[-1], reaction, language)
-        elif isinstance(message, Message) and message.kind is Kind.REQUEST:
-            host.ask(message.method, message.params)
+                    found[-1] = _after(found[-1], wanted[len(found) - 1], heard, language)
+        elif not isinstance(message, Message):
+            continue
+        elif message.kind is Kind.REQUEST:
+            asked = host.ask(message.method, message.params)
             if len(found) < len(wanted):
-                found.append(_step(wanted[len(found)].code, language))
+                step = wanted[len(found)]
+                found.append(LessonStep(step.title, step.task, hints=step.hints))
+                heard = []
+        elif message.method == "notifications/cancelled" and asked is not None and found:
+            host.give_up(asked, "")
+            found[-1] = _given_up(found[-1], wanted[len(found) - 1], heard, language)
     return Lesson(tuple(found), len(wanted)) if found else None
 
 
-def _step(code: str, language: str) -> LessonStep:
-    return LessonStep(say("demo", f"{code}-title", language), say("demo", f"{code}-task", language))
+def _given_up(
+    step: LessonStep, wanted: DemoStep, heard: list[Reaction], language: str
+) -> LessonStep:
+    """Return a step whose request has no answer: the host waits no longer."""
+    said = say("demo", "waits-no-more", language, method=wanted.method)
+    return replace(step, said=said, failed=not passes(wanted.passes, heard))
 
 
-def _after(step: LessonStep, reaction: Reaction, language: str) -> LessonStep:
-    """Return a step as it stands after what the host made of a line."""
-    match reaction:
+def _after(step: LessonStep, wanted: DemoStep, heard: list[Reaction], language: str) -> LessonStep:
+    """Return a step as it stands after what the host made of a line, the last that it heard."""
+    match reaction := heard[-1]:
         case Answered() | Failed():
-            said, failed = understood(reaction, language), isinstance(reaction, Failed)
-            return replace(step, said=said, failed=failed)
+            passed = passes(wanted.passes, heard)
+            said = understood(reaction, language)
+            if not passed and isinstance(reaction, Answered):
+                said += " " + not_passed(wanted, language)
+            return replace(step, said=said, failed=not passed)
         case Ignored() if reaction.is_in_vain and not step.said:
             waits = say("demo", "still-waits", language, seconds=f"{GIVES_UP_AFTER:g}")
             return replace(step, task=f"{why_ignored(reaction, language)} {waits}")
         case _:
             return step
+
+
+def not_passed(step: DemoStep, language: str) -> str:
+    """Say that an answer is not what a step is about, with the step's first hint."""
+    return " ".join((say("demo", "not-passed", language), *step.hints[:1]))
 
 
 def why_ignored(ignored: Ignored, language: str) -> str:

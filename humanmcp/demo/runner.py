@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
-from humanmcp.demo import steps
 from humanmcp.demo.good_host import (
     GIVES_UP_AFTER,
     Answered,
@@ -19,13 +18,15 @@ from humanmcp.demo.good_host import (
     Noticed,
     WasAsked,
 )
+from humanmcp.demo.passing import passes
+from humanmcp.demo.steps import list_again
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.json.jsonrpc import Kind
 
 if TYPE_CHECKING:
-    from humanmcp.demo.good_host import GoodHost, Reaction
+    from humanmcp.demo.good_host import Mood, Reaction
     from humanmcp.demo.screen import Screen
-    from humanmcp.demo.steps import DemoStep
+    from humanmcp.demo.steps import Course, DemoStep
     from humanmcp.protocol.json.jsonrpc import Message
 
 _LOOK_EVERY: Final = 0.05
@@ -98,10 +99,16 @@ _NOTES_WITHIN: Final = 1.0
 class DemoRunner:
     """Plays the host's part of one session."""
 
-    def __init__(self, child: DemoServer, host: GoodHost, screen: Screen, pause: float) -> None:
+    def __init__(
+        self, child: DemoServer, course: Course, mood: Mood, screen: Screen, pause: float
+    ) -> None:
         """Put the parts together. `pause` is in seconds, between two steps."""
         self._child = child
-        self._host = host
+        self._course = course
+        self._host = course.host(mood)
+        self._heard: list[Reaction] = []
+        self.passed: list[bool] = []
+        """Of each request that is over, whether its answer passed."""
         self._screen = screen
         self._pause = pause
         self._folder: Path | None = None
@@ -109,16 +116,24 @@ class DemoRunner:
 
     def play(self, home: Path, wanted: Path, language: str) -> bool:
         """Play all steps; the text files are `wanted`. False when the connection ended before."""
-        script = steps.script(language)
+        script = self._course.steps
         try:
             for number, step in enumerate(script, 1):
                 line, asked = self._say(step)
                 if self._folder is None:
                     self._folder = self._child.files(home, wanted)
                     self._screen.begin(self._folder)
+                if not line and self._course.teaches:
+                    self._screen.cannot_go_on()
+                    return True
                 self._screen.step(f"{number}/{len(script)}", step, line)
-                if asked is not None and not self._settle(step, asked):
+                if asked is not None and not self._settle(step, asked, language):
                     return False
+                if step.example is not None:
+                    passed = asked is not None and passes(step.passes, self._heard)
+                    self.passed.append(passed)
+                    if self._course.teaches:
+                        self._screen.judged(step, passed=passed)
                 time.sleep(self._pause)
         except EndedError:
             self._child.transport.close()  # then all that it said is here
@@ -128,7 +143,7 @@ class DemoRunner:
 
     def _say(self, step: DemoStep) -> tuple[str, Message | None]:
         """Send a step's message. Returns its line, and the request to wait for if it is one."""
-        params = steps.call_of(self._host.tools, step.place) if step.place else step.params
+        params = self._course.params(step, self._host.tools, passed=all(self.passed[-1:]))
         if params is None:
             return "", None  # there is no tool to call
         if step.method.startswith("notifications/"):
@@ -140,11 +155,11 @@ class DemoRunner:
         self._child.transport.send(asked.raw)
         return asked.raw, asked
 
-    def _settle(self, step: DemoStep, asked: Message) -> bool:
+    def _settle(self, step: DemoStep, asked: Message, language: str) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None:
             self._screen.invite(step, asked)
-        answer = self._answer_to(asked)
+        answer = self._answer_to(asked, step.patience)
         self._screen.notes(within=_NOTES_WITHIN)
         if answer is not None:
             self._screen.answered(answer)
@@ -152,20 +167,25 @@ class DemoRunner:
         if asked.method == "initialize" and not understood:
             self._screen.not_connected()
             return False
-        return self._list_again()
+        return self._list_again(language)
 
-    def _list_again(self) -> bool:
+    def _list_again(self, language: str) -> bool:
         """Ask for the tools once more where the server has said that they changed."""
         if not self._tools_changed:
             return True
         self._tools_changed = False
-        line, asked = self._say(steps.LIST_AGAIN)
-        self._screen.step("+", steps.LIST_AGAIN, line)
-        return asked is None or self._settle(steps.LIST_AGAIN, asked)
+        heard, again = self._heard, list_again(language)
+        line, asked = self._say(again)
+        self._screen.step("+", again, line)
+        goes_on = asked is None or self._settle(again, asked, language)
+        self._heard = heard
+        return goes_on
 
-    def _answer_to(self, asked: Message) -> Answered | Failed | None:
+    def _answer_to(self, asked: Message, patience: float) -> Answered | Failed | None:
         """Wait for the answer to the one request that is open. None where the host gave up."""
-        deadline = math.inf
+        begun = time.monotonic()
+        deadline = begun + patience if patience else math.inf
+        self._heard = []
         while (left := deadline - time.monotonic()) > 0:
             line = self._child.receive(min(LOOK_EVERY, left))
             if line is None:
@@ -173,11 +193,12 @@ class DemoRunner:
                 continue
             self._screen.heard(line)
             for reaction in self._host.take(line):
+                self._heard.append(reaction)
                 if isinstance(reaction, (Answered, Failed)):
                     return reaction
                 if self._is_in_vain(reaction):
                     deadline = min(deadline, time.monotonic() + GIVES_UP_AFTER)
-        self._give_up(asked)
+        self._give_up(asked, round(time.monotonic() - begun) if patience else GIVES_UP_AFTER)
         return None
 
     def _is_in_vain(self, reaction: Reaction) -> bool:
@@ -197,8 +218,8 @@ class DemoRunner:
                 pass
         return False
 
-    def _give_up(self, asked: Message) -> None:
-        line = self._host.give_up(asked, f"no answer within {GIVES_UP_AFTER:g} s")
+    def _give_up(self, asked: Message, seconds: float) -> None:
+        line = self._host.give_up(asked, f"no answer within {seconds:g} s")
         if line is not None:
             self._child.transport.send(line)
-        self._screen.gave_up(asked, GIVES_UP_AFTER, line or "")
+        self._screen.gave_up(asked, seconds, line or "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import Answered
-from humanmcp.demo.lesson import cut, understood, why_ignored
+from humanmcp.demo.lesson import cut, not_passed, understood, why_ignored
 from humanmcp.locales import say
 
 if TYPE_CHECKING:
@@ -34,8 +34,11 @@ def pasted(text: str, file: str, platform: str = sys.platform) -> str:
 class Screen:
     """Shows one session step by step."""
 
-    def __init__(self, language: str, program: str, *, by_hand: bool) -> None:
+    def __init__(
+        self, language: str, program: str, *, by_hand: bool, command: str = "demo"
+    ) -> None:
         """Show it in a language. `program` is how to type the command, `by_hand` whether to."""
+        self._again = f"{program} {command}"
         self._language = language
         self._program = program
         self._by_hand = by_hand
@@ -66,11 +69,14 @@ class Screen:
     def step(self, number: str, step: DemoStep, line: str) -> None:
         """Show a message of the host; without a line there was nothing to say."""
         to_stdout()
-        what = step.code if line else "call-none"
+        what = "" if line else "call-none"
         if step.code == "call-tokyo" and line and f'"name":"{steps.TOOL}"' not in line:
             what = "call-own"
-        to_stdout(Painted(f"{number}  {self._say(f'{what}-title')}", "bold"))
-        to_stdout("     " + self._say(f"{what}-is"))
+        title, about = step.title, step.about or step.task
+        if what:
+            title, about = (self._say(f"{what}-{part}") for part in ("title", "is"))
+        to_stdout(Painted(f"{number}  {title}", "bold"))
+        to_stdout("     " + about)
         if line:
             to_stdout(Painted("  >> ", "cyan"), line)
             self._arrow("to", step.method)
@@ -90,6 +96,20 @@ class Screen:
         if line:
             to_stdout(Painted("  >> ", "cyan"), line)
             self._arrow("to", "notifications/cancelled")
+
+    def cannot_go_on(self) -> None:
+        """Say why the lesson is over before its last step."""
+        to_stdout()
+        self._tell("cannot-go-on", "yellow", again=self._again)
+
+    def judged(self, step: DemoStep, *, passed: bool) -> None:
+        """Say that an answer passed, or what may help."""
+        if passed:
+            self._tell("passed", "green")
+            return
+        to_stdout(Painted("     " + not_passed(step, self._language), "yellow"))
+        for hint in step.hints[1:]:
+            to_stdout(Painted("     " + hint, "yellow"))
 
     # -- the server's lines ---------------------------------------------------------------------
 
@@ -126,7 +146,7 @@ class Screen:
 
     def not_connected(self) -> None:
         """Say that there is no session without an answer to `initialize`."""
-        self._tell("not-connected", "red", program=self._program)
+        self._tell("not-connected", "red", again=self._again)
 
     def gone(self, said: Sequence[bytes]) -> None:
         """Say that the server ended, and what it said last."""

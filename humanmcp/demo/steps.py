@@ -1,10 +1,13 @@
-"""What the demo's host says: the weather session, with the tools that it was offered."""
+"""What a practice host says: the steps of a lesson, and the weather session of the demo."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.demo.good_host import GoodHost, Mood
+from humanmcp.demo.passing import Passing, picked
+from humanmcp.locales import say
 from humanmcp.protocol.validation.starting_draft import empty_arguments
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ _SCHEMA: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DemoStep:
-    """One message of the host. `code` names its sentences; `example` is an answer to copy.
+    """One message of the host. `title`, `about` and `task` are in the language of the reader.
 
     `params` is None for a tool call: which tool there is turns out on the way. A step without an
     example is a notification: it has no answer.
@@ -45,10 +48,86 @@ class DemoStep:
     params: Mapping[str, Any] | None
     example: Mapping[str, Any] | None = None
     place: str = ""
+    title: str = ""
+    about: str = ""
+    """What the message means, for one who watches."""
+    task: str = ""
+    """What a person does now."""
+    hints: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """The scripted model picks the first tool that speaks of one of these; of any, without."""
+    passes: Passing = field(default_factory=Passing)
+    patience: float = 0.0
+    """Seconds until the host gives up; 0: it waits as long as its person needs."""
+    when_passed: bool = False
+    """The host says it only when the step before passed."""
 
 
-LIST_AGAIN: Final = DemoStep("tools-again", "tools/list", {})
-"""What the host asks when it was told that the tools have changed."""
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A lesson in the language of its reader: what a practice host says, and what passes."""
+
+    title: str
+    steps: tuple[DemoStep, ...]
+    teaches: str = ""
+    answers: Mapping[str, JsonObject] = field(default_factory=dict)
+    """What the host answers when the server asks it, by the method."""
+
+    @property
+    def requests(self) -> tuple[DemoStep, ...]:
+        """The steps that want an answer: what a person has to do."""
+        return tuple(step for step in self.steps if step.example is not None)
+
+    def played_by(self, client: str) -> Course:
+        """Return the same lesson by a host that calls itself otherwise."""
+        first, *rest = self.steps
+        params = dict(first.params or {})
+        params["clientInfo"] = {**params["clientInfo"], "name": client}
+        return replace(self, steps=(replace(first, params=params), *rest))
+
+    def host(self, mood: Mood = Mood.STRICT) -> GoodHost:
+        """Make the host that plays it."""
+        return GoodHost(mood, self.answers)
+
+    def params(
+        self, step: DemoStep, tools: Sequence[JsonObject], *, passed: bool
+    ) -> Mapping[str, Any] | None:
+        """Return what a step sends; None where the host has nothing to say: the lesson is over.
+
+        `passed` is whether the step before passed.
+        """
+        if step.when_passed and not passed:
+            return None
+        return call_of(tools, step.place, step.words) if step.params is None else step.params
+
+
+def list_again(language: str) -> DemoStep:
+    """Return what the host asks when it was told that the tools have changed."""
+    return _said("tools-again", "tools/list", {}, None, "", language)
+
+
+def _said(  # noqa: PLR0913, PLR0917 - the members of a step
+    code: str,
+    method: str,
+    params: Mapping[str, Any] | None,
+    example: Mapping[str, Any] | None,
+    place: str,
+    language: str,
+) -> DemoStep:
+    """Make a step of the demo, whose sentences are found by its code."""
+    title, about = (say("demo", f"{code}-{part}", language) for part in ("title", "is"))
+    task = say("demo", f"{code}-task", language) if example is not None else ""
+    return DemoStep(code, method, params, example, place, title, about, task)
+
+
+def initialized(language: str) -> DemoStep:
+    """Return what a host says once it has the answer to `initialize`."""
+    return _said("initialized", "notifications/initialized", {}, None, "", language)
+
+
+def weather(language: str) -> Course:
+    """Return the lesson that `humanmcp demo` plays: every answer that the host can use passes."""
+    return Course(say("demo", "weather", language), script(language))
 
 
 def script(language: str) -> tuple[DemoStep, ...]:
@@ -59,15 +138,16 @@ def script(language: str) -> tuple[DemoStep, ...]:
     answers: list[JsonObject] = [{"result": {"content": [{"type": "text", "text": said}]}}]
     answers += [{"error": {"code": -32602, "message": why}} for why in refusals]
     calls = zip(codes, answers, places, strict=True)
+    listed: JsonObject = {"result": {"tools": [_FORECAST]}}
     return (
-        DemoStep("initialize", "initialize", _INITIALIZE, {"result": _SERVER}),
-        DemoStep("initialized", "notifications/initialized", {}),
-        DemoStep("tools-list", "tools/list", {}, {"result": {"tools": [_FORECAST]}}),
-        *(DemoStep(code, "tools/call", None, answer, place) for code, answer, place in calls),
+        _said("initialize", "initialize", INITIALIZE, {"result": _SERVER}, "", language),
+        initialized(language),
+        _said("tools-list", "tools/list", {}, listed, "", language),
+        *(_said(code, "tools/call", None, said, place, language) for code, said, place in calls),
     )
 
 
-_INITIALIZE: Final = {
+INITIALIZE: Final = {
     "protocolVersion": REVISION,
     "capabilities": {"roots": {"listChanged": True}},
     "clientInfo": {"name": HOST, "version": "1.0.0"},
@@ -86,14 +166,16 @@ _FORECAST: Final = {
 
 def requests(language: str) -> tuple[DemoStep, ...]:
     """Return the steps that want an answer: what a person has to do in the session."""
-    return tuple(step for step in script(language) if step.example is not None)
+    return weather(language).requests
 
 
-def call_of(tools: Sequence[JsonObject], place: str) -> JsonObject | None:
-    """Let a model choose: the first tool, every argument filled in. None when there is no tool."""
-    if not tools:
+def call_of(
+    tools: Sequence[JsonObject], place: str, words: Sequence[str] = ()
+) -> JsonObject | None:
+    """Let a model choose a tool, every argument filled in. None when it chooses none."""
+    tool = picked(tools, words)
+    if tool is None:
         return None
-    tool = tools[0]
     return {"name": tool["name"], "arguments": _arguments(tool, place)}
 
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 ROOM: Final = "hosts"
 FILE: Final = "measured_hosts.toml"
 COLUMNS: Final = ("name", "version", "opens", "start", "call", "token", "progress", "cancels")
-_PACKAGE: Final = Path(__file__).parent.parent
 _LIMIT: Final = 1.0
 """Seconds below which a cancelled call says nothing of a limit: a person changed their mind."""
 
@@ -76,9 +75,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def table() -> tuple[dict[str, Any], ...]:
     """Read the rows that come with humanmcp."""
-    installed = _PACKAGE / "samples" / FILE
-    file = installed if installed.exists() else _PACKAGE.parent / "samples" / FILE
-    return tuple(tomllib.loads(file.read_text(encoding="utf-8"))["host"])
+    return tuple(tomllib.loads(paths.sample(FILE).read_text(encoding="utf-8"))["host"])
 
 
 def lines(rows: Iterable[Mapping[str, Any]], language: str) -> Iterator[str]:

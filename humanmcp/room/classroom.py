@@ -18,10 +18,9 @@ from humanmcp.demo import steps
 from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.opening import open_inbox
-from humanmcp.locales import language_of, say
+from humanmcp.locales import language_of
 from humanmcp.room import records
 from humanmcp.room.marks import mark_of
-from humanmcp.room.practice import Weather
 from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
 from humanmcp.room.room_door import Role, RoomDoor, Visitor
 from humanmcp.room.seat import RoomSeat, SeatParts
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from humanmcp.demo.steps import Course
     from humanmcp.desk.auth.guard import Address
     from humanmcp.inbox.contract import Inbox
-    from humanmcp.room.practice import Course
 
 _log = logging.getLogger(__name__)
 
@@ -81,6 +80,9 @@ class Classroom:
         self.door = RoomDoor()
         self.attendant = Attendant()
         self.knocks: dict[int, Knock] = {}
+        self.lesson: Callable[[str], Course] = steps.weather
+        """Makes the lesson, in a language."""
+        self._anew = False
         self.granted: dict[int, int] = {}
         """Which seat a knock was given."""
         self._seats: dict[int, RoomSeat] = {}
@@ -112,7 +114,11 @@ class Classroom:
         self._following.__enter__()
         self._following.add(self.teacher.folder, self.teacher.board)
         for record in self._kept():
-            self._take_in(record).go_on()
+            seat = self._take_in(record)
+            if self._anew:
+                seat.practise()
+            else:
+                seat.go_on()
 
     def end_streams(self) -> None:
         """End what browsers listen to. Callable from any thread."""
@@ -282,10 +288,14 @@ class Classroom:
 
     # -- the lesson -----------------------------------------------------------------------------
 
-    def course(self) -> Course:
-        """Return the lesson of this room."""
-        language = language_of(self.language)
-        return Weather(say("room", "course.weather", language), steps.script(language))
+    def course(self, language: str = "") -> Course:
+        """Return the lesson of this room, in the language of the room or in another."""
+        return self.lesson(language or language_of(self.language))
+
+    def plays(self, lesson: Callable[[str], Course], name: str) -> None:
+        """Play this lesson from now on. What was answered in another one is not its answer."""
+        self.lesson, self._anew = lesson, name != (self.record.lesson or name)
+        self.record.lesson = name
 
     def go_to(self, step: int) -> None:
         """Open a step of the lesson in every seat."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
+from humanmcp.demo.lesson_file import WEATHER, find_lesson
 from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.http import error_handlers
 from humanmcp.inbox.lock import LifeLock, is_held
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     import argparse
     import socket
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from types import FrameType
 
     from humanmcp.common.parsing import Parser
@@ -60,6 +61,7 @@ def add_arguments(parser: Parser) -> None:
     """Declare the flags of `room`."""
     words = parser.words(ROOM, "help ")
     parser.add_argument("name", nargs="?", default="class", metavar="NAME", help=words("name"))
+    parser.add_argument("--lesson", metavar="LESSON", default="", help=words("lesson"))
     parser.add_argument("--lan", action="store_true", help=words("lan"))
     parser.add_argument("--url", metavar="URL", default="", help=words("url"))
     parser.add_argument("--tls", nargs=2, metavar=("CERT", "KEY"), help=words("tls"))
@@ -77,6 +79,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         room = Classroom(folder, settings.lang, around, settings.inbox)
         listening, address, urls = _addresses(arguments, settings, room.record.port)
         room.record.port = address.port
+        lesson = str(arguments.lesson or room.record.lesson or WEATHER)
+        room.plays(find_lesson(lesson), _kept_name(lesson))
         room.open(address, urls[0])
     except (OSError, ValueError, StopError) as error:
         terminal.to_stderr("humanmcp: ", sentence_of(error, language))
@@ -98,6 +102,12 @@ def _folder(settings: Settings, name: str) -> Path:
         raise RoomError("no name", name=name)
     home = make_private(home_folder(settings.home))
     return make_private(make_private(home / ROOMS) / name)
+
+
+def _kept_name(lesson: str) -> str:
+    """Return how a lesson is found again from another folder."""
+    file = Path(lesson).expanduser()
+    return str(file.absolute()) if file.exists() else lesson
 
 
 def _hold(folder: Path) -> LifeLock:

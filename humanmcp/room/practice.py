@@ -9,10 +9,18 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.demo import steps
-from humanmcp.demo.good_host import Answered, Failed, GoodHost, Ignored, Noticed, WasAsked
+from humanmcp.demo.good_host import (
+    GIVES_UP_AFTER,
+    Answered,
+    Failed,
+    Ignored,
+    Noticed,
+    WasAsked,
+)
+from humanmcp.demo.passing import passes
+from humanmcp.demo.steps import list_again
 from humanmcp.inbox.contract import InboxError, Key, Reply
 from humanmcp.protocol.diagnostics.verdict import TextForm
 
@@ -20,43 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from humanmcp.demo.good_host import Reaction
-    from humanmcp.demo.steps import DemoStep
+    from humanmcp.demo.steps import Course, DemoStep
     from humanmcp.inbox.contract import Draft, Inbox
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.stub.connection import MemoryConnection
 
-GIVES_UP_AFTER: Final = 20.0
-"""Seconds that the host still waits once something came that was no answer to its request."""
-_HARMLESS: Final = frozenset({"ignored-again", "ignored-late"})
 _SOON: Final = 0.02
 BY: Final = "practice"
 """How an answer is signed that was given before, or that the teacher let be given."""
-
-
-class Course(Protocol):
-    """A lesson, as far as a seat has to know it."""
-
-    @property
-    def title(self) -> str:
-        """What it is called."""
-
-    @property
-    def steps(self) -> Sequence[DemoStep]:
-        """What the host says, in order; a notification counts as a step that nobody answers."""
-
-    def passes(self, step: DemoStep, reaction: Answered | Failed) -> bool:
-        """Return True if an answer is what the step is about."""
-
-
-class Weather(NamedTuple):
-    """The lesson that `humanmcp demo` plays: every answer that the host can use passes."""
-
-    title: str
-    steps: Sequence[DemoStep]
-
-    def passes(self, step: DemoStep, reaction: Answered | Failed) -> bool:  # noqa: ARG002 - a `Course`
-        """Return True if the host understood the answer."""
-        return isinstance(reaction, Answered)
 
 
 class LessonStanding(NamedTuple):
@@ -102,7 +81,8 @@ class Practice:
         self._connection, self._inbox, self.session = line
         self._told = told
         self._given = list(given)
-        self._host = GoodHost()
+        self._host = course.host()
+        self._heard: list[Reaction] = []
         self._next = 0
         self._asked: tuple[DemoStep, Message] | None = None
         self._number = 0
@@ -115,7 +95,7 @@ class Practice:
     @property
     def standing(self) -> LessonStanding:
         """Where the learner is."""
-        total = sum(one.example is not None for one in self._course.steps)
+        total = len(self._course.requests)
         done = min(len(self._passed), total)
         return LessonStanding(done + 1, total, tuple(self._passed[:total]))
 
@@ -142,7 +122,7 @@ class Practice:
         if now >= self._deadline and self._asked is not None:
             self._give_up(self._asked)
         while self._asked is None and not self._over and self._next < len(self._course.steps):
-            self._say_next()
+            self._say_next(now)
         if self._asked is None:  # that was all
             self._connection.hang_up()
             self._told()
@@ -156,19 +136,23 @@ class Practice:
 
     # -- what the host says ---------------------------------------------------------------------
 
-    def _say_next(self) -> None:
-        step = steps.LIST_AGAIN if self._ask_again else self._course.steps[self._next]
-        self._next += not self._ask_again
+    def _say_next(self, now: float) -> None:
+        again = self._ask_again
+        step = list_again("en") if again else self._course.steps[self._next]
+        self._next += not again
         self._ask_again = False
-        params = steps.call_of(self._host.tools, step.place) if step.place else step.params
-        if params is None:  # there is no tool to call
-            self._passed.append(False)
+        params = self._course.params(step, self._host.tools, passed=all(self._passed[-1:]))
+        if params is None:  # there is no tool to call, and nothing to go on with
+            self._next = len(self._course.steps)
+            self._passed += [False] * (len(self._course.requests) - len(self._passed))
             return
-        if step.example is None and step is not steps.LIST_AGAIN:
-            self._connection.say(json.dumps({"method": step.method, "jsonrpc": "2.0"}).encode())
+        if step.example is None and not again:
+            said = {"method": step.method, "jsonrpc": "2.0"}
+            self._connection.say(json.dumps(said).encode())
             return
         asked = self._host.ask(step.method, params)
-        self._asked = step, asked
+        self._asked, self._heard = (step, asked), []
+        self._deadline = now + step.patience if step.patience else math.inf
         self._number += 1
         self._connection.say(asked.raw.encode())
         self._told()
@@ -210,11 +194,12 @@ class Practice:
             self._react(reaction, now)
 
     def _react(self, reaction: Reaction, now: float) -> None:
+        self._heard.append(reaction)
         match reaction:
             case Answered() | Failed():
                 self._settle(reaction)
-            case Ignored(code):
-                if code not in _HARMLESS:
+            case Ignored():
+                if reaction.is_in_vain:
                     self._deadline = min(self._deadline, now + GIVES_UP_AFTER)
             case WasAsked(_, line):
                 self._connection.say(line.encode())
@@ -225,19 +210,19 @@ class Practice:
         if self._asked is None:
             return
         step, _ = self._asked
-        self._finish(step, passed=self._course.passes(step, reaction))
+        self._finish(step)
         if step.method == "initialize" and isinstance(reaction, Failed):
             self.end()
 
     def _give_up(self, open_one: tuple[DemoStep, Message]) -> None:
         step, asked = open_one
-        line = self._host.give_up(asked, f"no answer within {GIVES_UP_AFTER:g} s")
+        line = self._host.give_up(asked, f"no answer within {step.patience or GIVES_UP_AFTER:g} s")
         if line is not None:
             self._connection.say(line.encode())
-        self._finish(step, passed=False)
+        self._finish(step)
 
-    def _finish(self, step: DemoStep, *, passed: bool) -> None:
+    def _finish(self, step: DemoStep) -> None:
         self._asked, self._deadline = None, math.inf
-        if step is not steps.LIST_AGAIN:
-            self._passed.append(passed)
+        if step.example is not None:
+            self._passed.append(passes(step.passes, self._heard))
         self._told()

@@ -47,10 +47,14 @@ def new_code() -> str:
 
 @dataclass(slots=True)
 class RoomRecord:
-    """A room. `ends` is the end of the count-down, in seconds since 1970; 0 for none."""
+    """A room. `lesson` is a name or a file, "" for the weather.
+
+    `ends` is the end of the count-down, in seconds since 1970; 0 for none.
+    """
 
     name: str = field(default_factory=lambda: secrets.token_hex(3))
     port: int = 0
+    lesson: str = ""
     teacher: str = field(default_factory=new_key)
     wall: str = field(default_factory=new_key)
     door: str = DoorState.OPEN.value

@@ -19,6 +19,7 @@ from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply
+from humanmcp.locales import language_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.policy.answer_book import Mode
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from humanmcp.demo.steps import Course
     from humanmcp.desk.auth.guard import Address
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.room.practice import Course
     from humanmcp.room.records import SeatRecord
     from humanmcp.room.room_door import RoomDoor
 
@@ -59,7 +60,7 @@ class SeatParts(NamedTuple):
     address: Address
     language: str
     attendant: Attendant
-    course: Callable[[], Course]
+    course: Callable[[str], Course]
     changed: Callable[[RoomSeat], object]
     around: Callable[[RoomSeat, Request], Mapping[str, Any]]
     url: Callable[[SeatRecord], str]
@@ -97,6 +98,7 @@ class RoomSeat:
             play=lambda _language: self.practise(),
             judged=self._judged,
             around=partial(parts.around, self),
+            course=parts.course,
         )
         self.watched = replace(self.desk, live=Live(board), judged=lambda *_: None)
         """The same desk for the teacher, whose streams are no sign of the learner's life."""
@@ -124,6 +126,10 @@ class RoomSeat:
         """Where the learner is in the lesson; None before it began."""
         return None if self.practice is None else self.practice.standing
 
+    @property
+    def _course(self) -> Course:
+        return self._parts.course(language_of(self._parts.language))
+
     def maker(self, mode: Mode) -> ServerParts:
         """Return what makes sessions in this seat's inbox."""
         manner = ServeOptions(mode, language=self._parts.language, notify=self._came)
@@ -140,7 +146,7 @@ class RoomSeat:
             connection = MemoryConnection()
             stub = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             self.practice = Practice(
-                self._parts.course(),
+                self._course,
                 PracticeLine(connection, self.inbox, stub.ledger.name),
                 self._changed,
                 given,
@@ -150,7 +156,7 @@ class RoomSeat:
 
     def go_to(self, step: int) -> None:
         """Open a step of the lesson: what comes before it is answered as the lesson would."""
-        wanted = [one.example for one in self._parts.course().steps if one.example is not None]
+        wanted = [one.example or {} for one in self._course.requests]
         own = self._answers()
         self.practise(
             [

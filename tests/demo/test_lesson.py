@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.demo.lesson import Lesson, lesson_of
-from humanmcp.demo.steps import requests
+from humanmcp.demo.steps import requests, weather
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 
@@ -35,14 +35,14 @@ def answered(token: int, result: Any = None) -> tuple[Direction, dict[str, Any]]
 
 def read(*said: tuple[Direction, dict[str, Any]], language: str = "en") -> Lesson:
     """Read a lesson that there is."""
-    found = lesson_of(frames(*said), language)
+    found = lesson_of(frames(*said), weather(language), language)
     assert found is not None
     return found
 
 
 def test_a_session_without_a_request_is_no_lesson() -> None:
     """Nothing came yet."""
-    assert lesson_of([], "en") is None
+    assert lesson_of([], weather("en"), "en") is None
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "filled in"), ("ja", "入っています")])

@@ -9,9 +9,10 @@ import pytest
 
 from humanmcp.common.child import EndedError
 from humanmcp.demo import runner
-from humanmcp.demo.good_host import GoodHost
+from humanmcp.demo.good_host import Mood
 from humanmcp.demo.runner import DemoRunner
 from humanmcp.demo.screen import Screen, pasted
+from humanmcp.demo.steps import weather
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,8 @@ def play(
     def against(answer: Callable[[dict[str, Any]], list[bytes]]) -> tuple[Server, bool]:
         server = Server(tmp_path, answer)
         screen = Screen("en", "humanmcp", by_hand=False)
-        done = DemoRunner(server, GoodHost(), screen, 0).play(tmp_path, tmp_path, "en")  # type: ignore[arg-type]  # it has what the runner uses
+        played = DemoRunner(server, weather("en"), Mood.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
+        done = played.play(tmp_path, tmp_path, "en")
         screen.end(tmp_path)
         return server, done
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
+from humanmcp.demo.steps import weather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from humanmcp.answering.service import SendResult
+    from humanmcp.demo.steps import Course
     from humanmcp.desk.auth.guard import Address
     from humanmcp.desk.auth.login import Door
     from humanmcp.desk.state.board import Board
@@ -52,6 +54,8 @@ class Desk:
     """Told what the check says of an answer, and whether somebody wanted to send it."""
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """What stands around each page of a desk in a room; None elsewhere."""
+    course: Callable[[str], Course] = weather
+    """Makes the lesson of the practice host, in a language."""
 
     @property
     def inbox(self) -> DeskInbox:

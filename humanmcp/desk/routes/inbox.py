@@ -18,6 +18,7 @@ from humanmcp.answering.case import Case
 from humanmcp.answering.schema import diagnostic_shape
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of
+from humanmcp.demo.lesson_file import lesson_of_client
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, is_quiet, note_version, page
@@ -151,10 +152,13 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
     desk = desk_of(request)
     sessions = [one.facts for one in desk.board.sessions() if key is None]
     facts = sessions[0] if sessions else key and desk.board.session(key.session).facts
-    if not facts or facts.client != HOST or request.cookies.get("help") == "no":
+    if not facts or request.cookies.get("help") == "no":
+        return None
+    made = desk.course if facts.client == HOST else lesson_of_client(facts.client)
+    if made is None:
         return None
     frames = desk.inbox.before(facts.name, 0, _LESSON)
-    return lesson_of(frames, spoken(request))
+    return lesson_of(frames, made(spoken(request)), spoken(request))
 
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:

@@ -38,7 +38,7 @@ def overview(request: Request) -> HTMLResponse:
         "room.html",
         room=room.record,
         title=course.title,
-        steps=[one.code for one in course.steps if one.example is not None],
+        steps=[one.code for one in course.requests],
         seats=[_card(room, seat, language) for seat in room.seats],
         knocks=[one for one in room.knocks.values() if one.number not in room.granted],
         mistakes=room.misconceptions(),

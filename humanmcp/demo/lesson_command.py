@@ -1,0 +1,67 @@
+"""`humanmcp lesson`: list the lessons, take one alone at a desk, or check one of your own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.demo.command import play
+from humanmcp.demo.good_host import Mood
+from humanmcp.demo.lesson_file import (
+    WEATHER,
+    LessonError,
+    client_name,
+    find_lesson,
+    lesson_files,
+    name_of,
+)
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, StopError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+
+ROOM = "lesson"
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments of `lesson`."""
+    words = parser.words(ROOM, "help ")
+    parser.add_argument("name", nargs="?", default="", metavar="LESSON", help=words("name"))
+    parser.add_argument("--check", action="store_true", help=words("check"))
+    add_flags(parser, "home", "files", "book", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """List, check or play. Returns 0 when every step of the lesson passed."""
+    language = language_of(settings.lang)
+    try:
+        if not arguments.name:
+            if arguments.check:
+                raise LessonError("check what")
+            return _list(language)
+        course = find_lesson(arguments.name)(language)
+    except StopError as error:
+        to_stderr("humanmcp: ", error.sentence(language))
+        return REFUSED
+    total = len(course.requests)
+    to_stdout(say(ROOM, "head", language, title=course.title, count=total, teaches=course.teaches))
+    if arguments.check:
+        return 0
+    name, book = f"lesson {arguments.name}", settings.book
+    course = course.played_by(client_name(arguments.name))
+    done, passed = play(course, settings, Mood.STRICT, name, by_hand=not book, book=book)
+    to_stdout(say(ROOM, "result", language, passed=sum(passed), count=total))
+    return done or int(sum(passed) < total)
+
+
+def _list(language: str) -> int:
+    for name in (WEATHER, *map(name_of, lesson_files())):
+        course = find_lesson(name)(language)
+        to_stdout(f"{name:<16} ", course.title)
+    to_stdout(say(ROOM, "how", language))
+    return 0

@@ -1,0 +1,70 @@
+"""Where lessons stand: those that come along, by their names, and files of a teacher's own."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common.book_file import decode, text_of
+from humanmcp.common.paths import sample
+from humanmcp.demo.lesson_format import LANGUAGES, parse_lesson
+from humanmcp.demo.steps import weather
+from humanmcp.locales.stop import StopError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.demo.steps import Course
+
+WEATHER: Final = "weather"
+"""The name of the lesson that `humanmcp demo` plays."""
+
+
+AT_DESK: Final = "humanmcp lesson"
+"""What the host of a lesson alone at a desk calls itself, followed by the lesson's name."""
+
+
+class LessonError(StopError):
+    """There is no such lesson."""
+
+    room = "lesson"
+
+
+def lesson_files() -> Sequence[Path]:
+    """Return the files of the lessons that come along, in the order to take them."""
+    return sorted(sample("lessons").glob("*.toml"))
+
+
+def name_of(file: Path) -> str:
+    """Return how a lesson is called on the command line: without the number that orders it."""
+    return file.stem.partition("-")[2]
+
+
+def client_name(name: str) -> str:
+    """Return what the host of a lesson at a desk calls itself: a file's place is not said."""
+    known = name in map(name_of, lesson_files())
+    return f"{AT_DESK} {name}" if known else AT_DESK
+
+
+def lesson_of_client(client: str) -> Callable[[str], Course] | None:
+    """Return the lesson that a client plays by its name; None for any other client."""
+    names = {client_name(name_of(one)): name_of(one) for one in lesson_files()}
+    return find_lesson(names[client]) if client in names else None
+
+
+def find_lesson(name: str) -> Callable[[str], Course]:
+    """Return what makes a lesson in a language, by its name or its file.
+
+    Raises:
+        StopError: there is no such lesson, or its file cannot be used.
+    """
+    if name == WEATHER:
+        return weather
+    shipped = {name_of(one): one for one in lesson_files()}
+    path = shipped.get(name, Path(name).expanduser())
+    if name not in shipped and not path.exists() and path.suffix != ".toml":
+        raise LessonError("unknown", name=name, known=", ".join((WEATHER, *shipped)))
+    text = text_of(path)
+    made = {one: decode(text, path, partial(parse_lesson, language=one)) for one in LANGUAGES}
+    return made.__getitem__

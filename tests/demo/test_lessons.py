@@ -1,0 +1,261 @@
+"""Lessons as files: each that comes along is played whole in memory, and mistakes are explained."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.common.book_file import BookFileError, decode
+from humanmcp.demo.lesson import lesson_of
+from humanmcp.demo.lesson_file import (
+    client_name,
+    find_lesson,
+    lesson_files,
+    lesson_of_client,
+    name_of,
+)
+from humanmcp.demo.lesson_format import parse_lesson
+from humanmcp.demo.passing import at
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.room.practice import Practice, PracticeLine
+from humanmcp.stub.connection import EndOfInput, MemoryConnection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.inbox.contract import Inbox
+
+NAMES = [name_of(one) for one in lesson_files()]
+
+
+class Seat:
+    """A learner in memory: what the practice host says comes here, and lines go back."""
+
+    def __init__(self, name: str, language: str = "en") -> None:
+        """Begin a lesson."""
+        self.course = find_lesson(name)(language)
+        self.line = MemoryConnection()
+        self.frames: list[Frame] = []
+        # No answer is given beforehand, so the host never looks into an inbox.
+        where = PracticeLine(self.line, cast("Inbox", None), "s")
+        self.practice = Practice(self.course, where, lambda: None)
+        self.now = 0.0
+        self.heard: list[dict[str, Any]] = []
+        self.go()
+
+    def go(self) -> None:
+        """Let the host do what it has to do, and hear what it says."""
+        self.practice.step(self.now)
+        while (came := self.line.get()) is not None and not isinstance(came, EndOfInput):
+            raw = cast("bytes", came)
+            self._keep(Direction.IN, raw)
+            self.heard.append(json.loads(raw))
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Say a message to the host."""
+        raw = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self._keep(Direction.OUT, raw)
+        self.line.send_raw(raw)
+        self.go()
+
+    def _keep(self, way: Direction, raw: bytes) -> None:
+        self.frames.append(Frame(len(self.frames) + 1, "", way, raw))
+
+    @property
+    def open_id(self) -> int:
+        """The id of the request that came last."""
+        return next(
+            int(one["id"]) for one in reversed(self.heard) if "method" in one and "id" in one
+        )
+
+    def answer(self, **instead: Any) -> None:  # noqa: ANN401 - any JSON value
+        """Answer the open request as the lesson would, or otherwise."""
+        step = self.course.requests[len(self.practice.standing.passed)]
+        self.say({"id": self.open_id, **(instead or step.example or {})})
+
+    @property
+    def passed(self) -> Sequence[bool]:
+        """Which steps passed."""
+        return self.practice.standing.passed
+
+    @property
+    def is_through(self) -> bool:
+        """Whether every step passed, and the seat's page says the same of the same lines."""
+        shown = lesson_of(self.frames, self.course, "en")
+        assert shown is not None
+        assert [not one.failed for one in shown.answered] == list(self.passed)
+        return len(self.passed) == len(self.course.requests) and all(self.passed)
+
+
+def ask_back(seat: Seat) -> None:
+    """Ask the user in the middle of the call."""
+    schema = {"type": "object", "properties": {"day": {"type": "string"}}}
+    seat.say(
+        {
+            "id": "q",
+            "method": "elicitation/create",
+            "params": {"message": "Which day?", "requestedSchema": schema},
+        }
+    )
+    assert seat.heard[-1]["result"]["content"] == {"day": "tomorrow"}
+    seat.answer()
+
+
+def answer_late(seat: Seat) -> None:
+    """Let the host give up, and answer then."""
+    late = seat.open_id
+    seat.now += 15
+    seat.go()
+    assert "notifications/cancelled" in [one.get("method") for one in seat.heard]
+    seat.say({"id": late, **(seat.course.requests[2].example or {})})
+    seat.answer()
+
+
+def answer_wrongly(seat: Seat) -> None:
+    """Answer with another id first."""
+    seat.say({"id": 999, "result": {}})
+    seat.answer()
+    seat.answer()
+
+
+REST: dict[str, Callable[[Seat], None]] = {
+    "ask-back": ask_back,
+    "late-answer": answer_late,
+    "wrong-answer": answer_wrongly,
+}
+"""How a learner ends the lessons that want more than their examples."""
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_lesson_can_be_passed(name: str, language: str) -> None:
+    """Room 6: with what its steps show, and with what they ask for beyond that."""
+    seat = Seat(name, language)
+    assert seat.course.teaches
+    if name in REST and language == "en":
+        seat.answer()
+        seat.answer()
+        REST[name](seat)
+    elif name in REST:
+        return
+    else:
+        for _step in seat.course.requests:
+            seat.answer()
+    assert seat.is_through
+
+
+def test_a_tool_that_says_nothing_of_the_weather_is_not_picked() -> None:
+    """Room 6: the scripted model knows a tool by its name and description alone."""
+    seat = Seat("picked-tool")
+    seat.answer()
+    seat.answer(result={"tools": [{"name": "t1", "inputSchema": {"type": "object"}}]})
+    assert (seat.passed, seat.line.closed) == ((True, False, False), True)
+
+
+def test_a_model_tries_again_after_a_tool_error_and_not_after_an_error() -> None:
+    """Room 6: an error ends at the host, so the model has nothing to learn from."""
+    seat = Seat("recover")
+    seat.answer()
+    seat.answer()
+    seat.answer(error={"code": -32602, "message": "no"})
+    assert (seat.passed, seat.line.closed) == ((True, True, False, False), True)
+
+
+def test_an_answer_that_breaks_a_rule_does_not_pass() -> None:
+    """Room 6: what counts is the check."""
+    seat = Seat("first-answer")
+    seat.answer(result={"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}})
+    assert seat.passed[:1] == (False,)
+
+
+def test_the_page_says_what_was_missing_with_a_hint() -> None:
+    """Room 6: understood by the host, and still not what the step is about."""
+    seat = Seat("recover")
+    for _ in range(2):
+        seat.answer()
+    seat.answer(error={"code": -32602, "message": "no"})
+    shown = lesson_of(seat.frames, seat.course, "en")
+    assert shown is not None
+    assert "does not pass. A protocol error goes to the host." in shown.steps[2].said
+
+
+GOOD = """
+title = { en = "T", ja = "T" }
+teaches = { en = "t", ja = "t" }
+[[steps]]
+title = { en = "a", ja = "a" }
+task = { en = "b", ja = "b" }
+method = "initialize"
+example.result = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('title = { en = "T", ja = "T" }', 'title = "T"', "title: write it in both languages"),
+        ('method = "initialize"', 'methods = "initialize"', "steps[0]: methods has no meaning"),
+        ('method = "initialize"', 'method = "ping"\nparams = {}', "a lesson begins with"),
+        ('method = "initialize"', 'method = "tools/cal"', "steps[0].method: write one of these"),
+        ("result = {}", "results = {}", "steps[0].example: give exactly one of these"),
+        ("[[steps]]", "[steps]", "steps: write a list of tables here"),
+        ("[[steps]]", "[[steps]", "it is not TOML"),
+        ("result = {}", 'result = {}\npasses = { at = "x" }', "that begins with /"),
+        ("result = {}", "result = {}\npasses = { value = 1 }", "value needs at beside it"),
+        ("result = {}", 'result = {}\npasses = { answer = "ok" }', "result, error, isError, none"),
+        ("result = {}", 'result = {}\nhints = "h"', "write a list of hints"),
+    ],
+)
+def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, said: str) -> None:
+    """Room 6: a teacher writes one in a text file, and is told what is wrong with it."""
+    assert old in GOOD
+    parse = partial(parse_lesson, language="en")
+    decode(GOOD, Path("my.toml"), parse)
+    with pytest.raises(BookFileError) as caught:
+        decode(GOOD.replace(old, new, 1), Path("my.toml"), parse)
+    assert said in caught.value.sentence("en")
+    assert caught.value.sentence("ja") != caught.value.sentence("en")
+
+
+def test_the_command_lists_lessons_and_checks_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Room 6: a name or a file; what is wrong names the file, the line and what to do."""
+    assert main(["lesson", "--lang", "en"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed[:-1] == ["weather", *NAMES]
+    file = tmp_path / "my.toml"
+    file.write_text(GOOD, encoding="utf-8")
+    assert main(["lesson", "--check", str(file), "--lang", "en"]) == 0
+    assert "T. Steps: 1. t" in capsys.readouterr().out
+    file.write_text(GOOD.replace("task", "tasks"), encoding="utf-8")
+    assert main(["lesson", "--check", str(file), "--lang", "en"]) == 1
+    assert "my.toml: line 6, steps[0]: tasks has no meaning here" in capsys.readouterr().err
+    assert main(["lesson", "nonsense", "--lang", "en"]) == 1
+    assert "there is no lesson nonsense" in capsys.readouterr().err
+
+
+def test_a_desk_knows_by_the_client_which_lesson_is_played() -> None:
+    """Room 6: `humanmcp lesson` is another process than the desk; a file has no name there."""
+    course = find_lesson("recover")("en").played_by(client_name("recover"))
+    said = (course.steps[0].params or {})["clientInfo"]["name"]
+    found = lesson_of_client(said)
+    assert found is not None
+    assert found("en").title == course.title
+    assert lesson_of_client(client_name("/home/me/my.toml")) is None
+    assert lesson_of_client("recover me") is None
+
+
+@pytest.mark.parametrize(
+    ("pointer", "found"), [("/a/1/b", 2), ("/c~1d", 3), ("/a/9", None), ("/a/b", None)]
+)
+def test_a_pointer_leads_through_objects_and_lists(pointer: str, found: Any) -> None:  # noqa: ANN401 - any JSON value
+    """RFC 6901, as far as an answer needs it."""
+    body = {"a": [1, {"b": 2}], "c/d": 3}
+    nowhere = at(body, "/none")
+    assert at(body, pointer) == (nowhere if found is None else found)
