@@ -18,7 +18,7 @@ from humanmcp.demo.good_host import (
     Noticed,
     WasAsked,
 )
-from humanmcp.demo.passing import passes
+from humanmcp.demo.passing import NOTHING, passes
 from humanmcp.demo.steps import list_again
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.json.jsonrpc import Kind
@@ -157,7 +157,7 @@ class DemoRunner:
 
     def _settle(self, step: DemoStep, asked: Message, language: str) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
-        if step.example is not None:
+        if step.example is not None and step.passes.answer != NOTHING:
             self._screen.invite(step, asked)
         answer = self._answer_to(asked, step.patience)
         self._screen.notes(within=_NOTES_WITHIN)
@@ -183,8 +183,7 @@ class DemoRunner:
 
     def _answer_to(self, asked: Message, patience: float) -> Answered | Failed | None:
         """Wait for the answer to the one request that is open. None where the host gave up."""
-        begun = time.monotonic()
-        deadline = begun + patience if patience else math.inf
+        deadline = time.monotonic() + patience if patience else math.inf
         self._heard = []
         while (left := deadline - time.monotonic()) > 0:
             line = self._child.receive(min(LOOK_EVERY, left))
@@ -198,7 +197,7 @@ class DemoRunner:
                     return reaction
                 if self._is_in_vain(reaction):
                     deadline = min(deadline, time.monotonic() + GIVES_UP_AFTER)
-        self._give_up(asked, round(time.monotonic() - begun) if patience else GIVES_UP_AFTER)
+        self._give_up(asked, patience or GIVES_UP_AFTER)
         return None
 
     def _is_in_vain(self, reaction: Reaction) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from humanmcp.common.child import EndedError
 from humanmcp.demo import runner
 from humanmcp.demo.good_host import Mood
+from humanmcp.demo.lesson_file import find_lesson
 from humanmcp.demo.runner import DemoRunner
 from humanmcp.demo.screen import Screen, pasted
 from humanmcp.demo.steps import weather
@@ -199,3 +201,47 @@ def test_l5_the_example_is_one_that_the_shell_at_hand_understands() -> None:
     """PowerShell on Windows, a POSIX shell elsewhere."""
     assert pasted("{}", "/x/out.txt", "linux") == "echo '{}' > /x/out.txt"
     assert pasted("{}", "C:\\x\\out.txt", "win32") == "'{}' | Set-Content 'C:\\x\\out.txt'"
+
+
+def test_a_lesson_says_what_passed_and_shows_no_example_where_nothing_is_to_be_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Room 6: `late-answer`, whose host gives up and hears the late answer in the next step."""
+    late: list[bytes] = []
+
+    def answer(request: dict[str, Any]) -> list[bytes]:
+        if request["method"] == "tools/list":
+            tools = [{"name": "rain", "inputSchema": {"type": "object"}}]
+            return [json.dumps({"jsonrpc": "2.0", "id": 2, "result": {"tools": tools}}).encode()]
+        if request["id"] == 3:
+            late.extend(right(request))
+            return []
+        return [*late, *right(request)]
+
+    course = find_lesson("late-answer")("en")
+    steps = tuple(replace(one, patience=one.patience and 0.05) for one in course.steps)
+    server, screen = Server(tmp_path, answer), Screen("en", "humanmcp", by_hand=True)
+    played = DemoRunner(
+        server,  # type: ignore[arg-type]  # it has what the runner uses
+        replace(course, steps=steps),
+        Mood.STRICT,
+        screen,
+        0,
+    )
+    assert played.play(tmp_path, tmp_path, "en")
+    said = capsys.readouterr().out
+    assert played.passed == [True, True, True, True]
+    assert said.count("Passed.") == 4
+    assert said.count("Your turn.") == 3
+
+
+def test_a_lesson_ends_where_the_model_has_no_tool_to_call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Room 6: its tool `t` says nothing of the weather."""
+    server, screen = Server(tmp_path, right), Screen("en", "humanmcp", by_hand=False)
+    course = find_lesson("picked-tool")("en")
+    played = DemoRunner(server, course, Mood.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
+    assert played.play(tmp_path, tmp_path, "en")
+    assert played.passed == [True, False]
+    assert "The model calls no tool of yours now" in capsys.readouterr().out

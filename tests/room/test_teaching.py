@@ -172,3 +172,21 @@ def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path
         assert learners[2].host(ping, **headers).status == 202
         learners[1].answer_as_offered("tools/list")
         assert learners[1].question("tools/call")
+
+
+def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -> None:
+    """Room 6: its tasks and hints stand in the seat's page, and the room remembers it."""
+    with Rooming(tmp_path / "home", "--lesson", "first-answer") as room:
+        ann, teacher = room.learner("Ann"), room.teacher()
+        assert "Your first answer" in teacher.get("/room").text
+        asked = ann.question("initialize")
+        page = ann.get(f"/m/{asked['session']}/{asked['number']}").text
+        assert "Say who you are, and that you have tools." in page
+        assert "<summary>Hint</summary>" in page
+        ann.answer_as_offered("initialize")
+        ann.question("ping")
+        until(lambda: "step 2 of 2" in card(teacher, "Ann"), "the ping")
+    with Rooming(tmp_path / "home") as room:
+        teacher = room.teacher()
+        assert "Your first answer" in teacher.get("/room").text
+        until(lambda: "step 2 of 2" in card(teacher, "Ann"), "the ping again")
