@@ -525,6 +525,7 @@ REQUIREMENTS: Final = {
         "judged, and with the sentence of the specification."
     ),
     "SHIP-12": "`humanmcp` alone says what runs and waits here, and four things to do now.",
+    "SHIP-14": "A small moving picture in the README shows how a question is answered in the page.",
     "SHIP-13": "`doctor` says of each host here which file it reads and whether its entry starts.",
     "SHIP-11": (
         "Workflows test every system and Python that is named and publish what a tag names, with "

@@ -1,4 +1,4 @@
-"""Take a picture of every view: light, dark, phone and Japanese.
+"""Take a picture of every view: light, dark, phone and Japanese; and the moving one.
 
 `python -m tests.browser.screenshots [FOLDER]` writes them to `screenshots/`, which git ignores.
 A real stub and a real desk are behind each of them.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from playwright.sync_api import sync_playwright
 
+from tests.browser import moving_picture
 from tests.browser.seats import INITIALIZE, Window, begin, call, open_menu, request
 from tests.browser.test_answering import write_json
 from tests.conftest import CHROMIUM_NAMES
@@ -61,6 +62,7 @@ def main(folder: Path) -> None:
                 _greet(desk, other)
                 _all(browser, desk, folder, session)
         browser.close()
+    moving_picture.main(folder)
 
 
 def _all(browser: Browser, desk: Desking, folder: Path, session: str) -> None:
