@@ -122,7 +122,7 @@ class Roles:
             if seat is not None:
                 watching = visitor.role is Role.WATCHER
                 state["desk"] = seat.watched if watching else seat.desk
-                state["looks_on"] = watching and not seat.record.pen
+                state["looks_on"] = watching is not seat.record.pen
                 if visitor.role is Role.LEARNER and scope["method"] == "POST":
                     seat.active_at = self._room.door.clock()
         await self._app(scope, receive, send)
@@ -136,6 +136,8 @@ class Roles:
         if allowed is not None and path not in allowed:
             return "not yours"
         if path.startswith("/room") and visitor.role is not Role.TEACHER:
+            return "not yours"
+        if path.startswith("/settings"):  # they are about the computer of the room
             return "not yours"
         if scope["method"] != "POST" or path in _ALWAYS or path.endswith(_HARMLESS):
             return ""

@@ -35,7 +35,8 @@ def around(room: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
         "frozen": room.record.frozen,
         "ends": room.record.ends if room.record.ends > time.time() else 0.0,
         "knocks": len(room.knocks) - len(room.granted),
-        "draft": _draft(seat, language) if watching else None,
+        "looks_on": getattr(request.state, "looks_on", False),
+        "draft": _draft(seat, language) if watching or record.pen else None,
         "back": f"{place(Visitor(Role.TEACHER), room.record.teacher)}/room" if watching else "",
     }
 

@@ -143,8 +143,10 @@ def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
     seat.get_by_role("link").first.click()
     teacher.get_by_role("button", name="Take the pen").click()
     expect(learner.locator("#around")).to_contain_text("The teacher has the pen")
+    expect(learner.locator("#composer")).to_have_count(0)
     teacher.get_by_role("button", name="Give the pen back").click()
     expect(learner.locator("#around")).not_to_contain_text("has the pen")
+    expect(learner.locator("#composer")).to_be_visible()
     teacher.get_by_role("link", name=re.compile("The room")).click()
     expect(seat).to_be_visible()
 

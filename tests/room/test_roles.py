@@ -139,6 +139,26 @@ def test_nobody_starts_a_program_on_the_teachers_computer(scene: Scene, tmp_path
     assert not children.read_text()
 
 
+def test_no_page_of_a_seat_names_a_folder_of_the_teachers_computer(scene: Scene) -> None:
+    """Neither where something is kept nor in what is said of a mistake."""
+    seat = scene.room.learner("curious")
+    asked = seat.question()
+    theirs = scene._replace(asked=asked)
+    gets = {filled(path, theirs) for method, path in routes() if method == "GET"}
+    pages = {path: seat.get(path) for path in sorted(gets - {"/api/events"})}
+    assert pages["/book"].status == 200
+    assert pages["/settings"].status == 403
+    rule = {"method": "tools/call", "tool": "t", "form": "text", "text": "x", "save": True}
+    pages["a rule"] = seat.call("/api/rules", rule)
+    book = scene.room.folder / "seats"
+    for one in book.glob("*/book.toml"):
+        one.write_text("no book", encoding="utf-8")
+    pages["a bad book"] = seat.get("/book")
+    assert "book.toml" in pages["a bad book"].text
+    assert pages["a bad book"].status == 422
+    assert [path for path, page in pages.items() if str(scene.room.home) in page.text] == []
+
+
 def test_a_crash_on_purpose_ends_one_session_and_not_the_room(scene: Scene) -> None:
     """Other people live in this process: what ends the server of one must not end theirs."""
     wild = scene.room.learner("wild")

@@ -49,7 +49,7 @@ def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
     asked = ann.question("tools/list")
     until(lambda: "step 2 of 5" in card(teacher, "Ann"), "Ann's second step")
     assert "step 1 of 5" in card(teacher, "Ben")
-    assert "waits for" in card(teacher, "Ben")
+    until(lambda: "waits for" in card(teacher, "Ben"), "Ben's first request")
     ben.submit("/own", act="raise")
     assert "Hand raised" in card(teacher, "Ben")
     for one, found in ((ann, asked), (ben, ben.question())):
@@ -84,7 +84,11 @@ def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Roomin
     assert watching.call(draft, {"text": "by the teacher"}).status == 200
     assert "The teacher has the pen" in learner.get("/list").text
     assert "pen" in learner.call(draft, {"text": "again"}).json["detail"]
+    page = learner.get(f"/m/{asked['session']}/{asked['number']}").text
+    assert 'id="send"' not in page
+    assert "by the teacher" in page
     watching.submit("/own", act="give back")
+    assert 'id="send"' in learner.get("/").text
     assert learner.call(draft, {"text": "again"}).status == 200
 
 

@@ -189,7 +189,6 @@ interface Island {
   mirror: boolean;
   arguments: any;
   saved: Array<SavedShape>;
-  book: string;
 }
 
 type Kind = "result" | "tool error" | "error";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,6 +62,10 @@ class Desk:
     def inbox(self) -> DeskInbox:
         """Where the exchanges wait."""
         return self.board.inbox
+
+    def shown(self, text: object) -> str:
+        """Return a path or a sentence for a page; in a room without folders of its computer."""
+        return str(text) if self.around is None else str(text).replace(f"{self.home}{os.sep}", "")
 
     def case(self, key: Key) -> Case:
         """Return an exchange as it is now.

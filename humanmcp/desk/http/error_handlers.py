@@ -94,7 +94,7 @@ async def on_missing(request: Request, error: Exception) -> Response:
 async def on_store(request: Request, error: Exception) -> Response:
     """Say that the disk did not keep something: the text is still in the page."""
     language = spoken(request)
-    what = sentence_of(error, language)
+    what = desk_of(request).shown(sentence_of(error, language))
     if request.scope["path"].startswith(API):
         return AsciiJson({"detail": what}, status_code=507)
     # A page of its own: what every page shows may not be had from a full disk.
@@ -117,7 +117,7 @@ async def on_unforeseen(request: Request, _error: Exception) -> Response:
     language = spoken(request)
     # Who has not logged in, and who sits in somebody else's room, learns no path of this machine.
     desk = desk_of(request)
-    file = LOG_NAME if path in PUBLIC or desk.around is not None else str(desk.home / LOG_NAME)
+    file = LOG_NAME if path in PUBLIC else desk.shown(desk.home / LOG_NAME)
     if path.startswith(API):
         record = {"detail": say(ROOM, "trouble.what", language, file=file), "log": file}
         return AsciiJson(record, status_code=500)

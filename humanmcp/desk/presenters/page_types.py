@@ -115,7 +115,6 @@ class Island(TypedDict):
     mirror: bool
     arguments: Any
     saved: list[SavedShape]
-    book: str
 
 
 Kind = Literal["result", "tool error", "error"]

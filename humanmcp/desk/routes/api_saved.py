@@ -118,7 +118,7 @@ def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
         if body.save:
             rules.add(desk.book, rule)
     except (BookFileError, rules.RuleError) as error:
-        why = one_line(error.sentence(spoken(request)), 300)
+        why = one_line(desk.shown(error.sentence(spoken(request))), 300)
         response.status_code = 422
         return {"sentence": sentence, "why": why}
     return {"sentence": sentence, "toml": written, "saved": body.save}

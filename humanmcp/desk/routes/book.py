@@ -49,10 +49,12 @@ def _book(request: Request, why: str = "") -> HTMLResponse:
     try:
         listed = rules.listed(desk.book, spoken(request), _hits(desk))
     except (BookFileError, rules.RuleError) as error:
-        why = error.sentence(spoken(request))
+        why = desk.shown(error.sentence(spoken(request)))
     saved = desk.shelf.all()
     status = 422 if why else 200
-    return page(request, "book.html", status, rules=listed, saved=saved, book=desk.book, why=why)
+    return page(
+        request, "book.html", status, rules=listed, saved=saved, book=desk.shown(desk.book), why=why
+    )
 
 
 def _hits(desk: Desk) -> Counter[str]:
@@ -80,7 +82,7 @@ def _change(request: Request, values: dict[str, str]) -> Response:
             _be_a_server(desk, act, values, spoken(request))
             return RedirectResponse("/offer", 303)
     except StopError as error:
-        return _book(request, error.sentence(spoken(request)))
+        return _book(request, desk.shown(error.sentence(spoken(request))))
     return RedirectResponse("/book", 303)
 
 
@@ -149,7 +151,8 @@ def _keep_it(request: Request, key: Key, values: dict[str, str]) -> Response:
         try:
             rules.add(desk.book, _rule(case, values, spoken(request), body))
         except (BookFileError, rules.RuleError) as error:
-            return _keep(request, key, values, error.sentence(spoken(request)))
+            why = desk.shown(error.sentence(spoken(request)))
+            return _keep(request, key, values, why)
         return RedirectResponse("/book", 303)
     return _keep(request, key, values)
 
@@ -213,7 +216,7 @@ def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> 
         "offered": offered,
         "values": values,
         "sentence": sentence,
-        "book": desk.book,
+        "book": desk.shown(desk.book),
         "why": why,
     }
     return page(request, "keep.html", 422 if why else 200, **shown)

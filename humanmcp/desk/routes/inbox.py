@@ -302,7 +302,6 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
         "mirror": form is not None and form.mirror,
         "arguments": case.params.get("arguments", {}),
         "saved": [api_saved.write_saved(_filled(one, case)) for one in fitting],
-        "book": str(desk.book),
     }
 
 

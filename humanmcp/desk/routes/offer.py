@@ -133,7 +133,7 @@ def _act(request: Request, values: dict[str, str]) -> Response:
             after = {**before, member: offer.read_list(values.get("text", ""), member)}
         target.put(before, after, member, language)
     except StopError as error:
-        return _show(request, target, error.sentence(language), values)
+        return _show(request, target, target.desk.shown(error.sentence(language)), values)
     return RedirectResponse(f"/offer?{urlencode(target.query)}#{member}", 303)
 
 
@@ -151,7 +151,7 @@ def _show(
     try:
         lists = target.lists("tools", language)
     except StopError as error:
-        why = error.sentence(language)
+        why = desk.shown(error.sentence(language))
     found = [(member, _listed(lists.get(member, ()), member, typed)) for member in offer.MEMBERS]
     told = reactions(desk.inbox.before(target.session, 0, WATCHED)) if target.session else ()
     return page(
@@ -163,7 +163,7 @@ def _show(
         lists=found,
         why=why,
         servers=_servers(desk),
-        book=desk.book,
+        book=desk.shown(desk.book),
         told=[(one, one.sentence(language)) for one in reversed(told[-20:])],
     )
 
@@ -213,7 +213,7 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
         listed = target.lists(member, language)[member]
         chosen = dict(next((one for one in listed if one.get(key) == name), chosen))
     except StopError as error:
-        why = error.sentence(language)
+        why = target.desk.shown(error.sentence(language))
     if copy and name:
         chosen[key] = f"{name}_2"
     values = offer.fields_of(chosen, member)
@@ -246,8 +246,8 @@ def _write(request: Request, values: dict[str, str]) -> Response:
                 return _form(request, target, values, verdict=verdict)
             return _put(target, made, values, language)
     except StopError as error:
-        shown = "" if act in ("look", "more") else error.sentence(language)
-        return _form(request, target, values, shown)
+        why = "" if act in ("look", "more") else target.desk.shown(error.sentence(language))
+        return _form(request, target, values, why)
     return _form(request, target, values, verdict=_judged(made, member))
 
 
@@ -291,7 +291,7 @@ def _form(
         try:
             names = [str(one.get(LISTED[member])) for one in target.lists(member, language)[member]]
         except StopError as error:
-            why = error.sentence(language)
+            why = target.desk.shown(error.sentence(language))
     return page(
         request,
         "entry.html",
@@ -311,5 +311,5 @@ def _form(
         why=why,
         blocked=verdict is not None and bool(verdict.errors),
         problems=[diagnostic_shape(one, language) for one in problems],
-        book=target.desk.book,
+        book=target.desk.shown(target.desk.book),
     )
