@@ -161,7 +161,7 @@ CALLS_JA: Final = {
         "`off` を、`exit` は終了ステータスを取り、`crash` は何も取りません。従えないときは 422 で理由を返します。"
     ),
     "GET /api/sessions/{session}/reactions": (
-        "一覧の変更、質問、進捗、遅れた回答に、クライアントがどうしたかを返します。\n\n"
+        "一覧の変更、質問、進捗、遅れた回答、誤った行に、クライアントがどうしたかを返します。\n\n"
         "`became` はコード、`sentence` はそれを言葉にしたものです。`after` は秒数です。"
     ),
     "GET /api/sessions/{session}/say/{ticket}": (

@@ -4,6 +4,7 @@
     a question              answered, declined by a person or by itself, refused, open
     progress                how long the client waited with it
     a cancellation          after how long; what an answer after it led to
+    a wrong line            no message, or an id that was never asked with: did the client go on
 
 Pure: everything stands in the transcript. The sentences are in `locales/`, table `[reaction]`.
 """
@@ -19,7 +20,7 @@ from humanmcp.protocol.conversation.perspective import seen_by_client
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId
+from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
     watch = _Watch()
     for frame in seen_by_client(frames):
         found = jsonrpc.read(frame.raw) if frame.way in (Direction.IN, Direction.OUT) else None
+        if isinstance(found, Malformed) and frame.way is Direction.OUT:
+            watch.said_wrongly(frame)
         if not isinstance(found, Message):
             continue
         (watch.heard if frame.way is Direction.IN else watch.said)(frame, found)
@@ -76,6 +79,8 @@ class _Watch:
         self.found: dict[tuple[str, object], Reaction] = {}
         self.asked: dict[object, tuple[Frame, Message]] = {}
         """The client's open requests, by id."""
+        self.ids: set[object] = set()
+        """Every id that the client has asked with."""
         self.tokens: dict[object, object] = {}
         """From a progress token to the id of its request."""
         self.cancelled: dict[object, Frame] = {}
@@ -91,6 +96,10 @@ class _Watch:
             self._add(("ask", message.id.key), frame, message.method, "ask.open")
         elif message.id is not None:
             self._answered(frame, message, message.id.key)
+
+    def said_wrongly(self, frame: Frame) -> None:
+        """Note a line of ours that no client can use."""
+        self._add(("wrong", frame.seq), frame, "", "wrong.open")
 
     def _notified(self, frame: Frame, message: Message) -> None:
         if message.method.endswith(_CHANGED):
@@ -111,6 +120,8 @@ class _Watch:
 
     def _answered(self, frame: Frame, message: Message, token: object) -> None:
         request = self.asked.pop(token, None)
+        if token not in self.ids:
+            self.said_wrongly(frame)
         late = self.cancelled.get(token)
         if late is not None:
             self._add(("late", frame.seq), frame, "", "late.open", _between(late, frame))
@@ -137,8 +148,8 @@ class _Watch:
 
     def heard(self, frame: Frame, message: Message) -> None:
         """Note a line of the client's."""
-        for key in [one for one in self.found if one[0] == "late"]:
-            self._settle(key, "late.went on")
+        for key in [one for one in self.found if one[0] in {"late", "wrong"}]:
+            self._settle(key, f"{key[0]}.went on")
         if message.kind is Kind.REQUEST and message.id is not None:
             self._requested(frame, message, message.id.key)
         elif message.kind is Kind.NOTIFICATION and message.method == "notifications/cancelled":
@@ -154,6 +165,7 @@ class _Watch:
 
     def _requested(self, frame: Frame, message: Message, token: object) -> None:
         self.asked[token] = (frame, message)
+        self.ids.add(token)
         given = message.meta.get("progressToken")
         if given is not None:
             self.tokens[_plain(given)] = token

@@ -110,3 +110,18 @@ def test_an_answer_after_the_cancellation_is_a_late_one() -> None:
     )
     assert became(*late) == [("cancelled", 3.0), ("late.open", 5.0)]
     assert became(*late, (9.0, IN, asked(2, "ping"))) == [("cancelled", 3.0), ("late.went on", 5.0)]
+
+
+def test_a_line_that_no_client_can_use_says_whether_the_client_went_on() -> None:
+    """Room 6: another id, or no JSON at all; a second answer is not one of them."""
+    said = (
+        (0.0, IN, asked(1, "tools/call", name="a")),
+        (1.0, OUT, {"id": 999, "result": {}}),
+        (2.0, OUT, {"id": 1, "result": {}}),
+        (2.0, OUT, {"id": 1, "result": {}}),
+    )
+    assert became(*said) == [("wrong.open", 0)]
+    assert became(*said, (3.0, IN, asked(2, "ping"))) == [("wrong.went on", 0)]
+    broken = [*frames(said[0]), Frame(2, stamp(1_800_000_001), OUT, b'{"jsonrpc": "2.0", "id": 1')]
+    (found,) = reactions(broken)
+    assert found.sentence("en").endswith("nothing has come since.")

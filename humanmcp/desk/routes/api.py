@@ -189,7 +189,7 @@ def made_calls(
 
 @router.get("/sessions/{session}/reactions")
 def told(request: Request, session: str) -> ReactionsShape:
-    """Return what the client made of list changes, questions, progress and late answers.
+    """Return what the client made of list changes, questions, progress, late and wrong answers.
 
     `became` is a code, `sentence` says it in words; `after` is in seconds.
     """
