@@ -154,7 +154,7 @@ def diagnostic_shape(found: Diagnostic, language: str) -> DiagnosticShape:
         else {
             "label": _label(fix, language),
             "applicability": fix.applicability.value,
-            "edits": [(edit.start, edit.end, edit.new) for edit in fix.edits],
+            "edits": [(edit.start, edit.end, edit.new) for edit in fix.in_order],
         },
     }
 

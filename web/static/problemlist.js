@@ -31,7 +31,7 @@ export class ProblemList {
   /** @param {DiagnosticShape[]} problems */
   all(problems) {
     const label = say("fixall", { count: problems.reduce((sum, one) => sum + one.count, 0) });
-    return make("li", { class: "problem-all" }, button(label, "fix small", () => this.act.fixAll()));
+    return make("li", { class: "problem-all" }, button(label, "fix small", this.act.fixAll));
   }
 
   /** @param {DiagnosticShape} problem */
@@ -39,7 +39,6 @@ export class ProblemList {
     const place = problem.line ? button(say("place", problem), "place", () => this.act.show(problem)) : null;
     return make("li", { class: `problem ${problem.level}` }, place, ...problemParts(problem, this.act.fix));
   }
-
 }
 
 /** What is said of a problem, wherever it is shown. @param {DiagnosticShape} problem @param {ProblemAct} fix */
@@ -53,13 +52,12 @@ export function problemParts(problem, fix) {
   ];
 }
 
-// Apply the fix of one problem: its edits stand in the order of the text. All at once is done by the
-// check, which alone knows what may be done without a look at it.
+// Apply the fix of one problem; its edits stand in order. All at once is done by the check, which
+// alone knows what may be done without a look.
 /** @param {string} text @param {DiagnosticShape} problem */
 export function fixed(text, problem) {
-  const edits = [...problem.fix?.edits ?? []].sort((one, other) => one[0] - other[0] || one[1] - other[1]);
   let [mended, at] = ["", 0];
-  for (const [start, end, fresh] of edits) {
+  for (const [start, end, fresh] of problem.fix?.edits ?? []) {
     mended += text.slice(at, unitsAt(text, start)) + fresh;
     at = unitsAt(text, end);
   }

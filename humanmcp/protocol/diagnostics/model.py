@@ -74,9 +74,14 @@ class Fix(NamedTuple):
         """Return True if it may be applied together with others, without a look at it."""
         return self.applicability is Applicability.SAFE
 
+    @property
+    def in_order(self) -> list[TextEdit]:
+        """The edits in the order of the text."""
+        return sorted(self.edits, key=itemgetter(0, 1))
+
     def apply(self, text: str) -> str:
         """Return the mended text."""
-        return applied(text, sorted(self.edits, key=lambda edit: (edit.start, edit.end)))
+        return applied(text, self.in_order)
 
 
 def applied(text: str, edits: Iterable[TextEdit]) -> str:
