@@ -45,6 +45,11 @@ class Lesson:
     total: int
 
     @property
+    def passed(self) -> bool:
+        """Whether every request passed."""
+        return len(self.answered) == self.total and not any(one.failed for one in self.steps)
+
+    @property
     def answered(self) -> tuple[LessonStep, ...]:
         """The requests that have an answer."""
         return tuple(one for one in self.steps if one.said)

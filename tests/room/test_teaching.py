@@ -194,3 +194,8 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
         teacher = room.teacher()
         assert "Your first answer" in teacher.get("/room").text
         until(lambda: "step 2 of 2" in card(teacher, "Ann"), "the ping again")
+        ann.port = room.port
+        asked = ann.question("ping")
+        ann.answer(asked, '{"code": -32603, "message": "no"}', "error")
+        until(lambda: "does not pass" in ann.get("/").text, "the verdict")
+        assert "Once more" in ann.get("/").text

@@ -136,6 +136,7 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "broken": broken,
         "hosts": offered(request) if key is None and not desk.board.sessions() else (),
         "lesson": _lesson(request, key),
+        "demo_host": HOST,
     }
     if key is not None:
         values |= _message(desk, key, spoken(request), do)
