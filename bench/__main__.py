@@ -7,7 +7,7 @@ import platform
 import tempfile
 from pathlib import Path
 
-from bench import crowd, desk, load, measure, room, streamable, tap
+from bench import crowd, desk, load, measure, postgres, room, streamable, tap
 from bench.figures import Figure, table
 from humanmcp.common import terminal
 
@@ -19,7 +19,7 @@ def main() -> None:
     rounds = 3 if parser.parse_args().quick else 200
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
-        parts = (measure, load, crowd, streamable, tap, desk, room)
+        parts = (measure, load, crowd, streamable, tap, desk, room, postgres)
         for measurement in (each for part in parts for each in part.ALL):
             few = measurement is measure.start_up
             for figure in measurement(Path(folder), min(rounds, 15) if few else rounds):
