@@ -132,6 +132,8 @@ def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
     join(learner, "Annabel")
     seat = teacher.locator("li.seat", has_text="Annabel")
     expect(seat).to_contain_text("step 1 of 5")
+    # The button of a page without a script goes when the script is there.
+    expect(learner.locator("body.scripted")).to_be_attached()
     learner.get_by_role("button", name="Send answer").click()
     expect(seat).to_contain_text("step 2 of 5")
     seat.get_by_label("Hint for Annabel").fill("Name your tool")
