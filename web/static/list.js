@@ -40,7 +40,7 @@ async function look() {
   const newer = page?.getElementById("list");
   if (!newer) return;
   const [around, now] = [maybe("around"), page?.getElementById("around")];
-  // The pen went to somebody else, or came back: another page, from its top. What was typed is kept.
+  // The pen changed hands: another page.
   if (around && now && around.dataset.looksOn !== now.dataset.looksOn) return location.replace(location.pathname + location.search);
   if (around && now && !around.querySelector(":focus")) around.replaceWith(document.importNode(now, true));
   showCount(Number(newer.dataset.count));
