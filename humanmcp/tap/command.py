@@ -243,8 +243,10 @@ def _tap(
     with StopSignals(tap.pass_on):  # before the server is heard: it may be told to end at once
         attendant.attend(tap)
         attendant.run()
+    status = child.status or 0
+    logger.info("the server has ended with status %s", status)
     _say_what_is_left(listening, recorder, language, quiet=arguments.quiet)
-    return child.status or 0
+    return status
 
 
 def _say_what_is_left(

@@ -120,7 +120,7 @@ def test_l9_the_keys_that_move_and_choose_do_what_their_lines_say(
         page.keyboard.press("e")  # next kind
         expect(page.locator(CHECKED_KIND)).to_have_value(kind)
     page.keyboard.press("f")  # next view
-    expect(page.locator("#view-json")).to_be_visible()
+    expect(page.locator("#view-form")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("m")  # sound
     expect(page.locator("#said")).to_contain_text("Sound")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import re
 import threading
@@ -71,9 +72,14 @@ class Buffering(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         behind = http.client.HTTPConnection("127.0.0.1", self.target, timeout=PATIENCE)
-        behind.request(self.command, self.path, body, dict(self.headers.items()))
-        got = behind.getresponse()
-        whole = got.read()
+        with contextlib.closing(behind):
+            behind.request(self.command, self.path, body, dict(self.headers.items()))
+            got = behind.getresponse()
+            whole = got.read()
+        with contextlib.suppress(ConnectionError):  # the browser has left the page meanwhile
+            self._answer(got, whole)
+
+    def _answer(self, got: http.client.HTTPResponse, whole: bytes) -> None:
         self.send_response(got.status)
         for name, value in got.getheaders():
             if name.lower() not in {"transfer-encoding", "connection", "content-length"}:
@@ -81,7 +87,6 @@ class Buffering(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(whole)))
         self.end_headers()
         self.wfile.write(whole)
-        behind.close()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's own name
         """Keep quiet."""

@@ -78,9 +78,8 @@ def test_d3_a_replaced_text_stays_in_the_folder(
 def test_d16_a_disabled_view_says_why(desk: Desking, host: Serving, window: Windows) -> None:
     """D16: Form without a form and Text without a text have their reason."""
     begin(host, desk)
-    host.say(call("1", city="Tokyo"))
+    host.say('{"jsonrpc":"2.0","id":"own","method":"example/own"}')
     page = window().page
     expect(page.locator("#tab-form")).to_have_attribute(
         "title", "There is no form for this. Write it in JSON."
     )
-    expect(page.locator("#tab-text")).to_have_attribute("title", "")

@@ -194,7 +194,7 @@ def test_single_keys_move_and_choose(desk: Desking, host: Serving, window: Windo
     page.keyboard.press("e")
     expect(page.locator("[name=kind][value='tool error']")).to_be_checked()
     page.keyboard.press("f")
-    expect(page.locator("#view-json")).to_be_visible()
+    expect(page.locator("#view-form")).to_be_visible()
 
 
 @pytest.mark.parametrize("how", ["cut off", "refused"])
