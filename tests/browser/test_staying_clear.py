@@ -83,3 +83,5 @@ def test_d16_a_disabled_view_says_why(desk: Desking, host: Serving, window: Wind
     expect(page.locator("#tab-form")).to_have_attribute(
         "title", "There is no form for this. Write it in JSON."
     )
+    expect(page.locator("#tab-text")).to_be_enabled()
+    expect(page.locator("#tab-text")).to_have_attribute("title", "")
