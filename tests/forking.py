@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from humanmcp.cli import main
+from humanmcp.desk.presenters import rendering
+from humanmcp.locales import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,7 +189,10 @@ def _main() -> NoReturn:
     """Load everything, wait for requests, and be `humanmcp` in each child."""
     for module in ("humanmcp.desk.app", "humanmcp.stub.http.server", "humanmcp.room.command"):
         importlib.import_module(module)
-
+    for page in (rendering.web_folder() / "templates").iterdir():
+        rendering.template(page.name)
+    for language in LANGUAGES:
+        rendering.for_scripts(language)
     words = _serve(socket.socket(fileno=int(sys.argv[1])))
     if words is None:
         sys.exit(0)
