@@ -73,7 +73,6 @@ def files() -> Mapping[Path, str]:
             "version": __version__,
             "description": SHORT,
             "mcpServers": _SERVERS,
-            "contextFileName": "skills/ask-the-human/SKILL.md",
         },
         BUNDLE / "manifest.json": _bundle(),
         BUNDLE / "mcpb-resources" / "ja-JP.json": JAPANESE,
