@@ -18,7 +18,7 @@ from humanmcp import __version__
 from humanmcp.desk.auth.guard import Guard, cookie_of, header
 from humanmcp.desk.auth.visit_path import linked
 from humanmcp.desk.http import error_handlers
-from humanmcp.desk.presenters.rendering import language_of, render, web_folder
+from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
 from humanmcp.desk.routes import (
     api,
     api_drafts,
@@ -110,7 +110,8 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
     for router in routers:
         app.include_router(router)
     files = StaticFiles(web_folder() / "static")
-    app.add_api_route("/static/{name:path}", files.serve, methods=["GET"])
+    for address in ("/static/~{kept}/{name:path}", "/static/{name:path}"):
+        app.add_api_route(address, files.serve, methods=["GET"])
     app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])
     return app
 
@@ -158,13 +159,19 @@ class StaticFiles:
         tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
         self._files[name] = (content, gzip.compress(content, 6, mtime=0), tag, kind)
 
-    async def serve(self, request: Request, name: str) -> Response:
-        """Return one file. Parts of it (Range) are not to be had."""
+    async def serve(self, request: Request, name: str, kept: str = "") -> Response:
+        """Return one file. Parts of it (Range) are not to be had.
+
+        A browser may keep it for good under an address with its edition in it: so a page with its
+        forty scripts opens without a question about any of them.
+        """
         found = self._files.get(name)
         if found is None:
             return Response(status_code=404)
         content, packed, tag, kind = found
         headers = {"ETag": tag, "Vary": "Accept-Encoding"}
+        if kept == edition():
+            headers["Cache-Control"] = "public, max-age=31536000, immutable"
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("accept-encoding", ""):

@@ -50,7 +50,7 @@ class Window:
         return page
 
     def _heard(self, message: ConsoleMessage) -> None:
-        if "Content Security Policy" in message.text or "TrustedHTML" in message.text:
+        if "Content Security Policy" in message.text or "Trusted" in message.text:
             self.troubles.append(message.text)
 
     def _asked(self, request: Request) -> None:

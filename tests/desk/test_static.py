@@ -53,7 +53,7 @@ def test_no_template_has_a_script_or_a_style_in_it(path: Path) -> None:
     assert INLINE.findall(text) == []
     assert ELSEWHERE.findall(text) == []
     for tag in re.findall(r"<script[^>]*>", text):
-        assert 'src="/static/' in tag or 'type="application/json"' in tag
+        assert 'src="{{ static }}' in tag or 'type="application/json"' in tag
 
 
 def test_what_is_put_in_unescaped_was_made_for_that() -> None:

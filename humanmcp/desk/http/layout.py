@@ -101,7 +101,7 @@ def holding(desk: Desk) -> tuple[str, ...]:
 @cache
 def editor_address() -> str:
     """Return the address of the JSON editor's script; "" in a checkout where it was not built."""
-    return f"/static/{EDITOR}" if (web_folder() / "static" / EDITOR).is_file() else ""
+    return f"{rendering.static()}{EDITOR}" if (web_folder() / "static" / EDITOR).is_file() else ""
 
 
 def remember(response: Response, name: str, value: str) -> None:

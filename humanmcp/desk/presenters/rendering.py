@@ -5,6 +5,7 @@ Everything is escaped; what came over the wire is made visible besides.
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -38,6 +39,20 @@ def web_folder() -> Path:
 
 
 @cache
+def edition() -> str:
+    """Return a name that changes with any of the static files."""
+    found = hashlib.sha256()
+    for path in sorted((web_folder() / "static").rglob("*")):
+        found.update(path.read_bytes() if path.is_file() else b"")
+    return found.hexdigest()[:16]
+
+
+def static() -> str:
+    """Return the beginning of the addresses of static files, which a browser may keep for good."""
+    return f"/static/~{edition()}/"
+
+
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(web_folder() / "templates"),
@@ -48,6 +63,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters |= {"markdown": blocks}
+    environment.globals["static"] = static()
     environment.filters |= {"visible": visible, "one_line": one_line, "clock": clock}
     return environment
 

@@ -380,6 +380,18 @@ def test_only_published_files_may_be_kept(desking: Desking) -> None:
     assert desking.ask("GET", "/static/desk.js").headers["cache-control"] == "no-cache"
 
 
+def test_what_a_page_names_is_kept_for_good_as_long_as_it_is_the_same(desking: Desking) -> None:
+    """A page asks about none of its forty scripts again; another edition has other addresses."""
+    page = desking.ask("GET", "/login").text
+    kept = re.findall(r'(?:src|href)="(/static/~[^"]+)"', page)
+    assert len(kept) == 3
+    for address in kept:
+        answer = desking.ask("GET", address)
+        assert (answer.status, "immutable" in answer.headers["cache-control"]) == (200, True)
+    other = desking.ask("GET", re.sub("~[0-9a-f]+", "~0", kept[0]))
+    assert (other.status, other.headers["cache-control"]) == (200, "no-cache")
+
+
 # -- A19, A20: where it listens -----------------------------------------------------------------
 
 

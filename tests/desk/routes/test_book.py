@@ -83,8 +83,8 @@ def test_desk_2_7_gaps_are_shown_filled_before_they_are_kept(desk: Desking) -> N
         desk.submit(path, act="answer", name="sun", **gaps)
         saved = desk.get("/api/answers")["answers"]
         assert [one["text"] for one in saved] == ["sunny in {city}"]
-        island = desk.page(path.removesuffix("/keep")).partition('id="island">')[2]
-        island = island.partition("</script>")[0]
+        island = desk.page(path.removesuffix("/keep")).partition('id="island" hidden>')[2]
+        island = island.partition("</data>")[0]
         assert [one["text"] for one in json.loads(island)["saved"]] == ["sunny in Nagoya"]
 
 
