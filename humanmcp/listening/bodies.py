@@ -4,7 +4,7 @@ Who is known may send a large answer, so many bytes of all of them together at o
 a key or a code to send and nothing else: a few bytes, soon. When too many strangers dawdle, those
 who have done so longest are cut, so that who comes to log in is heard however many there are.
 
-Knows bodies, addresses and the loop's clock; nothing of headers or pages.
+Knows bodies, their lengths, addresses and the loop's clock; nothing of other headers or pages.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import contextlib
 import enum
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.http.headers import content_length
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from starlette.types import Message, Receive
+    from starlette.types import Message, Receive, Scope
 
 LARGEST: Final = 32 * 1024 * 1024
 """Bytes of a request's body. An answer of 16 MiB still passes, quoted as JSON."""
@@ -43,6 +45,14 @@ MOST_STRANGERS: Final = 64
 
 MOST_OF_AN_ADDRESS: Final = 16
 """The same from one address."""
+
+
+def stated_length(scope: Scope) -> int:
+    """Return how many bytes a request says that it brings; too many for what is no length."""
+    name = b"content-length"
+    values = [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+    length = content_length(values)
+    return LARGEST + 1 if length is None else length
 
 
 class BodyTrouble(enum.Enum):

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.mirror import Mirror
-from humanmcp.listening.bodies import Bodies, BodyError
+from humanmcp.listening.bodies import Bodies, BodyError, stated_length
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -66,8 +66,7 @@ class RoomLinks:
 
     async def _answer(self, seat: RoomSeat, what: str, scope: Scope, receive: Receive) -> Response:
         if what == EVENTS and scope["method"] == "POST":
-            length = dict(scope["headers"]).get(b"content-length", b"0")
-            with self._bodies.coming(receive, "", int(length)) as body:
+            with self._bodies.coming(receive, "", stated_length(scope)) as body:
                 record = records.decode(await Request(scope, body.receive).body())
             link = self._link(seat, str(record["session"]))
             await run_in_threadpool(link.mirror.take_in, record)

@@ -16,9 +16,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from humanmcp.listening.bodies import LARGEST
 from humanmcp.locales import say
 from humanmcp.protocol.http import guard
-from humanmcp.protocol.http.headers import SESSION, SPELLING, Headers
+from humanmcp.protocol.http.headers import SESSION, SPELLING, Headers, content_length
 from humanmcp.protocol.http.inbound import (
     Acknowledged,
     HttpRefusal,
@@ -48,7 +49,6 @@ COMMENT_EVERY: Final = 15.0
 LOOKS_EVERY: Final = 0.5
 """Seconds between two looks whether the client still waits."""
 
-LARGEST: Final = 32 * 1024 * 1024
 SILENT_FOR: Final = 30.0
 """Seconds that a client may take to send the next part of a request."""
 
@@ -87,14 +87,14 @@ class TapHandler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         headers = Headers.of(self.headers.items())
         refusal = guard.refused(self.path, headers, self.front.address)
-        length = headers.get("content-length") or "0"
-        if refusal is None and (not length.isdigit() or int(length) > LARGEST):
-            refusal = LARGE
-        if refusal is not None or headers.get("transfer-encoding"):
+        length = content_length(headers.all("content-length"))
+        if length is None or length > LARGEST or headers.get("transfer-encoding"):
+            refusal, length = refusal or LARGE, 0
+        if refusal is not None:
             self.close_connection = True
-            self._refuse(refusal or LARGE)
+            self._refuse(refusal)
             return
-        body = self.rfile.read(int(length))
+        body = self.rfile.read(length)
         refusal = self._answer(judge(HttpRequest(self.command, headers, body)), headers)
         if refusal is not None:
             self._refuse(refusal)

@@ -159,6 +159,8 @@ def test_a_client_without_a_handshake_is_known_by_its_name(front: str) -> None:
         ({"Content-Type": "text/plain"}, 415),
         ({"Transfer-Encoding": "chunked"}, 413),
         ({"Content-Length": "99999999999"}, 413),
+        ({"Content-Length": "²"}, 413),
+        ({"Content-Length": "1" * 5000}, 413),
     ],
 )
 def test_a_stranger_gets_a_status(front: str, headers: dict[str, str], status: int) -> None:

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import ClientDisconnect
 
 from humanmcp.desk.auth.visit_path import SEAT, place_of, placed, visit_of, within
-from humanmcp.listening.bodies import LARGEST, Bodies, Body, BodyError, BodyTrouble
+from humanmcp.listening.bodies import (
+    LARGEST,
+    Bodies,
+    Body,
+    BodyError,
+    BodyTrouble,
+    stated_length,
+)
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
@@ -134,7 +141,7 @@ def judge(scope: Scope, address: Address) -> Refusal | None:
     return (
         wrong_host(headers, address)
         or _target(scope)
-        or _size(headers)
+        or (TOO_LARGE if stated_length(scope) > LARGEST else None)
         or _origin(scope, headers, address)
         or _content(scope, headers)
     )
@@ -163,17 +170,6 @@ def _target(scope: Scope) -> Refusal | None:
     if header(scope["headers"], "upgrade") is not None:
         return NO_WEBSOCKET
     return None if scope["method"] in _METHODS else BAD_METHOD
-
-
-def _size(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
-    length = header(headers, "content-length")
-    if length is None:
-        return None
-    return None if length.isascii() and length.isdigit() and _fits(length) else TOO_LARGE
-
-
-def _fits(length: str) -> bool:
-    return len(length) <= 12 and int(length) <= LARGEST
 
 
 def _origin(scope: Scope, headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
@@ -249,7 +245,7 @@ class Guard:
             _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
             await self._refuse(refusal, scope, _with_headers(send, scope, secure=secure))
             return
-        with self._bodies.coming(receive, _address(scope), _declared(scope)) as body:
+        with self._bodies.coming(receive, _address(scope), stated_length(scope)) as body:
             await self._pass(scope, body, _with_headers(send, scope, secure=secure))
 
     async def _pass(self, scope: Scope, body: Body, send: Send) -> None:
@@ -331,11 +327,6 @@ def _address(scope: Scope) -> str:
         return ""  # nothing comes, or only who is known gets this far
     client = scope.get("client")
     return str(client[0]) if client else "?"
-
-
-def _declared(scope: Scope) -> int:
-    """Return how many bytes a request says that it brings; the guard has looked at the number."""
-    return int(header(scope["headers"], "content-length") or "0")
 
 
 def cookie_of(scope: Scope, name: str) -> str:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
@@ -31,6 +31,9 @@ SPELLING: Final = {
     SESSION: "Mcp-Session-Id",
     LAST_EVENT: "Last-Event-ID",
 }
+
+LONGEST_LENGTH: Final = 12
+"""Digits of a Content-Length that is looked at."""
 
 _ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
@@ -75,6 +78,19 @@ class Headers(NamedTuple):
         wanted = ",".join(self.all("accept")).split(",")
         types = {one.partition(";")[0].strip().lower() for one in wanted}
         return not types.isdisjoint({"", "*/*", f"{group}/*", kind})
+
+
+def content_length(values: Sequence[str]) -> int | None:
+    """Return the length that the Content-Length headers of a request state, 0 without one.
+
+    None for what is no number, for more digits than any body has, and for two at once: a reader of
+    the first and a reader of the last would disagree about where the next request begins.
+    """
+    if not values:
+        return 0
+    length = values[0]
+    is_one = len(values) == 1 and len(length) <= LONGEST_LENGTH
+    return int(length) if is_one and length.isascii() and length.isdigit() else None
 
 
 def encode_value(text: str) -> str:

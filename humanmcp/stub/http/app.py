@@ -9,7 +9,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble
+from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble, stated_length
 from humanmcp.locales import say
 from humanmcp.protocol.http import guard
 from humanmcp.protocol.http.headers import SESSION, Headers
@@ -52,8 +52,6 @@ _TROUBLES: Final[Mapping[BodyTrouble, HttpRefusal]] = {
     BodyTrouble.SLOW: HttpRefusal(408, "slow"),
     BodyTrouble.BUSY: HttpRefusal(503, "busy", -32603),
 }
-_LONGEST_LENGTH: Final = 12
-"""Digits of a Content-Length that is looked at."""
 
 FAULT: Final = HttpRefusal(500, "fault", -32603)
 LISTENED_TO: Final = HttpRefusal(409, "listened to")
@@ -90,7 +88,7 @@ class HttpApp:
     async def _serve(
         self, scope: Scope, headers: Headers, receive: Receive, send: Send
     ) -> HttpRefusal | None:
-        body = await self._body(headers, receive)
+        body = await self._body(scope, receive)
         if isinstance(body, HttpRefusal):
             return body
         key = guard.bearer(headers)
@@ -111,15 +109,11 @@ class HttpApp:
             case SessionOver():
                 return await self._end(inbound, (receive, send))
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes | HttpRefusal:
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | HttpRefusal:
         """Read a body within the limits."""
-        length = headers.get("content-length") or "0"
-        if not length.isascii() or not length.isdigit() or len(length) > _LONGEST_LENGTH:
-            return _TROUBLES[BodyTrouble.LARGE]
-        declared = int(length)
         parts = []
         try:
-            with self._bodies.coming(receive, "", declared) as body:
+            with self._bodies.coming(receive, "", stated_length(scope)) as body:
                 more = True
                 while more:
                     message = await body.receive()
