@@ -50,10 +50,13 @@ class Original:
         self._told.clear()
         self._facts = None
 
-    def news(self, after: int) -> tuple[Record, Callable[[], object]] | None:
-        """Return what changed, lines since number `after`, and what to call when it is there."""
+    def news(self, after: int | None) -> tuple[Record, Callable[[], object]] | None:
+        """Return what changed, and what to call when it is there.
+
+        Its lines are those since number `after`; None where it is not known what the mirror has.
+        """
         frames, size = [], 0
-        for frame in self._inbox.frames(self._session, after):
+        for frame in () if after is None else self._inbox.frames(self._session, after):
             frames.append(to_json(frame))
             self._highest = max(self._highest, frame.number)
             size += len(frames[-1])

@@ -577,11 +577,7 @@ class Session:
         self.state.forget(self._own, open_ones[0].number)
         if asked.method == "initialize":
             return None
-        said = f',"reason":{_text(reason)}' if reason else ""
-        return (
-            '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
-            f'{{"requestId":{asked.id.token}{said}}}}}'
-        )
+        return cancellation(asked.id, reason)
 
     def remember(self, line: str, *, by_person: bool = False) -> None:
         """Take it that we have said a line that answers none of the peer's requests."""
@@ -602,6 +598,15 @@ class Session:
     def end(self) -> tuple[Exchange, ...]:
         """End the conversation: what still waits is abandoned. Returns those exchanges."""
         return tuple(self._finish(one, Transition.SESSION_ENDED) for one in self.pending)
+
+
+def cancellation(asked: RequestId, reason: str = "") -> str:
+    """Return the line that says that the answer to a request is waited for no longer."""
+    said = f',"reason":{_text(reason)}' if reason else ""
+    return (
+        '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
+        f'{{"requestId":{asked.token}{said}}}}}'
+    )
 
 
 def _listens(exchange: Exchange, of: str) -> bool:

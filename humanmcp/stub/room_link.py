@@ -99,7 +99,8 @@ class RoomLink:
     # -- up -------------------------------------------------------------------------------------
 
     def _post(self, session: str, original: Original) -> None:
-        seq, boot, pause = 0, "", 0.5
+        boot, pause = "", 0.5
+        seq: int | None = 0
 
         def wake(name: str, _number: int) -> None:
             if name == session:
@@ -114,7 +115,7 @@ class RoomLink:
                 except (OSError, http.client.HTTPException, ValueError) as error:
                     self._lost(error)
                     original.forget()
-                    seq = -1
+                    seq = None
                     if ending or self._ending.wait(pause):
                         return
                     pause = min(pause * 2, LONGEST_PAUSE)
@@ -132,9 +133,9 @@ class RoomLink:
                 else:
                     self._changed.wait(LOOK_EVERY)
 
-    def _post_news(self, original: Original, seq: int) -> Any:  # noqa: ANN401 - JSON
-        """Post what is new; with -1 for `seq` ask first what the room has of it."""
-        found = original.news(10**12 if seq < 0 else seq)
+    def _post_news(self, original: Original, seq: int | None) -> Any:  # noqa: ANN401 - JSON
+        """Post what is new; without `seq` ask first what the room has of it."""
+        found = original.news(seq)
         if found is None:
             return None
         record, posted = found

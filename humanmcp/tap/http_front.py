@@ -30,7 +30,7 @@ from humanmcp.protocol.http.inbound import (
     judge,
     refused_body,
 )
-from humanmcp.protocol.http.outbound import COMMENT, EVENTS, JSON, event, status_of
+from humanmcp.protocol.http.outbound import COMMENT, COMMENT_EVERY, EVENTS, JSON, event, status_of
 from humanmcp.protocol.json.jsonrpc import Malformed
 
 if TYPE_CHECKING:
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from humanmcp.tap.http_sessions import ResponseLines, TapFront, TappedClient
 
 logger = logging.getLogger(__name__)
-
-COMMENT_EVERY: Final = 15.0
-"""Seconds after which a stream that says nothing says so."""
 
 LOOKS_EVERY: Final = 0.5
 """Seconds between two looks whether the client still waits."""

@@ -19,6 +19,7 @@ from humanmcp.common.terminal import to_stderr
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.session import cancellation
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
@@ -92,10 +93,8 @@ class TappedClient:
                 self._waiting.pop(key, None)
         message = posted.message
         if posted.stated is not None and isinstance(message, Message) and message.id is not None:
-            said = f'{{"requestId":{message.id.token},"reason":"the client hung up"}}'
-            cancel = f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{said}}}'
             try:
-                self._tap.send(cancel)
+                self._tap.send(cancellation(message.id, "the client hung up"))
             except EndedError:
                 logger.info("a client hung up whose server had ended")
 

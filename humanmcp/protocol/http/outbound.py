@@ -35,6 +35,9 @@ _STATUS: Final[Mapping[int, int]] = {
 COMMENT: Final = b":\n\n"
 """Says nothing, and keeps proxies and clients from taking the stream for a dead one."""
 
+COMMENT_EVERY: Final = 15.0
+"""Seconds between two comments on a stream on which nothing else is said."""
+
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 
 

@@ -18,6 +18,7 @@ from humanmcp.protocol.http.faults import INSTEAD, ON_STREAM
 from humanmcp.protocol.http.guard import PATH
 from humanmcp.protocol.http.outbound import (
     COMMENT,
+    COMMENT_EVERY,
     EVENTS,
     JSON,
     event,
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     AsgiMessage: TypeAlias = MutableMapping[str, Any]
     Receive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
     Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
-
-COMMENT_EVERY: Final = 15.0
-"""Seconds between two comments on a stream on which nothing else is said."""
 
 DRIP_EVERY: Final = 0.02
 """Seconds between two bytes of an answer that drips on purpose."""
