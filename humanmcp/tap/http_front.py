@@ -111,7 +111,9 @@ class TapHandler(BaseHTTPRequestHandler):
                 client = self.front.find(name)
                 if isinstance(client, HttpRefusal):
                     return client
-                self._stream(client.listen(), self._named(client))
+                own = client.listen()
+                self._stream(own, self._named(client))
+                client.leave(own)
             case Posted(stated=stated) if stated is not None and stated.error is not None:
                 return HttpRefusal(400, "mismatch", int(stated.error["code"]))
             case Posted():
@@ -174,7 +176,7 @@ class TapHandler(BaseHTTPRequestHandler):
             return False
 
     def _named(self, client: TappedClient) -> Pairs:
-        return ((SPELLING[SESSION], client.name),) if client.name else ()
+        return ((SPELLING[SESSION], client.id),) if client.id else ()
 
     def _refuse(self, refusal: HttpRefusal) -> None:
         sentence = say("http", refusal.why, "en", **dict(refusal.fillings))

@@ -5,22 +5,22 @@ Knows lines and the requests that wait for them; nothing of sockets.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import secrets
 import threading
+import time
 from collections import deque
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.terminal import to_stderr
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
+from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.session import cancellation
-from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
     from humanmcp.protocol.http.guard import HttpAddress
@@ -35,6 +35,8 @@ MOST_KEPT: Final = 100
 """Messages that belong to no request and wait until a client listens."""
 
 MOST_SESSIONS: Final = 100
+"""Each is a process, and its server another one."""
+
 AUTHORIZATION: Final = "HUMANMCP_TAP_AUTHORIZATION"
 """The variable that brings a client's key to the tap of its session: no command line shows it."""
 
@@ -44,12 +46,20 @@ BUSY: Final = HttpRefusal(503, "busy", -32603)
 class TappedClient:
     """One session: a tap as a child, and the requests that wait for it. Any thread may use it."""
 
-    def __init__(self, name: str, command: ChildCommand, revision: str = "") -> None:
-        """Start the tap."""
-        self.name = name
+    def __init__(
+        self, command: ChildCommand, name: str, visitor: tuple[str, str], revision: str
+    ) -> None:
+        """Start the tap.
+
+        Raises:
+            StartError: there is no room for one more process.
+        """
+        self.id = name
+        self.visitor = visitor
         self.revision = revision
         """That of a client without a session; that of a handshake is in its answer."""
         self.is_over = False
+        self.last_seen = time.monotonic()
         self._lock = threading.Lock()
         self._waiting: dict[Key, ResponseLines] = {}
         self._own: ResponseLines | None = None
@@ -78,13 +88,31 @@ class TappedClient:
         with self._lock:
             return message.id is not None and message.id.key in self._waiting
 
-    def listen(self) -> ResponseLines:
-        """Return what belongs to no request, from now on and what was kept."""
+    @property
+    def is_idle(self) -> bool:
+        """Return True if no client waits or listens."""
         with self._lock:
+            return not self._waiting and self._own is None
+
+    def listen(self) -> ResponseLines:
+        """Return what belongs to no request, from now on and what was kept; one client hears it."""
+        with self._lock:
+            if self._own is not None:
+                self._own.lines.put(None)
             self._own = ResponseLines()
             while self._kept:
                 self._own.lines.put(self._kept.popleft())
             return self._own
+
+    def leave(self, own: ResponseLines) -> None:
+        """Note that a client listens no more: what it has not heard is kept for the next one."""
+        with self._lock:
+            self.last_seen = time.monotonic()
+            if self._own is own:
+                self._own = None
+                while not own.lines.empty():
+                    line = own.lines.get()
+                    self._kept.extend([line] if line is not None else [])
 
     def gone(self, waiting: ResponseLines, posted: Posted) -> None:
         """Note that the client of a response is gone, which cancels in 2026-07-28 alone."""
@@ -106,22 +134,26 @@ class TappedClient:
 
     def line_arrived(self, line: bytes) -> None:
         """Bring a line to where it belongs."""
-        message = jsonrpc.read(line)
-        items = message.items if isinstance(message, Batch) else (message,)
+        items = jsonrpc.items_in(line)
         with self._lock:
+            self.last_seen = time.monotonic()
             place = next((found for one in items if (found := self._place(one))), None)
             if place is not None:
                 for one in items:
                     self._answered(place, one)
                 place.lines.put(line)
-            else:
+            elif not all(_answers(one) for one in items):
                 self._kept.append(line)
 
     def _place(self, message: Message | Malformed) -> ResponseLines | None:
+        """Return where a line goes; None for an answer that no client waits for any more.
+
+        "The server MUST NOT send a JSON-RPC response on the stream" of a GET.
+        https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
+        """
         if isinstance(message, Message):
-            is_answer = message.kind in (Kind.RESULT, Kind.ERROR)
-            if is_answer and message.id is not None:
-                return self._waiting.get(message.id.key) or self._own
+            if _answers(message) and message.id is not None:
+                return self._waiting.get(message.id.key)
             token = message.params.get("progressToken")
             for one in self._waiting.values():
                 if token is not None and token in one.tokens:
@@ -129,8 +161,7 @@ class TappedClient:
         return self._own or next(iter(self._waiting.values()), None)
 
     def _answered(self, place: ResponseLines, message: Message | Malformed) -> None:
-        is_answer = isinstance(message, Message) and message.kind in (Kind.RESULT, Kind.ERROR)
-        if is_answer and isinstance(message, Message) and message.id is not None:
+        if isinstance(message, Message) and _answers(message) and message.id is not None:
             self._waiting.pop(message.id.key, None)
             if message.id.key in place.keys:
                 place.keys.remove(message.id.key)
@@ -148,6 +179,10 @@ class TappedClient:
             self.is_over = True
             for one in {*self._waiting.values(), *([self._own] if self._own else [])}:
                 one.lines.put(None)
+
+
+def _answers(message: Message | Malformed) -> bool:
+    return isinstance(message, Message) and message.kind in (Kind.RESULT, Kind.ERROR)
 
 
 class ResponseLines:
@@ -178,64 +213,77 @@ class TapCommand(NamedTuple):
 
 
 class TapFront:
-    """All sessions at the address."""
+    """All sessions at the address. Any thread may use it."""
 
     def __init__(self, address: HttpAddress, command: TapCommand) -> None:
         """Begin with none."""
         self.address = address
         self._command = command
         self._lock = threading.Lock()
-        self._by_name: dict[str, TappedClient] = {}
-        self._visitors: dict[str, list[TappedClient]] = {}
+        self._sessions: list[TappedClient] = []
 
     def client_of(self, posted: Posted, headers: Headers) -> TappedClient | HttpRefusal:
         """Return the session that a message belongs to, a new one where it begins one."""
         if posted.session:
             return self.find(posted.session)
+        message, key = posted.message, headers.get("authorization") or ""
         with self._lock:
-            self._forget_those_that_are_over()
-            message = posted.message
-            key = headers.get("authorization") or ""
+            self._end_those_that_are_over()
             if posted.stated is None or not isinstance(message, Message):
-                found = self._open(secrets.token_urlsafe(24), key)
-                if isinstance(found, TappedClient):
-                    self._by_name[found.name] = found
-                return found
-            who = json.dumps([key, message.meta.get(versions.META_CLIENT)], sort_keys=True)
-            ones = self._visitors.setdefault(who, [])
-            free = next((one for one in ones if not one.uses(message)), None)
-            found = free or self._open("", key, posted.stated.revision)
-            if isinstance(found, TappedClient) and found is not free:
-                ones.append(found)
-            return found
+                return self._open(key, name=secrets.token_urlsafe(24))
+            who = visitor_of(message, key)
+            for one in self._sessions:
+                if one.visitor == who and not one.uses(message):
+                    one.last_seen = time.monotonic()
+                    return one
+            return self._open(key, visitor=who, revision=posted.stated.revision)
 
-    def _open(self, name: str, key: str, revision: str = "") -> TappedClient | HttpRefusal:
-        if len(self._all()) >= MOST_SESSIONS:
+    def _open(
+        self, key: str, name: str = "", visitor: tuple[str, str] = ("", ""), revision: str = ""
+    ) -> TappedClient | HttpRefusal:
+        if len(self._sessions) >= MOST_SESSIONS:
+            longest_idle = makes_room(self._sessions, time.monotonic())
+            if longest_idle is None:
+                return BUSY
+            self._end(longest_idle)
+        try:
+            client = TappedClient(self._command.of(key), name, visitor, revision)
+        except StartError as error:
+            logger.warning("no tap for one more session: %s", error)
             return BUSY
-        return TappedClient(name, self._command.of(key), revision)
+        self._sessions.append(client)
+        return client
 
     def find(self, name: str) -> TappedClient | HttpRefusal:
         """Return the session of a name."""
-        found = self._by_name.get(name)
-        return UNKNOWN_SESSION if found is None or found.is_over else found
+        with self._lock:
+            found = next((one for one in self._sessions if one.id == name), None)
+            if found is None or found.is_over:
+                return UNKNOWN_SESSION
+            found.last_seen = time.monotonic()
+            return found
 
     def end(self, name: str) -> HttpRefusal | None:
         """End a session."""
-        found = self._by_name.pop(name, None)
-        if found is None:
-            return UNKNOWN_SESSION
+        found = self.find(name)
+        if isinstance(found, HttpRefusal):
+            return found
+        with self._lock:
+            self._sessions = [one for one in self._sessions if one is not found]
         found.close()
         return None
 
-    def _all(self) -> list[TappedClient]:
-        return [*self._by_name.values(), *(one for ones in self._visitors.values() for one in ones)]
+    def _end_those_that_are_over(self) -> None:
+        over = [one for one in self._sessions if one.is_over]
+        for one in (*over, *silent(self._sessions, time.monotonic())):
+            self._end(one)
 
-    def _forget_those_that_are_over(self) -> None:
-        self._by_name = {name: one for name, one in self._by_name.items() if not one.is_over}
-        for who, ones in list(self._visitors.items()):
-            self._visitors[who] = [one for one in ones if not one.is_over]
+    def _end(self, client: TappedClient) -> None:
+        """Know a session no more. Its tap may take seconds to end: no client waits for that."""
+        self._sessions = [one for one in self._sessions if one is not client]
+        threading.Thread(target=client.close, daemon=True).start()
 
     def close(self) -> None:
         """End all of them."""
-        for one in self._all():
+        for one in self._sessions:
             one.close()

@@ -14,6 +14,7 @@ import pytest
 
 from humanmcp.calling.address import ServerAddress
 from humanmcp.calling.transport import HttpTransport
+from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
 from humanmcp.host.client.respondents import Nobody
@@ -21,7 +22,10 @@ from humanmcp.inbox.contract import Action, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.listening.addresses import bind
 from humanmcp.protocol.conversation.transcript import HTTP, Direction
-from humanmcp.tap import http_front
+from humanmcp.protocol.http import lifetimes
+from humanmcp.protocol.http.inbound import Posted
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.tap import http_front, http_sessions
 from humanmcp.tap.http_sessions import TapCommand, TapFront
 from tests.calling.peer import ACCEPTED, NOT_ALLOWED, Asked, Peer, answer, initialized
 from tests.host.seats import SCRIPTED, Notes, sample
@@ -146,6 +150,36 @@ def test_a_client_without_a_handshake_is_known_by_its_name(front: str) -> None:
     client, _ = seat(front, Opening.PROBE)
     try:
         assert client.request("tools/list").result is not None
+    finally:
+        client.close()
+
+
+def test_a_client_too_many_takes_the_place_of_the_one_that_is_idle_longest(
+    front: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Visitors and clients that never send DELETE keep nobody out; their id is 404 from then on."""
+    where = front.removeprefix("http://").removesuffix("/mcp")
+    monkeypatch.setattr(http_sessions, "MOST_SESSIONS", 1)
+    first = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
+    assert json.loads(posted(where, HELLO)[1])["error"]["code"] == -32603  # it was there just now
+    monkeypatch.setattr(lifetimes, "MAKES_ROOM_AFTER", 0.0)
+    second = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
+    assert "error" in json.loads(posted(where, LIST, first)[1])
+    assert "result" in json.loads(posted(where, LIST, second)[1])
+
+
+def test_what_a_listener_did_not_hear_is_kept_for_the_next_one() -> None:
+    """A stream of the server's own messages that ended takes none of them with it."""
+    said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    program = f"import sys; [print({said!r}, flush=True) for _ in sys.stdin]"
+    command = ChildCommand((sys.executable, "-c", program))
+    client = http_sessions.TappedClient(command, "id", ("", ""), "2025-11-25")
+    try:
+        own = client.listen()
+        client.post(Posted(b"{}", jsonrpc.read(LIST)))
+        until(lambda: not own.lines.empty(), "a notification")
+        client.leave(own)
+        assert client.listen().lines.get(timeout=PATIENCE) == said.encode()
     finally:
         client.close()
 

@@ -194,14 +194,14 @@ class HttpApp:
             session.connection.gone(stream, cancels=False)
         else:
             streams.leave(stream)
+        session.seen()
         return None
 
     async def _end(self, wanted: SessionOver, asgi: tuple[Receive, Send]) -> HttpRefusal | None:
         session = await self._sessions.find(wanted.session)
         if isinstance(session, HttpRefusal):
             return session
-        self._sessions.forget(session)
-        session.connection.hang_up()
+        self._sessions.end(session)
         await HttpResponse(*asgi, ()).whole(204)
         return None
 

@@ -1,10 +1,9 @@
 """Which session a message belongs to: by its id, or, where there are none, by who sends it.
 
 Up to 2025-11-25 `initialize` begins a session, and its id comes with every request. In 2026-07-28
-nothing is kept between two requests, but people want to see what belongs together: a *visitor* is
-who sends the same key and the same `clientInfo`. Two programs may say the same of themselves. Where
-one of them uses an id that is open already, it gets a session of its own: neither may end, or get
-the answer to, the request of the other.
+it is that of a visitor (`protocol/http/lifetimes.py`). Two programs may say the same of themselves:
+where one of them uses an id that is open already, it gets a session of its own. Neither may end, or
+get the answer to, the request of the other.
 
 Everything here happens in the thread of the event loop.
 """
@@ -12,7 +11,6 @@ Everything here happens in the thread of the event loop.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import secrets
 from collections import deque
@@ -21,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
+from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.spec import versions
 from humanmcp.stub.http.connection import HttpConnection
 from humanmcp.stub.http.streams import said
 
@@ -45,14 +43,7 @@ MOST_SESSIONS: Final = 2_000
 HELD_ELSEWHERE: Final = HttpRefusal(503, "held elsewhere", -32603, (("retry-after", "1"),))
 TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
 
-VISIT_ENDS_AFTER: Final = 30 * 60.0
-"""Seconds of silence after which a visitor of 2026-07-28 has gone: nothing else says so."""
-
-SESSION_ENDS_AFTER: Final = 24 * 3600.0
-"""The same of a session that has an id: its client may come back to it."""
-
 _LOOK_EVERY: Final = 60.0
-_LONGEST_NAME: Final = 1000
 
 
 class HttpSession:
@@ -107,8 +98,13 @@ class HttpSession:
             self._ids[stream] = posted.message.id.key
         return stream
 
+    def seen(self) -> None:
+        """Note that its client is there."""
+        self.last_seen = asyncio.get_running_loop().time()
+
     def done(self, stream: Stream) -> None:
         """Note that a response is over: the id of its request may come again."""
+        self.seen()
         self._ids.pop(stream, None)
         if not stream.is_gone:
             self.connection.streams.leave(stream)
@@ -147,12 +143,6 @@ def _left_open(stub: StubSession) -> tuple[dict[int, int], dict[int, int]]:
     return owed, places
 
 
-def _visitor(message: Message, key: str) -> tuple[str, str]:
-    """Return who sends a request, as far as one can tell."""
-    client = message.meta.get(versions.META_CLIENT)
-    return key, json.dumps(client, sort_keys=True)[:_LONGEST_NAME]
-
-
 class HttpSessions:
     """All sessions of the process. `port` is where their clients come back to."""
 
@@ -177,7 +167,7 @@ class HttpSessions:
         """
         found = self._by_id.get(name) or await self._come_back(name)
         if isinstance(found, HttpSession):
-            self._seen(found)
+            found.seen()
         return found
 
     async def _come_back(self, name: str) -> HttpSession | HttpRefusal:
@@ -207,12 +197,12 @@ class HttpSessions:
 
     async def visit(self, message: Message, key: str) -> HttpSession | HttpRefusal:
         """Return the session of a visitor, a new one where there is none for it."""
-        who = _visitor(message, key)
+        who = visitor_of(message, key)
         async with self._opening:
             open_ones = self._visits.setdefault(who, [])
             found = self._visited(open_ones, message)
             if found is not None:
-                self._seen(found)
+                found.seen()
                 return found
             begun = await self._begin(SessionFacts("", "", http_port=self._port))
             if isinstance(begun, HttpSession):
@@ -229,8 +219,12 @@ class HttpSessions:
         return next((one for one in open_ones if not one.uses(message)), None)
 
     async def _begin(self, facts: SessionFacts) -> HttpSession | HttpRefusal:
-        if len(self._by_id) + len(self._visiting()) >= MOST_SESSIONS:
-            return TOO_MANY
+        ones = self._all()
+        if len(ones) >= MOST_SESSIONS:
+            longest_idle = makes_room(ones, self._loop.time())
+            if longest_idle is None:
+                return TOO_MANY
+            self.end(longest_idle)
         connection = HttpConnection(self._loop.call_soon_threadsafe)
         stub = await asyncio.to_thread(self._make, connection, facts)
         if facts.name:
@@ -238,15 +232,18 @@ class HttpSessions:
         session = HttpSession(facts.http_id, connection, stub, self._is_over)
         if facts.http_id:
             self._by_id[facts.http_id] = session
-        self._seen(session)
+        session.seen()
         await asyncio.to_thread(self._attendant.attend, session)
         return session
 
-    def _visiting(self) -> list[HttpSession]:
-        return [one for ones in self._visits.values() for one in ones]
+    def _all(self) -> list[HttpSession]:
+        visiting = (one for ones in self._visits.values() for one in ones)
+        return [*self._by_id.values(), *visiting]
 
-    def _seen(self, session: HttpSession) -> None:
-        session.last_seen = self._loop.time()
+    def end(self, session: HttpSession) -> None:
+        """End a session: it is known no more, and hears nothing."""
+        self.forget(session)
+        session.connection.hang_up()
 
     def _is_over(self, session: HttpSession) -> None:
         """Forget a session that has ended; called in the attendant's thread."""
@@ -266,25 +263,19 @@ class HttpSessions:
 
     def close(self) -> None:
         """End every stream: the server is about to end."""
-        for one in (*self._by_id.values(), *self._visiting()):
+        for one in self._all():
             one.connection.streams.close(goes_on=True)
 
     async def end_the_silent(self) -> None:
         """End those that nothing was heard of for long, for as long as the server runs."""
         while True:
             await asyncio.sleep(_LOOK_EVERY)
-            now = self._loop.time()
-            for ones, limit in (
-                (self._visiting(), VISIT_ENDS_AFTER),
-                (list(self._by_id.values()), SESSION_ENDS_AFTER),
-            ):
-                for one in ones:
-                    if one.is_idle and now - one.last_seen > limit:
-                        one.connection.hang_up()
+            for one in silent(self._all(), self._loop.time()):
+                one.connection.hang_up()
 
     def schema_of(self, message: Message, key: str) -> Json:
         """Return the inputSchema of the tool that a visitor calls, None where it is not known."""
         tool = message.params.get("name")
-        ones = self._visits.get(_visitor(message, key), [])
+        ones = self._visits.get(visitor_of(message, key), [])
         found = (one.schema_of(tool) for one in ones if isinstance(tool, str))
         return next((schema for schema in found if schema is not None), None)
