@@ -159,7 +159,10 @@ def test_d8_a_change_and_an_answer_are_two_texts(
 def test_what_is_to_be_held_is_said_in_the_page_and_all_go_at_once(
     home: Path, desk: Desking, window: Windows
 ) -> None:
-    """The list shows what is held and for how long; one button lets all of it go."""
+    """The list shows what is held and for how long; one button lets all of it go.
+
+    What another window or a command had held stands in the bar without a reload.
+    """
     lines = [
         b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}\n' % number
         for number in range(2)
@@ -169,19 +172,21 @@ def test_what_is_to_be_held_is_said_in_the_page_and_all_go_at_once(
         tapped.hear()
         page = window().goto("/taps")
         expect(page.locator("section.tap")).to_have_count(1)
+        page.get_by_text("By a pattern").click()
         page.locator("input[name=patterns]").fill("tool:")
         page.get_by_role("button", name="Hold this").click()
         expect(page.get_by_role("alert")).to_be_visible()
         expect(page.locator("#holding")).to_have_count(0)
+        tapped.inbox.hold(tapped.session, ["in:tools/list", "out:tools/list"])
+        expect(page.locator("#holding")).to_have_text("‖ holding tools/list")
         page.get_by_label("tools/call: from the client").check()
         page.get_by_role("button", name="Hold this").click()
         expect(page.get_by_label("tools/call: from the client")).to_be_checked()
-        expect(page.locator("#holding")).to_contain_text("holding in:tools/call")
+        expect(page.locator("#holding")).to_contain_text("holding tools/call")
         until(lambda: _is_held(tapped, lines[0]), "a held call")
         tapped.say(lines[1])
         tapped.held(2)
-        page.reload()
-        expect(page.locator("section.tap .row")).to_have_count(2)
+        expect(page.locator("section.tap li.row")).to_have_count(2)
         page.get_by_role("button", name="Let all 2 go").click()
         assert {tapped.hear(), tapped.hear()} == set(lines)
 

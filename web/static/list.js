@@ -39,10 +39,13 @@ async function look() {
     .catch(() => null);
   const newer = page?.getElementById("list");
   if (!newer) return;
-  const [around, now] = [maybe("around"), page?.getElementById("around")];
-  // The pen changed hands: another page.
-  if (around && now && around.dataset.looksOn !== now.dataset.looksOn) return location.replace(location.pathname + location.search);
-  if (around && now && !around.querySelector(":focus")) around.replaceWith(document.importNode(now, true));
+  for (const name of ["around", "marks"]) {
+    const [old, now] = [maybe(name), page?.getElementById(name)];
+    if (!old || !now) continue;
+    // The pen changed hands: another page.
+    if (old.dataset.looksOn !== now.dataset.looksOn) return location.replace(location.pathname + location.search);
+    if (!old.querySelector(":focus")) old.replaceWith(now);
+  }
   showCount(Number(newer.dataset.count));
   announce(newer);
   if (list) settle(list, newer);
@@ -64,18 +67,15 @@ function settle(list, newer) {
   const [rows, wanted] = [first(list, "#rows"), first(newer, "#rows")];
   if (rows && wanted) settleRows(rows, wanted, still);
   const [others, more] = [first(list, "#others"), first(newer, "#others")];
-  if (others && more) {
-    others.textContent = more.textContent;
-    others.hidden = more.hidden;
-  }
+  if (others && more) others.replaceWith(more);
   if (still) {
     list.addEventListener("pointerleave", () => refreshList(), { once: true });
     return;
   }
   for (const name of [".sessions", "#recent"]) {
     const [old, young] = [list.querySelector(name), newer.querySelector(name)];
-    if (old && young) old.replaceWith(document.importNode(young, true));
-    else if (young) list.replaceChildren(...document.importNode(newer, true).childNodes);
+    if (old && young) old.replaceWith(young);
+    else if (young) list.replaceChildren(...newer.childNodes);
   }
 }
 
@@ -105,9 +105,8 @@ function settleRows(old, young, still) {
 function update(known, row) {
   const [link, young] = [first(known, "a"), first(row, "a")];
   if (!link || !young) return;
-  const newer = document.importNode(young, true);
   known.className = row.className;
-  link.replaceChildren(...newer.childNodes); // the link itself stays: it may have the focus
-  if (newer.hasAttribute("aria-current")) link.setAttribute("aria-current", "true");
+  link.replaceChildren(...young.childNodes); // the link itself stays: it may have the focus
+  if (young.hasAttribute("aria-current")) link.setAttribute("aria-current", "true");
   else link.removeAttribute("aria-current");
 }

@@ -71,7 +71,7 @@ export class Page {
     this.composer?.close();
     this.composer = null;
     document.body.className = page.body.className;
-    old.replaceWith(document.importNode(young, true));
+    old.replaceWith(young);
     stamp();
     tick();
   }
@@ -121,7 +121,7 @@ function tellAnew(young) {
   const old = document.querySelector(".empty");
   const said = (/** @type {Element} */ section) => Array.from(section.querySelectorAll("p"), (one) => one.textContent).join();
   if (!young || !old || old.contains(document.activeElement) || said(old) === said(young)) return;
-  old.replaceWith(document.importNode(young, true));
+  old.replaceWith(young);
   listenToCopies();
 }
 

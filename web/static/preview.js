@@ -23,5 +23,5 @@ async function look(form) {
   written.set("act", "look");
   const page = await part(form.action, written).catch(() => null);
   const [old, young] = [document.getElementById(id), page?.getElementById(id)];
-  if (old && young) old.replaceWith(document.importNode(young, true));
+  if (old && young) old.replaceWith(young);
 }

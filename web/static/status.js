@@ -8,9 +8,8 @@ import { say, tell } from "./words.js";
 /** @param {Page} page @param {string} key */
 export async function refreshStatus(page, key) {
   const answer = await part(`/m/${key}/status`).catch(() => null);
-  const [old, young] = [maybe("status"), answer?.getElementById("status")];
-  if (!old || !young || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
-  const fresh = document.importNode(young, true);
+  const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
+  if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(page, fresh);
   const heard = fresh.querySelectorAll(".question.told").length;
   if (heard > old.querySelectorAll(".question.told").length) tell(say("told"));

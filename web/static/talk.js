@@ -48,18 +48,19 @@ export function part(path, form) {
 
 // What follows what happens is taken anew, unless a person is at something in it.
 export async function follow() {
-  const old = first(document, "[data-follow=yes]");
-  if (!old) return;
-  const page = await part(location.href).catch(() => null);
-  const young = page?.getElementById(old.id);
-  if (!young) return;
-  const newer = first(old, "#newer");
-  if (!old.querySelector(newer ? ":focus, details[open]" : ":focus")) {
-    old.replaceWith(document.importNode(young, true));
-  } else if (newer) {
-    const known = new Set(all(old, "[data-row]").map((one) => one.dataset.row));
-    const count = all(young, "[data-row]").filter((one) => !known.has(one.dataset.row)).length;
-    newer.hidden = !count;
-    newer.textContent = say("newlines", { count });
+  const followed = all(document, "[data-follow=yes]");
+  const page = followed.length ? await part(location.href).catch(() => null) : null;
+  for (const old of followed) {
+    const young = page?.getElementById(old.id);
+    const newer = first(old, "#newer");
+    if (!young) continue;
+    if (!old.querySelector(newer ? ":focus, details[open]" : ":focus")) {
+      old.replaceWith(young);
+    } else if (newer) {
+      const known = new Set(all(old, "[data-row]").map((one) => one.dataset.row));
+      const count = all(young, "[data-row]").filter((one) => !known.has(one.dataset.row)).length;
+      newer.hidden = !count;
+      newer.textContent = say("newlines", { count });
+    }
   }
 }

@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+import re
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
@@ -16,7 +17,6 @@ from humanmcp.desk.http.request_context import called, script_json, spoken
 from humanmcp.desk.presenters import rendering
 from humanmcp.desk.presenters.rendering import render, web_folder
 from humanmcp.desk.presenters.rules import rules_on
-from humanmcp.inbox.contract import Seat
 from humanmcp.locales import LANGUAGES, say
 
 EDITOR: Final = "vendor/editor.js"
@@ -89,13 +89,9 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
 
 
 def holding(desk: Desk) -> tuple[str, ...]:
-    """Return what the running taps are to hold."""
-    taps = [
-        one.facts.name
-        for one in desk.board.sessions()
-        if one.facts.seat is Seat.TAP and one.facts.is_open
-    ]
-    return tuple(dict.fromkeys(one for name in taps for one in desk.inbox.holds(name)))
+    """Return what the running taps are to hold, in one direction or both."""
+    patterns = [one for view in desk.board.sessions() for one in view.holds]
+    return tuple(dict.fromkeys(re.sub("^(in|out):", "", one) for one in patterns))
 
 
 @cache

@@ -13,7 +13,7 @@ from humanmcp.desk.presenters.rows import parties
 from humanmcp.inbox.contract import Seat
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from humanmcp.desk.presenters.rows import Step
 
@@ -61,12 +61,18 @@ class Picture:
 
 
 def draw(
-    steps: Sequence[Step], current: int, *, by_seq: bool = False, model: bool = False
+    steps: Sequence[Step],
+    current: int,
+    *,
+    by_seq: bool = False,
+    model: bool = False,
+    held: Collection[int] = (),
 ) -> Picture:
     """Place the last messages of a conversation.
 
     `current` is the number of the exchange at hand; with `by_seq` that of one line. `model` draws
-    the model behind a host as a third party: it asks for calls, and reads what they bring.
+    the model behind a host as a third party: it asks for calls, and reads what they bring. What a
+    tap holds is `held`, by the numbers of its exchanges: it has come half of the way.
     """
     wire = [step for step in steps if step.kind not in ("note", "err")]
     shown = wire[-_SHOWN:]
@@ -75,6 +81,7 @@ def draw(
             step,
             TOP + PITCH * (at + 1),
             current=current > 0 and current == (step.seq if by_seq else step.number),
+            held=step.number in held,
         )
         for at, step in enumerate(shown)
     )
@@ -103,8 +110,9 @@ def _aside(arrow: Arrow) -> Arrow:
     return replace(arrow, tail=arrow.tail + ASIDE, head=arrow.head + ASIDE, asks=asks)
 
 
-def _arrow(step: Step, y: int, *, current: bool) -> Arrow:
+def _arrow(step: Step, y: int, *, current: bool, held: bool) -> Arrow:
     tail, head = (LEFT, RIGHT) if step.inwards else (RIGHT, LEFT)
+    head = (tail + head) // 2 if held else head
     words = step.name or step.word or step.gist
     if step.times > 1:
         words = step.word.rpartition("/")[2]

@@ -283,7 +283,9 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "media": media_in(frames[at].text),
         "parts": _parts(pretty(frames[at].text)),
         "result": _result(step, frames[at].text),
-        "steps": sequence.draw(steps[-AROUND - 1 :], step.seq, by_seq=True, model=True),
+        "steps": sequence.draw(
+            steps[-AROUND - 1 :], step.seq, by_seq=True, model=True, held=desk.board.held(name)
+        ),
         "pending": asks and waits is not None,
         "arrived": waits.arrived if waits is not None else 0.0,
     }

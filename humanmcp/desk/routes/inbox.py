@@ -228,7 +228,11 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         ),
         "design": design,
         "answerable": bool(task) and (case.exchange is not None or task == Task.CHANGE),
-        "steps": sequence.draw(history.conversation(desk.board, key.session), key.number),
+        "steps": sequence.draw(
+            history.conversation(desk.board, key.session),
+            key.number,
+            held=desk.board.held(key.session),
+        ),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
         "island": script_json(_island(desk, case, task, language)),

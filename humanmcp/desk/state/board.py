@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.desk.auth.visit_path import SEAT
 from humanmcp.desk.presenters.rows import Badge, Row, badge_of, row
-from humanmcp.inbox.contract import Key, Life, UnknownItemError
+from humanmcp.inbox.contract import Key, Life, Purpose, Seat, UnknownItemError
 from humanmcp.inbox.letters import rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
@@ -52,6 +52,8 @@ class SessionView:
     facts: SessionFacts
     badge: Badge
     waiting: int
+    holds: tuple[str, ...] = ()
+    """What a running tap is to hold."""
 
 
 @dataclass(slots=True)
@@ -67,6 +69,7 @@ class _Seen:
     marks: dict[int, int] = field(default_factory=dict)
     highest: int = 0
     said: int = 0
+    holds: tuple[str, ...] = ()
 
 
 class Writer(NamedTuple):
@@ -136,11 +139,13 @@ class Board:
         found = self._look(seen, facts, number if known else None)
         missed = self._missed(seen, facts.name, found, number, known=known)
         last = self.inbox.before(facts.name, 0, 1) if facts.is_open else ()
+        tap = facts.is_open and facts.seat is Seat.TAP
+        holds = tuple(self.inbox.holds(facts.name)) if tap else ()
         with self._lock:
-            if not known or seen.facts != facts:
+            if not known or (seen.facts, seen.holds) != (facts, holds):
                 self._note("session", facts.name)
             self._sessions[facts.name] = seen
-            seen.facts = facts
+            seen.facts, seen.holds = facts, holds
             for one in missed:
                 self._note("arrived", facts.name, one)
                 self._note("closed", facts.name, one)
@@ -274,7 +279,7 @@ class Board:
         """List the sessions, newest first."""
         with self._lock:
             views = [
-                SessionView(seen.facts, seen.badge, _count(seen))
+                SessionView(seen.facts, seen.badge, _count(seen), seen.holds)
                 for name, seen in self._sessions.items()
                 if SEAT.get() in {"", name}
             ]
@@ -306,6 +311,11 @@ class Board:
                 for one in seen.rows.values()
             ]
         return sorted(rows, key=lambda one: (one.subscription, one.arrived, one.key))
+
+    def held(self, session: str) -> frozenset[int]:
+        """Return the numbers of the messages that a tap holds in a session."""
+        rows = self.waiting(session)
+        return frozenset(one.key.number for one in rows if one.purpose == Purpose.PASS.value)
 
     def count(self) -> int:
         """Count what waits."""
