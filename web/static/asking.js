@@ -1,6 +1,6 @@
 // Small questions: send anyway, and which fault an answer shall have.
 
-import { all, byId, maybe } from "./dom.js";
+import { all, byId, maybe, nextOf } from "./dom.js";
 
 // What was chosen; Esc means "".
 /** @param {HTMLDialogElement} dialog */
@@ -25,8 +25,7 @@ export async function askFault() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const at = buttons.findIndex((one) => one === document.activeElement);
-    buttons[(at + step + buttons.length) % buttons.length].focus();
+    nextOf(buttons, /** @type {any} */ (document.activeElement), step).focus();
   };
   return ask(dialog);
 }

@@ -1,34 +1,27 @@
 // Ask the desk what is wrong with the document. The stub asks the same function again: here it
 // helps, there it decides.
 
+import { Pause } from "./pace.js";
 import { call } from "./talk.js";
 
 const CHECK_AFTER = 180;
 
 export class Checker {
-  /**
-   * @param {string} path of the exchange at the desk
-   * @param {MessageDocument} draft
-   * @param {() => boolean} asForm whether the form is open: it knows which field is no JSON yet
-   * @param {() => void} onVerdict
-   */
-  constructor(path, draft, asForm, onVerdict) {
-    this.path = path;
-    this.draft = draft;
-    this.action = draft.facts.action;
-    this.asForm = asForm;
-    this.onVerdict = onVerdict;
+  /** @param {Composer} composer */
+  constructor(composer) {
+    this.composer = composer;
+    this.draft = composer.draft;
     /** @type {VerdictShape | null} */
     this.verdict = null;
     /** @type {string | null} the text that the verdict is about */
     this.checked = null;
     this.asked = 0;
-    this.waiting = 0;
+    this.pause = new Pause(CHECK_AFTER, () => this.check());
   }
 
   // In the form, fields that are no JSON yet are checked by themselves, and the rest without them.
   get fields() {
-    return this.asForm() ? this.draft.fields : null;
+    return this.composer.views.current === "form" ? this.draft.fields : null;
   }
 
   get base() {
@@ -37,34 +30,35 @@ export class Checker {
 
   // Nobody waits for a verdict any more.
   stop() {
-    clearTimeout(this.waiting);
+    this.pause.stop();
     this.asked += 1;
   }
 
-  soon() {
-    clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.check(), CHECK_AFTER);
-  }
-
   async check() {
-    clearTimeout(this.waiting);
+    this.pause.stop();
     const asked = ++this.asked;
     const { text } = this.draft;
     try {
       const fields = this.fields?.byPointer ?? {};
-      const verdict = await call(`${this.path}/check`, { text: this.base, form: "message", action: this.action, fields });
+      const verdict = await this.ask("check", { fields });
       if (asked !== this.asked || text !== this.draft.text) return;
       this.verdict = verdict;
       this.checked = text;
     } catch {
       return; // the stub checks again; the chip in the bar says that the desk is away
     }
-    this.onVerdict();
+    this.composer.diagnostics.show();
+  }
+
+  /** @param {string} what @param {object} [more] */
+  ask(what, more) {
+    const { path, facts } = this.composer;
+    return call(`${path}/${what}`, { text: this.base, form: "message", action: facts.action, ...more });
   }
 
   // The verdict on what is written now, null when the desk cannot be asked.
   async settled() {
-    clearTimeout(this.waiting);
+    this.pause.stop();
     if (this.checked !== this.draft.text) await this.check();
     return this.checked === this.draft.text ? this.verdict : null;
   }
@@ -74,13 +68,13 @@ export class Checker {
     const none = { line: null, bytes: null, kind: null };
     this.verdict = { ...none, ...this.verdict, text: this.draft.text, sendable: false, forcible: true, problems };
     this.checked = this.draft.text;
-    this.onVerdict();
+    this.composer.diagnostics.show();
   }
 
   /** Apply every fix that is sure. Returns null when somebody went on writing meanwhile. */
   async autofix() {
     const { text } = this.draft;
-    const fixed = await call(`${this.path}/autofix`, { text: this.base, form: "message", action: this.action });
+    const fixed = await this.ask("autofix");
     return text === this.draft.text ? String(fixed.text) : null;
   }
 }

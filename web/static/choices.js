@@ -60,9 +60,9 @@ function openMenus() {
   return all(document, "details.menu[open]", HTMLDetailsElement);
 }
 
-/** Cards stay as they were left, open or closed. @param {ParentNode} place */
-export function rememberCards(place) {
-  for (const card of all(place, "details[data-remember]", HTMLDetailsElement)) {
+/** Cards stay as they were left, open or closed. */
+export function rememberCards() {
+  for (const card of all(document, "details[data-remember]", HTMLDetailsElement)) {
     const name = `humanmcp:card:${card.dataset.remember}`;
     if (localStorage.getItem(name) === "closed") card.open = false;
     card.addEventListener("toggle", () => localStorage.setItem(name, card.open ? "open" : "closed"));

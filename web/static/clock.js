@@ -23,9 +23,7 @@ export function startClock() {
   let before = null;
   tick = () => {
     const now = Date.now() / 1000;
-    for (const one of all(document, "[data-since]")) {
-      write(one, clock(now - Number(one.dataset.since)));
-    }
+    for (const one of all(document, "[data-since]")) one.textContent = clock(now - Number(one.dataset.since));
     for (const one of all(document, "[data-until]")) count(one, now);
     for (const bar of all(document, "progress[data-from]", HTMLProgressElement)) {
       bar.value = Math.min(bar.max, now - Number(bar.dataset.from));
@@ -36,11 +34,6 @@ export function startClock() {
   setInterval(tick, 1000);
 }
 
-/** @param {HTMLElement} element @param {string} text */
-function write(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}
-
 /** @param {HTMLElement} element @param {number} now */
 function count(element, now) {
   const left = Number(element.dataset.until) - now;
@@ -48,7 +41,7 @@ function count(element, now) {
   around?.classList.toggle("soon", left <= SOON && left > 0);
   around?.classList.toggle("over", left <= 0);
   // Rounded up: "0:00 left" means that it is over.
-  write(element, left <= 0 && element.dataset.over ? element.dataset.over : clock(Math.ceil(left)));
+  element.textContent = (left <= 0 && element.dataset.over) || clock(Math.ceil(left));
 }
 
 /** @param {number} now @param {number | null} before */

@@ -12,7 +12,7 @@ import { StartingPoints } from "./startingpoints.js";
 import { Toolbar } from "./toolbar.js";
 import { Views } from "./views.js";
 
-/** @param {(outcome: OutcomeShape, composer: Composer) => void} onSent @returns {Composer | null} null where nothing can be answered */
+/** @param {OnSent} onSent @returns {Composer | null} null where nothing can be answered */
 export function openComposer(onSent) {
   const [block, box] = [maybe("island"), maybe("composer")];
   if (!block || !box) return null;
@@ -23,18 +23,19 @@ export function openComposer(onSent) {
 }
 
 export class Composer {
-  /** @param {Island} facts @param {HTMLElement} box @param {(outcome: OutcomeShape, composer: Composer) => void} onSent */
+  /** @param {Island} facts @param {HTMLElement} box @param {OnSent} onSent */
   constructor(facts, box, onSent) {
     this.facts = facts;
     this.box = box;
+    this.onSent = onSent;
     this.closing = new AbortController();
     this.path = `/api/exchanges/${facts.session}/${facts.number}`;
     this.drafts = new DraftStore(facts, this.path);
-    this.draft = this.drafts.open(facts);
+    this.draft = this.drafts.draft;
     this.breaking = new Breaking(facts);
-    this.checker = new Checker(this.path, this.draft, () => this.views.current === "form", () => this.diagnostics.show());
+    this.checker = new Checker(this);
     this.diagnostics = new Diagnostics(this);
-    this.sender = new Sender(this, (outcome) => onSent(outcome, this));
+    this.sender = new Sender(this);
     this.views = new Views(this);
     this.starting = new StartingPoints(this);
     this.toolbar = new Toolbar(this);
@@ -53,14 +54,14 @@ export class Composer {
   changed(from) {
     // Another answer altogether, or the one from before it was broken.
     if (["kind", "replaced"].includes(from) || this.draft.text === this.breaking.before) this.breaking.end();
-    this.drafts.changed(this.draft);
+    this.drafts.changed();
     this.views.refresh(from);
     this.showReplaced();
-    this.checker.soon();
+    this.checker.pause.soon();
   }
 
   saveNow() {
-    return this.drafts.save(this.draft);
+    return this.drafts.save();
   }
 
   // Where one of a few answers is chosen, a key is enough.
@@ -95,7 +96,7 @@ export class Composer {
   close() {
     this.draft.locked = true;
     this.checker.stop();
-    this.drafts.stop();
+    this.drafts.pause.stop();
     this.drafts.closed = true;
     this.closing.abort();
   }
@@ -118,7 +119,7 @@ export class Composer {
       if (target.matches("textarea, select, input:not([type=radio])")) target.scrollIntoView({ block: "nearest" });
     });
     window.addEventListener("pagehide", () => {
-      if (this.draft.touched && !this.sender.sending) this.drafts.keepHere(this.draft);
+      if (this.draft.touched && !this.sender.sending) this.drafts.keepHere();
     }, { signal: this.closing.signal });
   }
 }

@@ -3,9 +3,9 @@
 
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
-import { first, maybe } from "./dom.js";
+import { keyOfOpen, maybe } from "./dom.js";
 import { startKeys } from "./keys.js";
-import { refreshList } from "./list.js";
+import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
@@ -17,9 +17,9 @@ const page = new Page();
 
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {
-  refreshList(changes);
+  listChanged(changes);
   follow();
-  const key = first(document, "article.message")?.dataset.key;
+  const key = keyOfOpen();
   if (!key) {
     if (document.body.classList.contains("inbox")) page.openFirst();
     return;

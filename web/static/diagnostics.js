@@ -16,11 +16,7 @@ export class Diagnostics {
     seen.observe(byId("problems"));
     composer.closing.signal.addEventListener("abort", () => seen.disconnect());
     this.refusedEmpty = false; // Send was pressed with nothing written
-    this.list = new ProblemList({
-      fix: (problem) => this.fix(problem),
-      fixAll: () => this.fixAll(),
-      show: (problem) => composer.views.showPlace(problem),
-    });
+    this.list = new ProblemList(this);
   }
 
   // A broken answer is meant as it is; else a text that is still to be written is not wrong.
@@ -38,7 +34,7 @@ export class Diagnostics {
     const quiet = this.nothingYet || (!draft.touched && !verdict.sendable);
     // That it is written over several lines is how it is shown here, not what the person did.
     const problems = quiet ? [] : verdict.problems.filter((one) => one.level !== "repaired");
-    this.list.show(views.marks?.show(problems, (problem) => this.fix(problem)) ?? problems);
+    this.list.show(views.marks?.show(problems, this.fix) ?? problems);
     views.json.mark(problems.filter((one) => !one.field), draft.text);
     const blocking = problems.filter((one) => one.blocks).length;
     this.showFirst(problems.find((one) => one.blocks));
@@ -55,7 +51,7 @@ export class Diagnostics {
     const now = JSON.stringify(problem ?? null);
     if (now === this.first) return;
     this.first = now;
-    byId("first-problem").replaceChildren(...problem ? problemParts(problem, (one) => this.fix(one)).filter((one) => one !== null) : []);
+    byId("first-problem").replaceChildren(...problem ? problemParts(problem, this.fix).filter((one) => one !== null) : []);
   }
 
   /** @param {boolean} quiet @param {number} blocking @param {number} all */
@@ -90,7 +86,7 @@ export class Diagnostics {
   }
 
   /** @param {DiagnosticShape} problem */
-  fix(problem) {
+  fix = (problem) => {
     const { checker, views } = this.composer;
     if (problem.field) {
       views.form.fixField(problem.field, (raw) => fixed(raw, problem));
@@ -98,7 +94,7 @@ export class Diagnostics {
       this.mend(fixed(checker.base, problem));
       views.focus();
     }
-  }
+  };
 
   /** What the check was asked of is changed; fields that it could not read stay. @param {string} text */
   mend(text) {

@@ -16,7 +16,7 @@ export class MessageDocument {
     this.locked = false;
     /** @type {Kind} */
     this.kind = kindOf(fields?.base ?? text) ?? "result";
-    /** @type {{result?: string, error?: string}} what was written for the other kind of answer */
+    /** @type {Record<string, string>} what was written for the other kind of answer */
     this.aside = {};
     this.history = new EditHistory();
     /** @type {Snapshot | null} the draft that something else took the place of */
@@ -49,11 +49,11 @@ export class MessageDocument {
   }
 
   undo() {
-    this.restore(this.history.back(this.snapshot));
+    this.restore(this.history.step("past", this.snapshot));
   }
 
   redo() {
-    this.restore(this.history.forward(this.snapshot));
+    this.restore(this.history.step("future", this.snapshot));
   }
 
   /** @param {Snapshot | null} found */
@@ -91,10 +91,10 @@ export class MessageDocument {
   /** @param {Kind} kind */
   turnInto(kind) {
     if (kind === this.kind || this.locked) return;
-    if ((kind === "error") !== (this.kind === "error")) {
-      this.aside[this.kind === "error" ? "error" : "result"] = this.text;
-      const other = this.aside[kind === "error" ? "error" : "result"];
-      this.write(other ?? (kind === "error" ? emptyError(this.facts) : this.facts.template), "kind");
+    const [was, will] = [this.kind, kind].map((one) => (one === "error" ? "error" : "result"));
+    if (was !== will) {
+      this.aside[was] = this.text;
+      this.write(this.aside[will] ?? (will === "error" ? emptyError(this.facts) : this.facts.template), "kind");
     }
     if (kind !== "error") this.write(flagged(this.facts, this.text, kind === "tool error"), "kind");
     this.kind = kind;

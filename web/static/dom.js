@@ -33,6 +33,16 @@ export function first(place, selector, kind) {
   return all(place, selector, kind)[0] ?? null;
 }
 
+// The exchange that is open: its session and number.
+export function keyOfOpen() {
+  return first(document, "article.message")?.dataset.key ?? "";
+}
+
+/** Which of a list comes after another, or before it, and round. @template T @param {T[]} list @param {T | null} now @param {number} step */
+export function nextOf(list, now, step = 1) {
+  return list[(list.findIndex((one) => one === now) + step + list.length) % list.length];
+}
+
 /**
  * Make an element. Text is always text: it goes in as a text node.
  *

@@ -3,6 +3,7 @@
 import { keep } from "./choices.js";
 import { byId } from "./dom.js";
 import { MessageDocument } from "./document.js";
+import { Pause } from "./pace.js";
 import { call } from "./talk.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
@@ -17,8 +18,9 @@ export class DraftStore {
     this.path = path;
     this.hold = facts.hold;
     this.who = whoAmI();
-    this.waiting = 0;
     this.closed = false;
+    this.draft = this.open(facts);
+    this.pause = new Pause(SAVE_AFTER, () => this.save());
   }
 
   // What the desk has, or what this browser has and the desk has not; and how the form reads it.
@@ -30,32 +32,25 @@ export class DraftStore {
     return new MessageDocument(facts, text, fields);
   }
 
-  /** @param {MessageDocument} draft @param {number} [at] */
-  keepHere({ text, fields }, at = Date.now()) {
+  keepHere(at = Date.now()) {
+    const { text, fields } = this.draft;
     keep(this.name, { text, fields, at });
   }
 
-  /** @param {MessageDocument} draft */
-  changed(draft) {
-    this.keepHere(draft);
-    this.stop();
-    this.waiting = setTimeout(() => this.save(draft), SAVE_AFTER);
+  changed() {
+    this.keepHere();
+    this.pause.soon();
     byId("saved-at").textContent = "";
   }
 
-  stop() {
-    clearTimeout(this.waiting);
-  }
-
-  /** @param {MessageDocument} draft */
-  async save(draft) {
-    this.stop();
-    const { text, touched, replaced } = draft;
+  async save() {
+    this.pause.stop();
+    const { text, touched, replaced } = this.draft;
     const aside = replaced?.text ?? "";
     try {
       const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, hold: this.hold, who: this.who, aside });
-      if (text !== draft.text || this.closed) return;
-      this.keepHere(draft, Date.parse(at));
+      if (text !== this.draft.text || this.closed) return;
+      this.keepHere(Date.parse(at));
       byId("saved-at").textContent = say("saved");
     } catch {
       if (!this.closed) byId("saved-at").textContent = say("unsaved");
@@ -63,7 +58,7 @@ export class DraftStore {
   }
 
   forget() {
-    this.stop();
+    this.pause.stop();
     this.closed = true;
     localStorage.removeItem(this.name);
   }

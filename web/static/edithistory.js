@@ -25,21 +25,11 @@ export class EditHistory {
     while (this.past.length > MOST || (length > LONGEST && this.past.length > 1)) length -= this.past.shift()?.text.length ?? 0;
   }
 
-  /** @param {Snapshot} now */
-  back(now) {
-    return this.step(this.past, this.future, now);
-  }
-
-  /** @param {Snapshot} now */
-  forward(now) {
-    return this.step(this.future, this.past, now);
-  }
-
-  /** @param {Snapshot[]} from @param {Snapshot[]} to @param {Snapshot} now */
-  step(from, to, now) {
-    const found = from.pop();
+  /** @param {"past" | "future"} from where what is shown next comes from @param {Snapshot} now */
+  step(from, now) {
+    const found = this[from].pop();
     if (!found) return null;
-    to.push(now);
+    this[from === "past" ? "future" : "past"].push(now);
     this.last.from = "";
     return found;
   }

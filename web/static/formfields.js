@@ -86,18 +86,16 @@ export class FormFields {
 
   /** @param {Path} path */
   media(path) {
-    const input = this.control(make("input", { type: "file", accept: "image/*,audio/*" }), path);
-    input.addEventListener("change", () => input.files && this.view.putFile(path.slice(0, -1), input.files[0]));
+    const take = () => { if (input.files) this.view.putFile(path.slice(0, -1), input.files[0]); };
+    const input = this.named(make("input", { type: "file", accept: "image/*,audio/*", on: { change: take } }), path);
     return input;
   }
 
   // A number stays as it is typed.
   /** @param {Path} path */
   number(path) {
-    const input = this.control(make("input", { inputmode: "decimal", autocomplete: "off" }), path);
-    input.value = this.rawAt(path) ?? "";
-    input.addEventListener("input", () => this.view.write(path, input.value.trim() || null));
-    return input;
+    const input = make("input", { inputmode: "decimal", autocomplete: "off" });
+    return this.control(input, path, this.rawAt(path), (typed) => typed.trim() || null);
   }
 
   // Our own placeholder is shown as one: it is never text that somebody wrote.
@@ -108,33 +106,30 @@ export class FormFields {
     const ours = this.view.draft.facts.placeholders.includes(value);
     const long = field.kind === "long" || value.includes("\n") || value.length > LONG;
     const attributes = { autocomplete: "off", placeholder: ours ? value : null };
-    const input = this.control(long ? make("textarea", { rows: 3, ...attributes }) : make("input", attributes), path);
-    input.value = ours ? "" : value;
-    input.addEventListener("input", () => this.view.write(path, JSON.stringify(input.value)));
-    return input;
+    const input = long ? make("textarea", { rows: 3, ...attributes }) : make("input", attributes);
+    return this.control(input, path, ours ? "" : value, JSON.stringify);
   }
 
   /** @param {FieldShape} field @param {Path} path */
   choice(field, path) {
     const raw = this.rawAt(path);
-    const select = this.control(make("select", {}, make("option", { value: "" }, say("leave"))), path);
+    const select = make("select", {}, make("option", { value: "" }, say("leave")));
     /** @type {Record<string, string>} */
     const words = { true: say("yes"), false: say("no") };
     for (const [value, title] of field.choices) {
       const label = title || (words[value] ?? String(JSON.parse(value)));
-      select.append(make("option", { value, selected: value === raw }, visible(label)));
+      select.append(make("option", { value }, visible(label)));
     }
     const known = raw === null || field.choices.some(([value]) => value === raw);
-    if (!known) select.append(make("option", { value: raw, selected: true }, visible(raw)));
-    select.addEventListener("change", () => this.view.write(path, select.value || null));
-    return select;
+    if (!known) select.append(make("option", { value: raw }, visible(raw)));
+    return this.control(select, path, raw, (chosen) => chosen || null);
   }
 
   // On: there, as an empty object. Off: not there.
   /** @param {FieldShape} field @param {Path} path */
   switch(field, path) {
-    const box = this.control(make("input", { type: "checkbox", checked: this.rawAt(path) !== null }), path);
-    box.addEventListener("change", () => this.view.write(path, box.checked ? field.blank : null));
+    const turn = () => this.view.write(path, box.checked ? field.blank : null);
+    const box = this.named(make("input", { type: "checkbox", checked: this.rawAt(path) !== null, on: { change: turn } }), path);
     return box;
   }
 
@@ -142,14 +137,19 @@ export class FormFields {
   json(path) {
     const raw = this.view.reading.rawAt(path) ?? dedent(this.rawAt(path) ?? "");
     const rows = Math.min(8, raw.split("\n").length + 1);
-    const area = this.control(make("textarea", { class: "json", rows, spellcheck: "false" }), path);
-    area.value = raw;
-    area.addEventListener("input", () => this.view.write(path, area.value.trim() ? area.value : null));
-    return area;
+    const area = make("textarea", { class: "json", rows, spellcheck: "false" });
+    return this.control(area, path, raw, (typed) => (typed.trim() ? typed : null));
+  }
+
+  /** @param {Control} control @param {Path} path @param {string | null} shown @param {(typed: string) => string | null} read as JSON */
+  control(control, path, shown, read) {
+    control.value = shown ?? "";
+    control.addEventListener("input", () => this.view.write(path, read(control.value)));
+    return this.named(control, path);
   }
 
   /** @template {Control} C @param {C} control @param {Path} path */
-  control(control, path) {
+  named(control, path) {
     control.id = `field-${this.count}`;
     control.dataset.pointer = pointerOf(path);
     return control;

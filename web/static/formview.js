@@ -74,7 +74,7 @@ export class FormView {
 
   /** @param {string} pointer @param {(raw: string) => string} fixed */
   fixField(pointer, fixed) {
-    const unread = this.reading.unread.find(({ path }) => pointerOf(path) === pointer);
+    const unread = this.reading.at(pointer);
     if (!unread) return;
     this.write(unread.path, fixed(unread.raw));
     this.fill();

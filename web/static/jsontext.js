@@ -65,7 +65,7 @@ function itemsOf(node) {
 /** @param {string} text @param {Path} path @param {string} json */
 export function append(text, path, json) {
   const node = find(parse(text), path);
-  return node?.type === "array" ? add(text, node, 0, json) : put(text, path, `[\n  ${indented(json, "  ")}\n]`);
+  return put(text, [...path, node?.type === "array" ? node.items.length : 0], json);
 }
 
 /** Take the member or item at a path out, with one comma. @param {string} text @param {Path} path */

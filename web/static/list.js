@@ -2,55 +2,43 @@
 
 import { arrived, showCount } from "./notice.js";
 import { tick } from "./clock.js";
-import { all, first, maybe } from "./dom.js";
+import { all, first, keyOfOpen, maybe } from "./dom.js";
+import { oneAtATime } from "./pace.js";
 import { part } from "./talk.js";
 
-/** @type {Promise<void> | null} */
-let asked = null;
-let again = false;
 /** @type {Set<string>} what arrived since the list was asked for */
 const fresh = new Set();
 
-// Ask for the list once, however many changes come while it is on its way.
-/** @param {ChangeShape[]} [changes] */
-export async function refreshList(changes = []) {
+/** @param {ChangeShape[]} changes */
+export function listChanged(changes) {
   for (const one of changes) {
     if (one.what === "arrived") fresh.add(`${one.session}/${one.number}`);
   }
-  if (asked) {
-    again = true;
-    return asked;
-  }
-  asked = look().finally(() => {
-    asked = null;
-    if (again) {
-      again = false;
-      refreshList();
-    }
-  });
-  return asked;
+  refreshList();
 }
 
-async function look() {
+// The list is asked for once, however many changes come while it is on its way.
+export const refreshList = oneAtATime(async () => {
   const list = maybe("list");
-  const at = first(document, "article.message")?.dataset.key ?? "";
   const session = list?.dataset.session ?? "";
-  const page = await part(`/list?session=${encodeURIComponent(session)}&at=${encodeURIComponent(at)}`)
-    .catch(() => null);
+  const page = await part(`/list?${new URLSearchParams({ session, at: keyOfOpen() })}`);
   const newer = page?.getElementById("list");
   if (!newer) return;
   for (const name of ["around", "marks"]) {
     const [old, now] = [maybe(name), page?.getElementById(name)];
     if (!old || !now) continue;
     // The pen changed hands: another page.
-    if (old.dataset.looksOn !== now.dataset.looksOn) return location.replace(location.pathname + location.search);
+    if (old.dataset.looksOn !== now.dataset.looksOn) {
+      location.replace(location.pathname + location.search);
+      return;
+    }
     if (!old.querySelector(":focus")) old.replaceWith(now);
   }
   showCount(Number(newer.dataset.count));
   announce(newer);
   if (list) settle(list, newer);
   tick();
-}
+});
 
 /** @param {HTMLElement} newer */
 function announce(newer) {
@@ -69,7 +57,7 @@ function settle(list, newer) {
   const [others, more] = [first(list, "#others"), first(newer, "#others")];
   if (others && more) others.replaceWith(more);
   if (still) {
-    list.addEventListener("pointerleave", () => refreshList(), { once: true });
+    list.addEventListener("pointerleave", refreshList, { once: true });
     return;
   }
   for (const name of [".sessions", "#recent"]) {
@@ -97,7 +85,7 @@ function settleRows(old, young, still) {
   old.querySelector(".none")?.remove();
   for (const row of wanted) {
     const there = row.dataset.key && old.querySelector(`[data-key="${CSS.escape(row.dataset.key)}"]`);
-    if (!there) old.append(document.importNode(row, true));
+    if (!there) old.append(row);
   }
 }
 

@@ -21,26 +21,20 @@ let polling = 0;
 let next = 0;
 let lastWord = 0;
 let line = "opening"; // then "open", or "broken"
-let leading = false;
+export let leading = false; // of all tabs of this browser
 
-const channel = "BroadcastChannel" in window ? new BroadcastChannel(NAME) : null;
+const channel = new BroadcastChannel(NAME);
 
 /** @param {(changes: ChangeShape[]) => void} onChange */
 export function startLive(onChange) {
   act = onChange;
-  if (channel) {
-    channel.onmessage = ({ data }) => {
-      if (data.changes) heard(data.version, data.changes);
-      else show(data.how);
-    };
-  }
+  channel.onmessage = ({ data }) => {
+    if (data.changes) heard(data);
+    else show(data.how);
+  };
   show("live");
   if (navigator.locks) navigator.locks.request(NAME, lead);
   else lead();
-}
-
-export function isLeading() {
-  return leading;
 }
 
 function lead() {
@@ -68,9 +62,7 @@ function listen() {
   });
   source.addEventListener("change", (event) => {
     lastWord = Date.now();
-    const record = JSON.parse(event.data);
-    channel?.postMessage(record);
-    heard(record.version, record.changes);
+    spread(JSON.parse(event.data));
   });
   source.addEventListener("bye", () => again(1000));
   source.onerror = () => {
@@ -103,26 +95,29 @@ async function poll() {
     const record = await call(`/api/state?since=${version}`);
     if (!polling) return; // the stream came meanwhile, and tells more
     how("polling");
-    if (record.changes.length) {
-      channel?.postMessage({ version: record.version, changes: record.changes });
-      heard(record.version, record.changes);
-    }
+    if (record.changes.length) spread(record);
     if (line === "broken" || keptBack()) listen(); // sooner than the browser would: the desk has just answered
   } catch {
     if (polling) how("off");
   }
 }
 
-/** @param {number} newer @param {ChangeShape[]} changes */
-function heard(newer, changes) {
-  if (newer === version) return;
-  version = newer;
-  act(changes);
+/** @param {LiveRecord} record what this tab heard for all of them */
+function spread(record) {
+  channel.postMessage(record);
+  heard(record);
+}
+
+/** @param {LiveRecord} record */
+function heard(record) {
+  if (record.version === version) return;
+  version = record.version;
+  act(record.changes);
 }
 
 /** @param {string} state */
 function how(state) {
-  channel?.postMessage({ how: state });
+  channel.postMessage({ how: state });
   show(state);
 }
 

@@ -20,7 +20,7 @@ if (key) {
   if (answer?.ok) {
     const { place } = await answer.json();
     keep(place);
-    location.replace(`${place}/${session ? `?session=${encodeURIComponent(session)}` : ""}`);
+    location.replace(`${place}/${session ? `?${new URLSearchParams({ session })}` : ""}`);
   } else {
     opening.hidden = true;
     failed.hidden = false;

@@ -1,7 +1,7 @@
 // Tell somebody who looks elsewhere: the title, the icon, a sound, a notification.
 
 import { choose, chosen } from "./choices.js";
-import { isLeading } from "./live.js";
+import { leading } from "./live.js";
 import { maybe } from "./dom.js";
 import { at } from "./place.js";
 import { say, tell } from "./words.js";
@@ -26,7 +26,7 @@ export function showCount(count) {
 /** @param {string} key of the exchange @param {string} what it is, in words */
 export function arrived(key, what) {
   tell(say("new", { what }));
-  if (!isLeading()) return; // the other tabs of this browser heard it too
+  if (!leading) return; // the other tabs of this browser heard it too
   if (chosen("sound")) sound();
   if (chosen("notify") && document.hidden && "Notification" in window && Notification.permission === "granted") {
     const notice = new Notification("humanmcp", { body: what, tag: key });
@@ -44,13 +44,10 @@ function sound() {
   lastSound = Date.now();
   const speaker = context ??= new AudioContext();
   [660, 880].forEach((pitch, at) => {
-    const tone = speaker.createOscillator();
-    const loudness = speaker.createGain();
+    const tone = new OscillatorNode(speaker, { frequency: pitch });
+    const loudness = new GainNode(speaker, { gain: 0.12 });
     const start = speaker.currentTime + at * 0.14;
-    tone.frequency.value = pitch;
-    loudness.gain.setValueAtTime(0.0001, start);
-    loudness.gain.exponentialRampToValueAtTime(0.12, start + 0.02);
-    loudness.gain.exponentialRampToValueAtTime(0.0001, start + 0.12);
+    loudness.gain.setTargetAtTime(0, start + 0.02, 0.02);
     tone.connect(loudness).connect(speaker.destination);
     tone.start(start);
     tone.stop(start + 0.13);

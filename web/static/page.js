@@ -3,8 +3,9 @@
 import { rememberCards } from "./choices.js";
 import { tick } from "./clock.js";
 import { openComposer } from "./composer.js";
-import { all, byId, first, isWide, maybe } from "./dom.js";
+import { all, byId, first, isWide, keyOfOpen, maybe } from "./dom.js";
 import { refreshList } from "./list.js";
+import { oneAtATime } from "./pace.js";
 import { at, here } from "./place.js";
 import { hideOwn, listenToCopies, listenToStatus } from "./status.js";
 import { part } from "./talk.js";
@@ -15,10 +16,9 @@ export class Page {
   constructor() {
     /** @type {Composer | null} */
     this.composer = null;
-    this.opening = false;
-    this.again = false; // something more came while the page was on its way
     this.address = "";
     stamp();
+    listenToStatus(this);
     // Back and forward lead to what was open then; a place within the page is none of that.
     window.addEventListener("popstate", () => {
       if (this.address !== location.pathname + location.search) location.reload();
@@ -32,11 +32,9 @@ export class Page {
 
   started({ focus = true } = {}) {
     this.composer ??= openComposer((outcome, from) => this.sent(outcome, from));
-    listenToStatus(this);
     listenToCopies();
-    rememberCards(document);
-    const status = maybe("status");
-    if (status) hideOwn(this, status);
+    rememberCards();
+    hideOwn(this, document);
     if (focus) this.placeFocus();
     nameOpen();
     this.address = location.pathname + location.search;
@@ -48,7 +46,7 @@ export class Page {
     if (outcome.became === "on its way") tell(say("onway"));
     const session = maybe("list")?.dataset.session ?? "";
     const query = new URLSearchParams({ sent: key, ...(session && { session }) });
-    const next = await part(`/?${query}`).catch(() => null);
+    const next = await part(`/?${query}`);
     const main = next && first(next, ".desk");
     if (!next || !main) {
       location.assign(at(`/?${query}`));
@@ -79,7 +77,7 @@ export class Page {
   /** @param {string} path */
   async reopen(path) {
     const composer = this.composer;
-    const page = await part(path).catch(() => null);
+    const page = await part(path);
     const main = page?.getElementById("main");
     if (!page || !main || composer !== this.composer || composer?.draft.typed) return;
     this.open(page, byId("main"), main);
@@ -87,24 +85,19 @@ export class Page {
   }
 
   // Nothing was open and something came: show it, as the first visit would have.
-  async openFirst() {
+  openFirst = oneAtATime(async () => {
     if (!document.querySelector(".empty")) return;
-    this.again = this.opening;
-    if (this.opening) return;
-    this.opening = true;
-    const page = await part(location.href).catch(() => null);
-    this.opening = false;
+    const page = await part(location.href);
     const main = page?.getElementById("main");
     if (!page || !main?.querySelector("article")) {
       tellAnew(main?.querySelector(".empty"));
-      if (this.again) this.openFirst();
       return;
     }
     const focus = !isBusy();
     this.open(page, byId("main"), main);
     await refreshList(); // so that its row is there to be focused
     this.started({ focus });
-  }
+  });
 
   // The cursor goes into the one field that matters: ten requests in a row are ten times "type,
   // Ctrl+Enter". A second Ctrl+Enter in the same breath does nothing (keys.js). On a phone the list is
@@ -138,10 +131,10 @@ function isBusy() {
 
 // The address names what is open, so that a reload shows it again whatever became of it.
 function nameOpen() {
-  const key = first(document, "article.message")?.dataset.key;
+  const key = keyOfOpen();
   if (key && here() === "/" && isWide()) {
     const session = new URLSearchParams(location.search).get("session");
-    history.replaceState(null, "", at(`/m/${key}${session ? `?session=${encodeURIComponent(session)}` : ""}`));
+    history.replaceState(null, "", at(`/m/${key}${session ? `?${new URLSearchParams({ session })}` : ""}`));
   }
   for (const back of all(document, "header [name=back]", HTMLInputElement)) back.value = here();
 }

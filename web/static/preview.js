@@ -1,15 +1,12 @@
 // A form that stands for something shows it while a person writes, and Ctrl+Enter sends it.
 
 import { all } from "./dom.js";
+import { Pause } from "./pace.js";
 import { part } from "./talk.js";
 
 export function startPreviews() {
   for (const form of all(document, "form[data-preview]", HTMLFormElement)) {
-    let soon = 0;
-    form.addEventListener("input", () => {
-      clearTimeout(soon);
-      soon = setTimeout(() => look(form), 300);
-    });
+    form.addEventListener("input", new Pause(300, () => look(form)).soon);
     form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("button"));
     });
@@ -21,7 +18,6 @@ async function look(form) {
   const id = form.dataset.preview ?? "";
   const written = new URLSearchParams(/** @type {any} */ (new FormData(form)));
   written.set("act", "look");
-  const page = await part(form.action, written).catch(() => null);
-  const [old, young] = [document.getElementById(id), page?.getElementById(id)];
-  if (old && young) old.replaceWith(young);
+  const young = (await part(form.action, written))?.getElementById(id);
+  if (young) document.getElementById(id)?.replaceWith(young);
 }

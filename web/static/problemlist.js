@@ -6,10 +6,10 @@ import { at } from "./place.js";
 import { say, visible } from "./words.js";
 
 export class ProblemList {
-  /** @param {{fix: ProblemAct, show: ProblemAct, fixAll: () => void}} acts */
-  constructor({ fix, fixAll, show }) {
+  /** @param {Diagnostics} diagnostics */
+  constructor(diagnostics) {
     this.list = byId("problems");
-    this.act = { fix, fixAll, show };
+    this.diagnostics = diagnostics;
     this.shown = "";
   }
 
@@ -31,13 +31,13 @@ export class ProblemList {
   /** @param {DiagnosticShape[]} problems */
   all(problems) {
     const label = say("fixall", { count: problems.reduce((sum, one) => sum + one.count, 0) });
-    return make("li", { class: "problem-all" }, button(label, "fix small", this.act.fixAll));
+    return make("li", { class: "problem-all" }, button(label, "fix small", () => this.diagnostics.fixAll()));
   }
 
   /** @param {DiagnosticShape} problem */
   one(problem) {
-    const place = problem.line ? button(say("place", problem), "place", () => this.act.show(problem)) : null;
-    return make("li", { class: `problem ${problem.level}` }, place, ...problemParts(problem, this.act.fix));
+    const place = problem.line ? button(say("place", problem), "place", () => this.diagnostics.composer.views.showPlace(problem)) : null;
+    return make("li", { class: `problem ${problem.level}` }, place, ...problemParts(problem, this.diagnostics.fix));
   }
 }
 

@@ -11,10 +11,9 @@ import { say, tell, tellFailed } from "./words.js";
 const MOVED = 24; // pixels from which on a pointer has left what it pressed
 
 export class Sender {
-  /** @param {Composer} composer @param {(outcome: OutcomeShape) => void} onSent */
-  constructor(composer, onSent) {
+  /** @param {Composer} composer */
+  constructor(composer) {
     this.composer = composer;
-    this.onSent = onSent;
     this.sending = false;
     const button = byId("send");
     // What comes between press and release may move the button away: it is pressed all the same.
@@ -26,7 +25,6 @@ export class Sender {
     button.addEventListener("click", ({ detail, clientX, clientY }) => {
       if (!detail || Math.hypot(clientX - x, clientY - y) < MOVED) this.send();
     });
-    byId("anyway").addEventListener("click", () => this.sendAnyway());
   }
 
   /**
@@ -42,10 +40,10 @@ export class Sender {
     if (!slowly) catchTyping();
     this.setSending(true);
     if (option === null && !anyway && !(await this.maySend())) return;
-    drafts.stop();
+    drafts.pause.stop();
     if (slowly && !(await undoWindow())) {
       this.setSending(false);
-      drafts.save(draft);
+      drafts.save();
       views.focus();
       return;
     }
@@ -57,12 +55,12 @@ export class Sender {
   async hand({ anyway, option }) {
     const { draft, drafts, breaking, path } = this.composer;
     try {
-      if (option !== null && draft.touched) await drafts.save(draft);
+      if (option !== null && draft.touched) await drafts.save();
       const body = option === null ? { text: draft.text, form: "message", anyway, action: draft.facts.action } : { text: option, form: "text" };
       const outcome = await call(`${path}/reply`, body);
       drafts.forget();
       breaking.end();
-      this.onSent(outcome);
+      this.composer.onSent(outcome, this.composer);
     } catch (error) {
       this.setSending(false);
       const typing = giveTypingBack();

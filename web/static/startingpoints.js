@@ -14,8 +14,7 @@ export class StartingPoints {
     this.composer = composer;
     const { facts, box } = composer;
     for (const one of all(box, "[data-saved]")) {
-      const at = facts.saved.findIndex((saved) => String(saved.number) === one.dataset.saved);
-      one.addEventListener("click", () => this.insertSaved(at + 1));
+      one.addEventListener("click", () => this.insertSaved(Number(one.dataset.saved)));
     }
     for (const one of all(box, "[data-start]")) {
       one.addEventListener("click", () => this.startWith(facts.starts[Number(one.dataset.start)]));
@@ -98,6 +97,11 @@ export class StartingPoints {
     views.show("json", { focus: true });
   }
 
+  putBack() {
+    this.composer.draft.putBack();
+    this.composer.views.showAgain();
+  }
+
   mend() {
     const { draft, breaking, views } = this.composer;
     if (breaking.before !== null) draft.write(breaking.before, "kind");
@@ -108,7 +112,7 @@ export class StartingPoints {
   async keepAnswer() {
     const { draft, drafts } = this.composer;
     draft.touched = true;
-    await drafts.save(draft);
+    await drafts.save();
     location.assign(byId("keep-answer", HTMLAnchorElement).href);
   }
 }

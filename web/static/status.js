@@ -1,13 +1,13 @@
 // How the exchange that is open stands: its banner and its times, taken anew without touching the box.
 
 import { tick } from "./clock.js";
-import { all, button, first, make, maybe } from "./dom.js";
+import { all, button, first, keyOfOpen, make, maybe } from "./dom.js";
 import { call, part } from "./talk.js";
-import { say, tell } from "./words.js";
+import { copy, say, tell } from "./words.js";
 
 /** @param {Page} page @param {string} key */
 export async function refreshStatus(page, key) {
-  const answer = await part(`/m/${key}/status`).catch(() => null);
+  const answer = await part(`/m/${key}/status`);
   const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(page, fresh);
@@ -22,7 +22,6 @@ export async function refreshStatus(page, key) {
     if (fresh.dataset.state === "answered" && !composer.draft.touched) page.reopen(`/m/${key}`);
     composer.lock(fresh.dataset.state === "answered" ? composer.sender.tooLate() : null);
   }
-  listenToStatus(page);
 }
 
 /** That this very window writes is no news in it. @param {Page} page @param {ParentNode} place */
@@ -31,39 +30,30 @@ export function hideOwn(page, place) {
   if (own && own.dataset.writer === page.composer?.drafts.who) own.remove();
 }
 
+// To wait, or what is asked of the server's process: the box with the answer stays as it is.
 /** @param {Page} page */
 export function listenToStatus(page) {
-  maybe("hold")?.addEventListener("click", async (event) => {
+  document.addEventListener("click", async (event) => {
+    const one = event.target instanceof Element && event.target.closest("#hold, [data-order]");
+    if (!(one instanceof HTMLButtonElement)) return;
     event.preventDefault();
+    one.disabled = true;
     const key = keyOfOpen();
-    if (page.composer) page.composer.drafts.hold = true;
-    await call(`/api/exchanges/${key}/hold`, { hold: true });
-    tell(say("held"));
-    refreshStatus(page, key);
-  });
-  // What is asked of the server's process: the box with the answer stays as it is.
-  for (const one of all(document, "[data-order]", HTMLButtonElement)) {
-    one.addEventListener("click", async (event) => {
-      event.preventDefault();
-      const { order, text } = one.dataset;
-      one.disabled = true;
-      await call(`/api/sessions/${keyOfOpen().split("/")[0]}/say`, { text, order });
+    const { order, text } = one.dataset;
+    if (order) {
+      await call(`/api/sessions/${key.split("/")[0]}/say`, { text, order });
       tell(say("ordered"));
-    });
-  }
-}
-
-function keyOfOpen() {
-  return first(document, "article.message")?.dataset.key ?? "";
+    } else {
+      if (page.composer) page.composer.drafts.hold = true;
+      await call(`/api/exchanges/${key}/hold`, { hold: true });
+      tell(say("held"));
+      refreshStatus(page, key);
+    }
+  });
 }
 
 export function listenToCopies() {
   for (const text of all(document, ".copyable")) {
-    if (!navigator.clipboard) continue; // a page that came over a plain network has none
-    const copy = async () => {
-      await navigator.clipboard.writeText(text.textContent ?? "");
-      tell(say("copied"));
-    };
-    text.after(make("div", {}, button(say("copy"), "small", copy)));
+    text.after(make("div", {}, button(say("copy"), "small", () => copy(text.textContent ?? ""))));
   }
 }

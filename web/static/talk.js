@@ -29,19 +29,21 @@ export async function call(path, body) {
 }
 
 // The browser parses it: no markup is ever made from a string here, and no script in it runs.
-/** @param {string} path @param {URLSearchParams} [form] what to POST; without it the page is fetched */
+/**
+ * @param {string} path @param {URLSearchParams} [form] what to POST; without it the page is fetched
+ * @returns {Promise<Document | null>} null where the desk does not give it
+ */
 export function part(path, form) {
-  return new Promise((done, failed) => {
+  return new Promise((done) => {
     const request = new XMLHttpRequest();
     request.open(form ? "POST" : "GET", at(path));
     request.responseType = "document";
     request.timeout = 10_000;
     request.onload = () => {
       if (request.status === 401) location.assign(at("/login"));
-      if (request.status === 200 && request.response) done(request.response);
-      else failed(new Refused(request.status, null));
+      done(request.status === 200 ? request.response : null);
     };
-    request.onerror = request.ontimeout = () => failed(new Refused(0, null));
+    request.onerror = request.ontimeout = () => done(null);
     request.send(form);
   });
 }
@@ -49,7 +51,7 @@ export function part(path, form) {
 // What follows what happens is taken anew, unless a person is at something in it.
 export async function follow() {
   const followed = all(document, "[data-follow=yes]");
-  const page = followed.length ? await part(location.href).catch(() => null) : null;
+  const page = followed.length ? await part(location.href) : null;
   for (const old of followed) {
     const young = page?.getElementById(old.id);
     const newer = first(old, "#newer");

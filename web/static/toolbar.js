@@ -1,19 +1,17 @@
 // What stands around the box: the kinds of an answer, the options of a question, the menu.
 
-import { all, byId, first, maybe } from "./dom.js";
+import { all, byId, first, maybe, nextOf } from "./dom.js";
 import { layOut } from "./jsontext.js";
-import { say, tell } from "./words.js";
+import { copy } from "./words.js";
 
 export class Toolbar {
   /** @param {Composer} composer */
   constructor(composer) {
     this.composer = composer;
-    const { box, facts } = composer;
-    this.radios = all(box, "[name=kind]", HTMLInputElement);
+    this.radios = all(composer.box, "[name=kind]", HTMLInputElement);
     for (const radio of this.radios) {
       radio.addEventListener("change", () => this.become(/** @type {Kind} */ (radio.value)));
     }
-    for (const label of all(box, "[data-tools-only]")) label.hidden = !facts.textual;
     this.options.forEach((one, at) => one.addEventListener("click", (event) => {
       event.preventDefault();
       this.choose(at + 1);
@@ -22,27 +20,25 @@ export class Toolbar {
   }
 
   listen() {
-    const { draft, starting, sender, views } = this.composer;
-    const menu = {
+    const { draft, starting, sender } = this.composer;
+    const acts = {
       reuse: () => starting.reuse(),
       template: () => starting.toTemplate(),
       tidy: () => draft.write(layOut(draft.text), "fix"),
       "keep-answer": () => starting.keepAnswer(),
       break: () => starting.breakIt(),
+      mend: () => starting.mend(),
+      "put-back": () => starting.putBack(),
+      "keep-open": () => sender.sendAndKeepOpen(),
+      anyway: () => sender.sendAnyway(),
+      copy: () => copy(this.written),
     };
-    for (const [name, act] of Object.entries(menu)) {
+    for (const [name, act] of Object.entries(acts)) {
       maybe(name)?.addEventListener("click", (event) => {
         event.preventDefault();
         this.fromMenu(act);
       });
     }
-    maybe("keep-open")?.addEventListener("click", () => sender.sendAndKeepOpen());
-    byId("copy").addEventListener("click", () => this.copy());
-    byId("put-back").addEventListener("click", () => {
-      draft.putBack();
-      views.showAgain();
-    });
-    byId("mend").addEventListener("click", () => starting.mend());
     byId("more").addEventListener("toggle", () => this.placeMenu());
   }
 
@@ -61,7 +57,7 @@ export class Toolbar {
   nextKind() {
     /** @type {Kind[]} */
     const kinds = this.composer.facts.textual ? ["result", "tool error", "error"] : ["result", "error"];
-    this.become(kinds[(kinds.indexOf(this.composer.draft.kind) + 1) % kinds.length]);
+    this.become(nextOf(kinds, this.composer.draft.kind));
   }
 
   // The options of a question to a person: one press, one answer.
@@ -92,18 +88,9 @@ export class Toolbar {
     act();
   }
 
-  async copy() {
+  // What a person wrote: words, or the whole message.
+  get written() {
     const { draft, views } = this.composer;
-    const plain = views.current === "text" && draft.kind !== "error";
-    const field = plain ? views.text.sentence : views.json.area;
-    const text = plain ? field.value : draft.text;
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      field.hidden = false;
-      field.select();
-      document.execCommand("copy");
-    }
-    tell(say("copied"));
+    return views.current === "text" && draft.kind !== "error" ? views.text.sentence.value : draft.text;
   }
 }

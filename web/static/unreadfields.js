@@ -26,10 +26,14 @@ export class UnreadFields {
     return Object.fromEntries(this.unread.map(({ path, raw }) => [pointerOf(path), raw]));
   }
 
+  /** @param {string} pointer */
+  at(pointer) {
+    return this.unread.find(({ path }) => pointerOf(path) === pointer);
+  }
+
   /** @param {Path} path */
   rawAt(path) {
-    const pointer = pointerOf(path);
-    return this.unread.find((one) => pointerOf(one.path) === pointer)?.raw ?? null;
+    return this.at(pointerOf(path))?.raw ?? null;
   }
 
   // Write into one field. What is no JSON is kept as it is.

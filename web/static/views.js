@@ -1,6 +1,6 @@
 // The three views of the document and their tabs: which one is shown, and what it shows.
 
-import { all, byId } from "./dom.js";
+import { all, byId, nextOf } from "./dom.js";
 import { FormView } from "./formview.js";
 import { JsonView } from "./jsonview.js";
 import { TextView } from "./textview.js";
@@ -95,7 +95,7 @@ export class Views {
 
   next() {
     const names = NAMES.filter((name) => this[name].usable);
-    this.choose(names[(names.indexOf(this.current) + 1) % names.length]);
+    this.choose(nextOf(names, this.current));
   }
 
   // The fields that a problem can be shown at.
@@ -120,8 +120,7 @@ export class Views {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const tabs = this.tabs.filter((one) => !one.disabled);
-    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    const next = nextOf(this.tabs.filter((one) => !one.disabled), tab, step);
     this.show(viewOf(next));
     next.focus();
   }

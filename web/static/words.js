@@ -30,6 +30,21 @@ export function tell(sentence, seconds = 5) {
   setTimeout(() => line.remove(), seconds * 1000);
 }
 
+/** Copy a text. A page that came over a plain network has no clipboard of its own. @param {string} text */
+export async function copy(text) {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text);
+  } else {
+    const give = (/** @type {ClipboardEvent} */ event) => {
+      event.clipboardData?.setData("text/plain", text);
+      event.preventDefault();
+    };
+    document.addEventListener("copy", give, { once: true });
+    document.execCommand("copy");
+  }
+  tell(say("copied"));
+}
+
 /** @param {unknown} error */
 export function tellFailed(error) {
   // A browser words in its own language that nobody answers.

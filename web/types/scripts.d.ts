@@ -6,10 +6,14 @@ type ViewName = "text" | "form" | "json";
 type Origin = ViewName | "fix" | "break" | "kind" | "replaced" | "undo";
 
 type Composer = import("../static/composer.js").Composer;
+type Diagnostics = import("../static/diagnostics.js").Diagnostics;
 type FormView = import("../static/formview.js").FormView;
 type MessageDocument = import("../static/document.js").MessageDocument;
 type Page = import("../static/page.js").Page;
 type UnreadFields = import("../static/unreadfields.js").UnreadFields;
+
+/** What the live stream says. */
+interface LiveRecord { version: number; changes: ChangeShape[] }
 
 /** A document at one moment: what undo goes back to. */
 interface Snapshot {
@@ -25,6 +29,7 @@ interface Unread {
 }
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+type OnSent = (outcome: OutcomeShape, composer: Composer) => void;
 type ProblemAct = (problem: DiagnosticShape) => void;
 
 // JSON text, with the place of each value in it.
