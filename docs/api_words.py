@@ -54,6 +54,7 @@ TITLES: Final = {
         "prepared": "Prepared answers and rules",
         "opening": "The opening and the demo",
         "visits": "Coming and going",
+        "printed": "What `--json` prints",
         "shapes": "Shapes",
     },
     "ja": {
@@ -62,8 +63,14 @@ TITLES: Final = {
         "prepared": "用意した回答とルール",
         "opening": "始まりとデモ",
         "visits": "ログインとログアウト",
+        "printed": "`--json` が表示するもの",
         "shapes": "データの形",
     },
+}
+
+PRINTED_WORDS: Final = {
+    "en": "The commands of the terminal write the same shapes, one object on one line.",
+    "ja": "端末のコマンドも同じ形のデータを、1 行に 1 つのオブジェクトで書きます。",
 }
 
 TYPES: Final = {
@@ -213,7 +220,8 @@ SHAPES_JA: Final = {
     ),
     "DraftShape": "誰かが書いているもの。",
     "ExchangeShape": "リクエストと、その結果。`line` と `id` は文字列です。数としては読みません。",
-    "FixShape": "修正。`edits` の 1 つ 1 つは、始まり、終わり（文字数）、新しい文字列です。",
+    "FixShape": "修正。`edits` は文章への変更で、前から順に並びます。`label` はボタンの文字です。",
+    "EditShape": "`start` から `end` までの文字を `new` に置き換えます。",
     "FixedShape": "安全な修正をすべて適用した文章について、チェックが言うこと。",
     "HoldBody": "回答帳のカウントダウンを止めるかどうか。",
     "KeptShape": "下書きを保存した時刻。",
@@ -225,9 +233,22 @@ SHAPES_JA: Final = {
     "LoginBody": "どちらか 1 つ。アドレスのキーか、入力するコードです。",
     "LoginKeyShape": "ページを一度だけ開けるもの。アドレス用のキーと、入力するコードです。",
     "OpeningBody": "すべてのセッションの始まりに人が回答するかどうか。",
-    "OutcomeShape": "送った回答がどうなったか。",
+    "OutcomeShape": "送った回答がどうなったか。`sent`、`on its way`、`blocked`、`refused`、`taken`、`over` のどれかです。",
+    "AnsweredShape": "`answer` がしたこと。`name` は、やり取りを指すために入力したもの、`why` は、何も送らなかった理由です。",
+    "CheckedShape": "`check` が 1 つの回答について言うこと。送れないとき、`line` は null です。",
+    "ConversationShape": "`check` が会話について言うこと。メッセージの数と、問題点です。",
+    "JudgedShape": "会話の 1 行についてチェックが言うこと。`way` の `in` は、クライアントからです。",
+    "InboxShape": "`inbox` の一覧。",
+    "ListedShape": ("`inbox` の一覧の中のやり取り。`name` と `letter` は、人が入力するものです。"),
+    "ShownShape": "`show` が見せるやり取り。`draft` は文章、`options` は選べるものです。",
+    "CardShape": "メッセージの意味を説明する文。`silence` は、回答しないとどうなるかです。",
+    "KeptTextShape": "書かれたが、送られなかった文章。",
+    "UnreadableShape": "読めなかった最後の行と、読めなかった行の数。",
+    "ForgottenShape": "`forget` が消したものと、クライアントが待っているので残したもの。入力する名前で書きます。",
+    "RowShape": "一覧の中のやり取り。",
     "DiagnosticShape": "チェックが 1 か所について言うこと。`line` が 0 のときは、全体についてです。\n\n"
-    "`field` は、まだ JSON になっていない項目の場所です。位置は、その項目の文字の中で数えます。",
+    "`field` は、まだ JSON になっていない項目の場所です。位置は、その項目の文字の中で数えます。\n"
+    "`text` は `message` の前の名前です。`count` は、同じ種類の数です。",
     "RemoveBody": "捨てる回答の番号。",
     "RemovedShape": "捨てた回答の番号。",
     "ReplyBody": "人が送るもの。`anyway` は、チェックがエラーを見つけても送ります。",
@@ -250,7 +271,7 @@ SHAPES_JA: Final = {
     "VerdictShape": "文章についてチェックが言うこと。問題点の場所は `text` の中で数えます。",
     "VisitShape": "ログインしているかどうかと、ログインした後のアドレスの始まり。",
     "WaitShape": "クライアントがどれだけ待つか、回答帳がいつ回答するか、何で待たせているか。",
-    "WaitingRowShape": "待っているリクエスト。`arrived` は 1970 年からの秒数です。`touched` は、誰かが書いていることです。",
+    "WaitingRowShape": "待っているリクエスト。`arrived` は 1970 年からの秒数です。`name` は `tool` と同じです。",
     "WaitingShape": "待っているもの。長く待っている順です。",
 }
 """What each shape is, in Japanese; the English sentence is its docstring."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from docs.api_words import CALLS_JA, INTRO, SHAPES_JA, TITLES, TYPES
-from humanmcp.answering import schema as exchange_types
-from humanmcp.desk.presenters import api_types, page_types
+from docs.api_words import CALLS_JA, INTRO, PRINTED_WORDS, SHAPES_JA, TITLES, TYPES
+from humanmcp.answering.schema import diagnostics, exchanges, interface
+from humanmcp.answering.schema import page as island
 from humanmcp.desk.routes import api, api_drafts, api_saved, connect, login
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 PAGES: Final = {"api.md": "en", "api.ja.md": "ja"}
 """The pages, one a language."""
@@ -31,6 +31,19 @@ _GROUPS: Final = {
     "opening": connect.calls,
     "visits": login.calls,
 }
+PRINTED: Final[Mapping[str, Any]] = {
+    "inbox": exchanges.InboxShape,
+    "inbox --watch": exchanges.ListedShape,
+    "show": exchanges.ShownShape,
+    "show --unreadable": exchanges.UnreadableShape,
+    "answer": diagnostics.AnsweredShape,
+    "say": diagnostics.SaidShape,
+    "check": diagnostics.CheckedShape,
+    "check TRANSCRIPT": diagnostics.ConversationShape,
+    "check --lines": diagnostics.CheckedShape,
+    "forget": exchanges.ForgottenShape,
+}
+"""What each command of the terminal prints with `--json`."""
 _SCHEMAS: Final = "#/components/schemas/"
 _OF_FASTAPI: Final = frozenset({"HTTPValidationError", "ValidationError"})
 
@@ -71,6 +84,9 @@ def page(language: str) -> Iterator[str]:
         yield from ("", f"## {TITLES[language][group]}")
         for call in members:
             yield from _call(call, language)
+    yield from ("", f"## {TITLES[language]['printed']}", "", PRINTED_WORDS[language], "")
+    for command, shape in PRINTED.items():
+        yield f"- `humanmcp {command}`: [{shape.__name__}](#{shape.__name__.lower()})"
     yield from ("", f"## {TITLES[language]['shapes']}")
     for name, schema in sorted(_shapes().items()):
         yield from _shape(name, schema, language)
@@ -130,7 +146,7 @@ def _as_json(default: str) -> str:
 
 def _values(name: str, member: str) -> str:
     """Return the values of a member that OpenAPI only knows as text."""
-    places = (api_types, page_types, exchange_types)
+    places = (diagnostics, exchanges, interface, island)
     shape = next((vars(one)[name] for one in places if name in vars(one)), None)
     hint = get_type_hints(shape, include_extras=True).get(member) if shape else None
     enums = [one for one in get_args(hint)[1:] if hasattr(one, "__members__")]
@@ -162,11 +178,15 @@ def _schema(holder: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _shapes() -> dict[str, Any]:
     routes = [route for router in _GROUPS.values() for route in router.routes]
-    found: dict[str, Any] = _openapi(routes)["components"]["schemas"]
+    printed = [
+        APIRoute(f"/{at}", lambda: None, response_model=shape, methods=["GET"])
+        for at, shape in enumerate(PRINTED.values())
+    ]
+    found: dict[str, Any] = _openapi(routes, printed)["components"]["schemas"]
     return {name: schema for name, schema in found.items() if name not in _OF_FASTAPI}
 
 
-def _openapi(routes: Iterable[Any]) -> dict[str, Any]:
+def _openapi(routes: Iterable[Any], more: Sequence[APIRoute] = ()) -> dict[str, Any]:
     """Let FastAPI describe the routes anew, with the answers that the desk keeps from it."""
     plain = [APIRoute(one.path, one.endpoint, methods=one.methods) for one in routes]
-    return get_openapi(title="humanmcp", version="0", routes=plain)
+    return get_openapi(title="humanmcp", version="0", routes=[*plain, *more])

@@ -22,8 +22,7 @@ from typing import (
 
 from typing_extensions import is_typeddict
 
-from humanmcp.answering import schema
-from humanmcp.desk.presenters import page_types
+from humanmcp.answering.schema import diagnostics, exchanges, page
 
 if TYPE_CHECKING:
     import enum
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 
 _PLAIN: Final = {str: "string", int: "number", float: "number", bool: "boolean", Any: "any"}
 
-NOTICE: Final = "// Made from answering/schema.py and desk/presenters/page_types.py by `make docs`."
+NOTICE: Final = "// Made from humanmcp/answering/schema/ by `make docs`."
 
 
 def declarations() -> str:
     """Write every shape, in the order of the module."""
     return "\n".join(
         [
-            "// Made from answering/schema.py and desk/presenters/page_types.py by `make docs`.",
+            NOTICE,
             *_all(),
             "",
         ]
@@ -46,7 +45,7 @@ def declarations() -> str:
 
 
 def _all() -> Iterator[str]:
-    for name, value in {**vars(schema), **vars(page_types)}.items():
+    for name, value in {**vars(diagnostics), **vars(exchanges), **vars(page)}.items():
         if is_typeddict(value):
             yield from (
                 "",

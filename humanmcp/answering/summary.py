@@ -7,8 +7,13 @@ that shows it escapes it for its own medium.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.answering.case import read_line
+from humanmcp.common.timestamps import seconds_of
+from humanmcp.inbox.letters import letter_of, rank_of
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import methods, versions
@@ -17,8 +22,13 @@ from humanmcp.protocol.validation import inquiry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from humanmcp.inbox.contract import Item, Key, SessionFacts, Waiting
+
 GIST: Final = 90
 """Characters of a message that a row of a list shows."""
+
+COLOURS: Final = 6
+"""Sessions take turns in this many accent colours; the letter tells them apart for certain."""
 
 
 class Summary(NamedTuple):
@@ -118,3 +128,79 @@ def _texts(content: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
     for entry in content if isinstance(content, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("text"), str):
             yield entry["text"][: GIST * 2]
+
+
+# -- rows ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """How a session is recognised: a letter (A, B, … Z, AA, …) and one of six colours."""
+
+    letter: str
+    colour: int
+
+
+def badge(rank: int) -> Badge:
+    """Return the badge of the letter that counts `rank`, from 0."""
+    return Badge(letter_of(rank).upper(), rank % COLOURS)
+
+
+def badge_of(facts: SessionFacts) -> Badge:
+    """Return the badge of a session: its letter, or the end of its name while it has none."""
+    return badge(rank_of(facts.letter)) if facts.letter else Badge(facts.name[-4:], 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One exchange in a list. `arrived` counts in seconds since 1970, for the clock of the page."""
+
+    key: Key
+    badge: Badge
+    method: str
+    name: str
+    """The tool, the prompt, the address of a resource: what tells two calls apart."""
+    gist: str
+    state: ExchangeState
+    arrived: float
+    waiting: Waiting
+    purpose: str
+    touched: bool
+    on_its_way: bool
+    refused: bool
+    subscription: bool = False
+    """An open subscription: its answer is not awaited."""
+
+    @property
+    def anchor(self) -> str:
+        """The part of an address that names this exchange. It is made of our own names only."""
+        return f"{self.key.session}/{self.key.number}"
+
+
+def row(item: Item, mark: Badge) -> Row:
+    """Make the row of an exchange."""
+    found, draft = read_line(item.line), item.draft
+    said = summary_of(found) if isinstance(found, Message) else Summary()
+    asked = read_line(item.asked) if item.asked else None
+    if isinstance(asked, Message):  # an answer goes by the name of what it answers
+        said = said._replace(name=summary_of(asked).name)
+    return Row(
+        key=item.key,
+        badge=mark,
+        method=one_line(item.method, 60),
+        name=said.name,
+        gist=said.gist,
+        state=item.state,
+        arrived=seconds_of(item.arrived),
+        waiting=item.waiting,
+        purpose=item.purpose.value,
+        touched=draft is not None and draft.touched,
+        on_its_way=item.reply is not None and item.state is ExchangeState.PENDING,
+        refused=bool(item.problems),
+        subscription=item.is_subscription,
+    )
+
+
+def client_of(facts: SessionFacts) -> str:
+    """Name the client of a session, in its own words on one line."""
+    return one_line(" ".join(word for word in (facts.client, facts.client_version) if word), 80)

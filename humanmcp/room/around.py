@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.answering import service
-from humanmcp.answering.schema import diagnostic_shape
+from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.room.room_door import Role, Visitor, place
 
@@ -57,4 +57,4 @@ def _draft(seat: RoomSeat, language: str) -> dict[str, Any] | None:
     if draft is None or not draft.touched:
         return None
     problems = service.judge(case, draft.text, draft.form).problems
-    return {"text": draft.text, "problems": [diagnostic_shape(one, language) for one in problems]}
+    return {"text": draft.text, "problems": diagnostic_shapes(problems, language)}

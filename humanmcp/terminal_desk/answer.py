@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering import service
+from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stdout
@@ -95,7 +96,8 @@ def _answer(at: Answering, arguments: argparse.Namespace, settings: Settings) ->
     if given is not None and not arguments.keep_open:
         return tell(at, given, submit(at, given, anyway=anyway))
     if (why_not := _closed(at)) is not None:
-        return not_sent(at, at.say("too late", happened=why_not))
+        result = SendResult(Outcome.OVER, at.case.item)
+        return not_sent(at, at.say("too late", happened=why_not), result)
     start = given or _starting_text(at, arguments)
     if arguments.keep_open:
         return keep_open(at, start, anyway=anyway)

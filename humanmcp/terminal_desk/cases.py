@@ -15,7 +15,6 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
-from humanmcp.terminal_desk.explain import as_json
 
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
@@ -117,12 +116,3 @@ def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
             if not value.keys().isdisjoint(one.gives_away):
                 return one.name
     return "tools/call"
-
-
-def verdict_as_json(verdict: Verdict, language: str) -> dict[str, Any]:
-    """Return a verdict as an object for machines."""
-    return {
-        "sendable": verdict.sendable,
-        "line": verdict.line,
-        "problems": [as_json(problem, language) for problem in verdict.problems],
-    }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.schema.diagnostics import checked_shape
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say
@@ -26,7 +27,6 @@ from humanmcp.terminal_desk.cases import (
     CaseError,
     TypedCase,
     case_of,
-    verdict_as_json,
 )
 from humanmcp.terminal_desk.explain import explained, summary
 from humanmcp.terminal_desk.files import STDIN, read_text
@@ -95,8 +95,7 @@ def _one(file: str, arguments: argparse.Namespace, language: str) -> int:
     verdict = case.verdict()
     if arguments.json:
         named = {"file": name} if len(arguments.files) > 1 else {}
-        method = {"method": case.exchange.method}
-        json_to_stdout({**named, **verdict_as_json(verdict, language), **method})
+        json_to_stdout(checked_shape(verdict, language, method=case.exchange.method, **named))
     else:
         guessed = arguments.method is None and arguments.request is None
         _print(case, verdict, name, language, guessed=guessed)

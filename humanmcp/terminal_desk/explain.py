@@ -7,7 +7,7 @@ made visible before it is measured, so that a caret stands below what it means.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted
 from humanmcp.locales import UnknownSentenceError, problem_or_code, say
@@ -101,30 +101,6 @@ def _changes(fix: Fix, text: str, language: str) -> str:
     if old and new:
         return say("check", "fix replace", language, old=old, new=new)
     return say("check", "fix remove" if old else "fix insert", language, old=old, new=new)
-
-
-def as_json(problem: Diagnostic, language: str) -> dict[str, Any]:
-    """Return a problem as an object for machines."""
-    return {
-        "code": problem.code,
-        "level": problem.level.value,
-        "line": problem.line,
-        "column": problem.column,
-        "pointer": problem.pointer,
-        "count": problem.times,
-        "message": problem_or_code(problem, language),
-        "fix": None if problem.fix is None else _fix_as_json(problem.fix),
-        "page": problem.page,
-    }
-
-
-def _fix_as_json(fix: Fix) -> dict[str, Any]:
-    """Return a fix as an object for machines: replace text[start:end] by `new`, last edit first."""
-    return {
-        "label": fix.label,
-        "applicability": fix.applicability.value,
-        "edits": [{"start": edit.start, "end": edit.end, "new": edit.new} for edit in fix.edits],
-    }
 
 
 def summary(problems: Sequence[Diagnostic], language: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.summary import client_of
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stderr, to_stdout
 from humanmcp.common.timestamps import read_stamp
@@ -19,12 +20,13 @@ from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal_desk import command
 from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox, seats
-from humanmcp.terminal_desk.inbox import client_of, request_in_short
+from humanmcp.terminal_desk.inbox import request_in_short
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from humanmcp.answering.schema.exchanges import ForgottenShape
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
@@ -140,7 +142,10 @@ def _forget(
         else:
             inbox.forget(one.key)
     if arguments.json:
-        names = {"forgotten": [one.name for one in gone], "waiting": [one.name for one in waiting]}
+        names: ForgottenShape = {
+            "forgotten": [one.name for one in gone],
+            "waiting": [one.name for one in waiting],
+        }
         json_to_stdout(names)
     elif gone:
         to_stdout(Painted(say(ROOM, "done", language, count=len(gone)), "green"))

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering import service
-from humanmcp.answering.service import Outcome
+from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.terminal import to_stderr
 from humanmcp.inbox.contract import Draft
 from humanmcp.locales.explain import explain
@@ -71,7 +71,8 @@ def _never_mind(at: Answering, opened: Draft, took: float, *, emptied: bool) -> 
     _let_go(at, opened)
     if not emptied and took < editor.AT_ONCE:
         to_stderr(at.say("at once"))
-    return not_sent(at, at.say("emptied" if emptied else "unchanged", name=at.name))
+    why = at.say("emptied" if emptied else "unchanged", name=at.name)
+    return not_sent(at, why, SendResult(Outcome.BLOCKED, at.case.item))
 
 
 def _let_go(at: Answering, opened: Draft) -> None:

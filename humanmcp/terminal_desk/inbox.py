@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.case import Case, read_line
-from humanmcp.answering.summary import summary_of
+from humanmcp.answering.schema.exchanges import InboxShape, ListedShape, listed_shape
+from humanmcp.answering.summary import client_of, summary_of
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import (
     Painted,
@@ -76,7 +76,8 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
         return _watch(inbox, arguments, language)
     found = rows(inbox, everything=arguments.all)
     if arguments.json:
-        json_to_stdout({"items": [row_as_json(row, waits.now()) for row in found]})
+        listed: InboxShape = {"items": [row_as_json(row, waits.now()) for row in found]}
+        json_to_stdout(listed)
     else:
         _list(seats(inbox), found, waits.now(), language)
     return 0
@@ -104,11 +105,6 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     return cut("  ".join(filter(None, words)), longest)
 
 
-def client_of(facts: SessionFacts) -> str:
-    """Name the client of a session, in its own words on one line."""
-    return one_line(" ".join(word for word in (facts.client, facts.client_version) if word), 80)
-
-
 def asker_of(facts: SessionFacts, language: str) -> str:
     """Name who asks in a session, and so who gets the answer: a client, or in its seat a server."""
     if facts.seat is Seat.CLIENT:
@@ -122,37 +118,9 @@ def unreadable_in(facts: SessionFacts, language: str) -> str:
     return say(ROOM, "unreadable one" if count == 1 else "unreadable", language, count=count)
 
 
-def row_as_json(row: TerminalRow, moment: datetime) -> dict[str, Any]:
+def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:
     """Return a row as an object for machines."""
-    item = row.item
-    params = row.case.params
-    return {
-        "name": row.name,
-        "letter": row.case.facts.letter,
-        "session": item.key.session,
-        "number": item.key.number,
-        "state": item.state.value,
-        "purpose": item.purpose.value,
-        "method": item.method,
-        "tool": params.get("name", ""),
-        "arguments": params.get("arguments"),
-        "id": _id(item.id),
-        "revision": item.revision,
-        "client": client_of(row.case.facts),
-        "arrived": item.arrived,
-        "waited": round(waits.waited(item, moment), 3),
-        **item.waiting._asdict(),
-        "answer": None if item.answer is None else item.answer.line,
-        "by": "" if item.answer is None else item.answer.by,
-        "line": item.line,
-    }
-
-
-def _id(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
-    try:
-        return json.loads(token)
-    except ValueError:
-        return None
+    return listed_shape(row.case, row.name, waits.waited(row.item, moment))
 
 
 def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState]) -> list[Item]:

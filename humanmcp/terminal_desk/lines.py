@@ -9,16 +9,16 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.schema.diagnostics import CheckedShape, checked_shape
 from humanmcp.common.terminal import raw_to_stdout, to_stderr
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.crash_guard import failed
 from humanmcp.terminal_desk import transcripts
-from humanmcp.terminal_desk.cases import Asked, CaseError, TypedCase, case_of, verdict_as_json
-from humanmcp.terminal_desk.explain import as_json
+from humanmcp.terminal_desk.cases import Asked, CaseError, TypedCase, case_of
 from humanmcp.terminal_desk.files import STDIN, unreadable
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def _batches(number: int) -> Iterator[list[bytes]]:
 def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
     """Judge one line of `--lines`. Whatever it is, the answer is one line of JSON."""
     record: Any = None
+    answer: CheckedShape
     try:
         record = json.loads(line)
         if _is_message(record, arguments):
@@ -89,13 +90,13 @@ def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
             verdict = transcripts.verdict_of(record["text"], revision)
         else:
             verdict = _line_case(record, arguments).verdict()
-        answer = verdict_as_json(verdict, language)
+        answer = checked_shape(verdict, language)
     except (CaseError, ValueError, RecursionError) as error:
         answer = _line_error(error, language)
     except Exception as error:  # noqa: BLE001 - the lines after this one are answered all the same
-        answer = verdict_as_json(failed("", error), language)
+        answer = checked_shape(failed("", error), language)
     if isinstance(record, dict) and "id" in record:
-        answer["id"] = record["id"]
+        return json.dumps({**answer, "id": record["id"]})
     return json.dumps(answer)
 
 
@@ -137,12 +138,14 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa
     )
 
 
-def _line_error(error: Exception, language: str) -> dict[str, Any]:
+def _line_error(error: Exception, language: str) -> CheckedShape:
     """Describe a line that is no case in the shape of all answers."""
     if isinstance(error, CaseError):
         message = error.sentence(language)
     else:
         message = say(ROOM, "line no json", language, got=error)
-    place = {"line": getattr(error, "lineno", 0), "column": getattr(error, "colno", 0)}
-    found = as_json(Diagnostic("L01", Severity.ERROR), language)
-    return {"sendable": False, "line": None, "problems": [{**found, **place, "message": message}]}
+    line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
+    found = Diagnostic("L01", Severity.ERROR, line=line, column=column)
+    said = checked_shape(Verdict("", None, None, (found,)), language)
+    said["problems"][0]["message"] = said["problems"][0]["text"] = message
+    return said

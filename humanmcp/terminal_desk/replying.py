@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from humanmcp.answering import service
-from humanmcp.answering.service import Outcome
+from humanmcp.answering.schema.diagnostics import AnsweredShape, outcome_shape
+from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Reply
 from humanmcp.locales import say
@@ -15,15 +16,11 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation import held as held_check
 from humanmcp.terminal_desk import waits
-from humanmcp.terminal_desk.explain import as_json, explained, summary
+from humanmcp.terminal_desk.explain import explained, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from humanmcp.answering.case import Case
-    from humanmcp.answering.service import SendResult
     from humanmcp.inbox.contract import Draft
-    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 ROOM: Final = "answer"
 BY: Final = "terminal"
@@ -66,74 +63,64 @@ def submit(at: Answering, given: Draft, *, anyway: bool) -> SendResult:
 
 def tell(at: Answering, given: Draft, result: SendResult) -> int:
     """Tell the person what became of a text. Returns the exit status."""
+    result = _worth_a_word(result)
     match result.outcome:
         case Outcome.SENT:
             return _went_out(at, result, given)
         case Outcome.BLOCKED | Outcome.REFUSED:
-            problems = _worth_a_word(result.problems)
-            return refused(at, problems, result.text, result.outcome)
+            return refused(at, result)
         case Outcome.QUEUED:
-            return not_sent(at, at.say("not taken"), outcome=result.outcome)
+            return not_sent(at, at.say("not taken"), result)
         case Outcome.TAKEN | Outcome.OVER:
             ended = (
                 result.item.state is not ExchangeState.PENDING or result.outcome is Outcome.TAKEN
             )
             state = waits.outlook(result.item, waits.now(), at.language)
             happened = state[0].sentence if ended else at.say("session over")
-            return not_sent(at, at.say("taken", happened=happened), outcome=result.outcome)
+            return not_sent(at, at.say("taken", happened=happened), result)
 
 
-def _worth_a_word(problems: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _worth_a_word(result: SendResult) -> SendResult:
     """Leave out that the text had several lines: that is our own way to lay out a draft."""
-    return tuple(problem for problem in problems if problem.code != SEVERAL_LINES)
+    found = tuple(problem for problem in result.problems if problem.code != SEVERAL_LINES)
+    return result._replace(problems=found)
 
 
 def _went_out(at: Answering, result: SendResult, given: Draft) -> int:
-    problems, line = _worth_a_word(result.problems), result.line
-    size = len(line.encode("utf-8", "surrogatepass")) + 1
+    size = len(result.line.encode("utf-8", "surrogatepass")) + 1
     if at.json:
-        found = [as_json(problem, at.language) for problem in problems]
         answer = result.item.answer
         deliberate = bool(answer and answer.deliberate)
-        json_to_stdout(
-            {"sent": True, "became": result.outcome.value, "name": at.name, "line": line}
-            | {"bytes": size, "problems": found, "deliberate": deliberate}
-        )
+        json_to_stdout(_shape(at, result, sent=True, deliberate=deliberate))
         return 0
-    for problem in problems:
-        for parts in explained(problem, result.text, at.language):
-            to_stdout(*parts)
+    _explain(at, result)
     to_stdout(Painted(at.say("sent", who=at.reader(given), size=size), "green"))
-    to_stdout(line)
+    to_stdout(result.line)
     return 0
 
 
-def refused(
-    at: Answering,
-    problems: Sequence[Diagnostic],
-    text: str,
-    outcome: Outcome = Outcome.BLOCKED,
-) -> int:
+def _shape(at: Answering, result: SendResult, **more: object) -> AnsweredShape:
+    return cast("AnsweredShape", {**outcome_shape(result, at.language), "name": at.name, **more})
+
+
+def _explain(at: Answering, result: SendResult) -> None:
+    for problem in result.problems:
+        for parts in explained(problem, result.text, at.language):
+            to_stdout(*parts)
+
+
+def refused(at: Answering, result: SendResult) -> int:
     """Show what keeps a text from being sent. Returns the exit status."""
     if not at.json:
-        for problem in problems:
-            for parts in explained(problem, text, at.language):
-                to_stdout(*parts)
-    counted = summary(problems, at.language)
-    return not_sent(at, at.say("refused", counted=counted, name=at.name), problems, outcome)
+        _explain(at, result)
+    counted = summary(result.problems, at.language)
+    return not_sent(at, at.say("refused", counted=counted, name=at.name), result)
 
 
-def not_sent(
-    at: Answering,
-    why: str,
-    problems: Sequence[Diagnostic] = (),
-    outcome: Outcome | None = None,
-) -> int:
+def not_sent(at: Answering, why: str, result: SendResult) -> int:
     """Say that nothing was sent, and why. Returns the exit status."""
     if at.json:
-        found = [as_json(problem, at.language) for problem in problems]
-        became = {} if outcome is None else {"became": outcome.value}
-        json_to_stdout({"sent": False, **became, "name": at.name, "why": why, "problems": found})
+        json_to_stdout(_shape(at, result, sent=False, why=why))
     else:
         to_stderr(Painted(why, "yellow"))
     return REFUSED
@@ -147,16 +134,19 @@ def keep_open(at: Answering, given: Draft, *, anyway: bool) -> int:
     """
     verdict = service.judge(at.case, given.text, given.form)
     line = verdict.line or (verdict.forced if anyway else None)
+    blocked = SendResult(Outcome.BLOCKED, at.case.item, verdict.problems, given.text)
     if line is None or at.case.held is not None:
-        return refused(at, _worth_a_word(verdict.problems), given.text)
+        return refused(at, _worth_a_word(blocked))
     reply, session = Reply(line, anyway=True, by=BY), at.case.key.session
     said = service.say_first(at.case.inbox, session, reply, within=LONGEST_WAIT)
+    result = SendResult(said.outcome, at.case.item, said.problems, given.text)
     if said.outcome is Outcome.QUEUED:
-        return not_sent(at, at.say("not taken"))
+        return not_sent(at, at.say("not taken"), result)
     if said.outcome is Outcome.REFUSED:
-        return not_sent(at, at.say("refused", counted="", name=at.name), said.problems)
+        return not_sent(at, at.say("refused", counted="", name=at.name), result)
     if at.json:
-        json_to_stdout({"sent": True, "open": True, "name": at.name, "line": line})
+        size = len(line.encode("utf-8", "replace"))
+        json_to_stdout(_shape(at, result, sent=True, open=True, line=line, bytes=size))
     else:
         to_stdout(Painted(at.say("kept open", who=at.who, name=at.name), "green"))
         to_stdout(line)

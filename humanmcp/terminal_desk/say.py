@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
+from humanmcp.answering.schema.diagnostics import said_shape
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout
@@ -19,7 +20,7 @@ from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.protocol.validation import server_initiated
 from humanmcp.terminal_desk import command
 from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox
-from humanmcp.terminal_desk.explain import as_json, explained
+from humanmcp.terminal_desk.explain import explained
 from humanmcp.terminal_desk.files import read_bytes, read_text
 from humanmcp.terminal_desk.replying import BY, LONGEST_WAIT
 
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
         if said.outcome is not Outcome.SENT:
             return _not_said(said, text, language, json=arguments.json)
     if arguments.json:
-        json_to_stdout({"became": "sent", "problems": []})
+        json_to_stdout(said_shape(SayResult(Outcome.SENT), language))
     else:
         to_stdout(sentence(ROOM, f"done {order.value}", language))
     return 0
@@ -139,8 +140,7 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
 def _not_said(said: SayResult, text: str, language: str, *, json: bool) -> int:
     waits = said.outcome is Outcome.QUEUED
     if json:
-        found = [as_json(one, language) for one in said.problems]
-        json_to_stdout({"became": "waiting" if waits else "refused", "problems": found})
+        json_to_stdout(said_shape(said, language))
         return REFUSED
     to_stderr(sentence(ROOM, "waits" if waits else "refused", language))
     for problem in said.problems:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering import service
+from humanmcp.answering.schema.exchanges import ShownShape, shown_shape
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
 from humanmcp.common.timestamps import clock
@@ -20,8 +21,8 @@ from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.spec import methods
 from humanmcp.terminal_desk import command, waits
 from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
-from humanmcp.terminal_desk.explain import as_json, explained
-from humanmcp.terminal_desk.inbox import TerminalRow, asker_of, request_in_short, row_as_json
+from humanmcp.terminal_desk.explain import explained
+from humanmcp.terminal_desk.inbox import asker_of, request_in_short
 from humanmcp.terminal_desk.unreadable import show_unreadable
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 ROOM: Final = "show"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Sheet:
     """Everything that is to be said about one exchange."""
 
@@ -217,16 +218,6 @@ def _problems(title: str, problems: Sequence[Diagnostic], text: str, language: s
             to_stdout("  ", *line)
 
 
-def _as_json(sheet: Sheet, language: str) -> dict[str, Any]:
-    item = sheet.item
-    return {
-        **row_as_json(TerminalRow(sheet.name, sheet.case), waits.now()),
-        "card": dataclasses.asdict(sheet.card),
-        "remarks": [as_json(problem, language) for problem in sheet.remarks],
-        "problems": [as_json(problem, language) for problem in item.problems],
-        "draft": sheet.draft,
-        "touched": item.draft is not None and item.draft.touched,
-        "kept": [{"text": kept.text, "by": kept.by, "at": kept.at} for kept in item.kept],
-        "reason": item.reason,
-        "options": list(sheet.inquiry.options) if sheet.inquiry else [],
-    }
+def _as_json(sheet: Sheet, language: str) -> ShownShape:
+    waited = waits.waited(sheet.item, waits.now())
+    return shown_shape(sheet.case, sheet.name, waited, language, card=sheet.card, draft=sheet.draft)

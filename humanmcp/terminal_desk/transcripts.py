@@ -10,6 +10,11 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.schema.diagnostics import (
+    ConversationShape,
+    JudgedShape,
+    diagnostic_shape,
+)
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
@@ -28,11 +33,11 @@ from humanmcp.protocol.validation.whole_conversation import (
 )
 from humanmcp.terminal_desk import mistakes
 from humanmcp.terminal_desk.cases import CaseError
-from humanmcp.terminal_desk.explain import as_json, explained, summary
+from humanmcp.terminal_desk.explain import explained, summary
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -91,7 +96,7 @@ def judge(
         raise CaseError("no messages", name=name)
     problems = [problem for one in found for problem in one.problems]
     if arguments.json:
-        _print_json(found, {"file": name} if len(arguments.files) > 1 else {}, language)
+        _print_json(found, name if len(arguments.files) > 1 else "", language)
     else:
         _print(found, problems, name, language, alone=form is TranscriptForm.MESSAGE)
     return REFUSED if any(problem.level is Severity.ERROR for problem in problems) else 0
@@ -193,24 +198,22 @@ def _placed(problem: Diagnostic, one: Judged) -> Diagnostic:
     return problem._replace(line=1, column=1, end=len(one.text))
 
 
-def _print_json(judged: Sequence[Judged], named: Mapping[str, str], language: str) -> None:
-    found = [
-        {**as_json(problem, language), **_about(one, problem)}
-        for one in judged
-        for problem in one.problems
-    ]
+def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
     levels = Counter(problem.level for one in judged for problem in one.problems)
-    json_to_stdout(
-        {
-            **named,
-            "messages": _count(judged),
-            "errors": levels[Severity.ERROR],
-            "warnings": levels[Severity.WARNING],
-            "problems": found,
-        }
-    )
+    found: ConversationShape = {
+        "messages": _count(judged),
+        "errors": levels[Severity.ERROR],
+        "warnings": levels[Severity.WARNING],
+        "problems": [
+            _judged_shape(one, problem, language) for one in judged for problem in one.problems
+        ],
+    }
+    if named:
+        found["file"] = named
+    json_to_stdout(found)
 
 
-def _about(one: Judged, problem: Diagnostic) -> dict[str, Any]:
+def _judged_shape(one: Judged, problem: Diagnostic, language: str) -> JudgedShape:
+    said = diagnostic_shape(problem, language)
     line = one.line + max(0, problem.line - 1)
-    return {"line": line, "way": one.way.value, "method": one.method, "id": one.id}
+    return {**said, "line": line, "way": one.way.value, "method": one.method, "id": one.id}

@@ -5,8 +5,9 @@ Such a line is no exchange and waits for nothing, so it has no number: it is nam
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.schema.exchanges import unreadable_shape
 from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
 from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
@@ -14,7 +15,6 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Malformed, read
 from humanmcp.terminal_desk.choose import choose_session
-from humanmcp.terminal_desk.explain import as_json
 from humanmcp.terminal_desk.inbox import asker_of, unreadable_in
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
     facts = choose_session(inbox, arguments.number)
     frame = _last(inbox, facts)
     if arguments.json:
-        json_to_stdout(_as_json(facts, frame, language))
+        json_to_stdout(unreadable_shape(facts, frame, _problems(frame), language))
     elif arguments.raw:
         (to_stdout if is_terminal() else raw_to_stdout)(frame.text)
     else:
@@ -83,16 +83,3 @@ def _problems(frame: Frame) -> tuple[Diagnostic, ...]:
             return broken or (unreadable(Malformed(frame.raw, Flaw.IN_BATCH)),)
         case _:
             return ()
-
-
-def _as_json(facts: SessionFacts, frame: Frame, language: str) -> dict[str, Any]:
-    return {
-        "session": facts.name,
-        "letter": facts.letter,
-        "unreadable": facts.unreadable,
-        "seq": frame.seq,
-        "at": frame.at,
-        "line": frame.text,
-        "note": frame.note,
-        "problems": [as_json(one, language) for one in _problems(frame)],
-    }

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from humanmcp.answering import summary
 from humanmcp.answering.summary import GIST, Summary, summary_of
-from humanmcp.desk.presenters import rows
 from humanmcp.export.conversation import build_conversation
 from humanmcp.export.reading import Recording
 from humanmcp.inbox.contract import Item, Key
@@ -40,7 +40,7 @@ def test_a_row_says_the_same_in_page_terminal_and_exports(text: str, wanted: Sum
     assert isinstance(message, Message)
     assert summary_of(message) == wanted
     item = Item(Key("s", 1), text, message.method, "7", "2025-11-25", "2026-11-20T18:49:07.123Z")
-    row = rows.row(item, rows.badge(0))
+    row = summary.row(item, summary.badge(0))
     assert (row.name, row.gist) == wanted
     words = (message.method, *wanted)
     assert request_in_short(item) == "  ".join(filter(None, words))

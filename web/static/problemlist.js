@@ -57,7 +57,7 @@ export function problemParts(problem, fix) {
 /** @param {string} text @param {DiagnosticShape} problem */
 export function fixed(text, problem) {
   let [mended, at] = ["", 0];
-  for (const [start, end, fresh] of problem.fix?.edits ?? []) {
+  for (const { start, end, new: fresh } of problem.fix?.edits ?? []) {
     mended += text.slice(at, unitsAt(text, start)) + fresh;
     at = unitsAt(text, end);
   }

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from humanmcp.answering.schema.page import ArmShape, FieldShape
 from humanmcp.desk.presenters.forms import ByType, Switch
-from humanmcp.desk.presenters.page_types import ArmShape, FieldShape
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.raw import json_text
 from humanmcp.protocol.repair.reading import read

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from humanmcp.desk.presenters.page_types import FaultShape
+    from humanmcp.answering.schema.page import FaultShape
     from humanmcp.protocol.spec.faults import Fault
 
 ROOM: Final = "desk"

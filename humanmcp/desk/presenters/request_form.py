@@ -18,7 +18,7 @@ from humanmcp.protocol.json.layout import pretty
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from humanmcp.desk.presenters.page_types import FieldShape
+    from humanmcp.answering.schema.page import FieldShape
     from humanmcp.protocol.conversation.transcript import Frame
 
 PREFIX: Final = "field "

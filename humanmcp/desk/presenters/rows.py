@@ -10,13 +10,10 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.case import read_line
-from humanmcp.answering.summary import GIST, Summary, summary_of
+from humanmcp.answering.summary import GIST, summary_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk.presenters.readable_json import decoded, written
 from humanmcp.inbox.contract import Seat
-from humanmcp.inbox.letters import letter_of, rank_of
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.recorded import words_of
@@ -28,11 +25,9 @@ from humanmcp.protocol.spec import methods
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from humanmcp.inbox.contract import Item, Key, SessionFacts, Waiting
+    from humanmcp.answering.summary import Badge
+    from humanmcp.inbox.contract import Item
     from humanmcp.protocol.conversation.transcript import Frame
-
-COLOURS: Final = 6
-"""Sessions take turns in this many accent colours; the letter tells them apart for certain."""
 
 DEEPEST: Final = 5
 """Levels of a value that are a table of their own."""
@@ -42,74 +37,6 @@ ON_ONE_LINE: Final = 60
 
 SHOWN: Final = 2000
 """Characters of one value that are shown before "show all"."""
-
-
-@dataclass(frozen=True, slots=True)
-class Badge:
-    """How a session is recognised: a letter (A, B, … Z, AA, …) and one of six colours."""
-
-    letter: str
-    colour: int
-
-
-def badge(rank: int) -> Badge:
-    """Return the badge of the letter that counts `rank`, from 0."""
-    return Badge(letter_of(rank).upper(), rank % COLOURS)
-
-
-def badge_of(facts: SessionFacts) -> Badge:
-    """Return the badge of a session: its letter, or the end of its name while it has none."""
-    return badge(rank_of(facts.letter)) if facts.letter else Badge(facts.name[-4:], 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One exchange in a list. `arrived` counts in seconds since 1970, for the clock of the page."""
-
-    key: Key
-    badge: Badge
-    method: str
-    name: str
-    """The tool, the prompt, the address of a resource: what tells two calls apart."""
-    gist: str
-    state: ExchangeState
-    arrived: float
-    waiting: Waiting
-    purpose: str
-    touched: bool
-    on_its_way: bool
-    refused: bool
-    subscription: bool = False
-    """An open subscription: its answer is not awaited."""
-
-    @property
-    def anchor(self) -> str:
-        """The part of an address that names this exchange. It is made of our own names only."""
-        return f"{self.key.session}/{self.key.number}"
-
-
-def row(item: Item, mark: Badge) -> Row:
-    """Make the row of an exchange."""
-    found, draft = read_line(item.line), item.draft
-    said = summary_of(found) if isinstance(found, Message) else Summary()
-    asked = read_line(item.asked) if item.asked else None
-    if isinstance(asked, Message):  # an answer goes by the name of what it answers
-        said = said._replace(name=summary_of(asked).name)
-    return Row(
-        key=item.key,
-        badge=mark,
-        method=one_line(item.method, 60),
-        name=said.name,
-        gist=said.gist,
-        state=item.state,
-        arrived=seconds_of(item.arrived),
-        waiting=item.waiting,
-        purpose=item.purpose.value,
-        touched=draft is not None and draft.touched,
-        on_its_way=item.reply is not None and item.state is ExchangeState.PENDING,
-        refused=bool(item.problems),
-        subscription=item.is_subscription,
-    )
 
 
 @dataclass(frozen=True, slots=True)

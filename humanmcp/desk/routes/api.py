@@ -13,10 +13,8 @@ from starlette.responses import Response
 
 from humanmcp.answering.calls import calls
 from humanmcp.answering.reactions import reactions
-from humanmcp.answering.schema import ExchangeShape, exchange_shape
-from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
-from humanmcp.desk.presenters.api_types import (
+from humanmcp.answering.schema.exchanges import ExchangeShape, exchange_shape, waiting_row_shape
+from humanmcp.answering.schema.interface import (
     CallsShape,
     LineShape,
     LinesShape,
@@ -25,6 +23,8 @@ from humanmcp.desk.presenters.api_types import (
     StateShape,
     WaitingShape,
 )
+from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.state import history
 from humanmcp.desk.state.live import MOST, EventStream, report
 from humanmcp.inbox.contract import Key, UnknownItemError
@@ -93,21 +93,7 @@ def sessions(request: Request) -> SessionsShape:
 def exchanges(request: Request, session: str = "") -> WaitingShape:
     """List what waits for an answer, the longest waiting first; of one session, or of all."""
     rows = desk_of(request).board.waiting(session)
-    return {
-        "waiting": [
-            {
-                "session": one.key.session,
-                "number": one.key.number,
-                "letter": one.badge.letter,
-                "method": one.method,
-                "name": one.name,
-                "gist": one.gist,
-                "arrived": one.arrived,
-                "touched": one.touched,
-            }
-            for one in rows
-        ]
-    }
+    return {"waiting": [waiting_row_shape(one) for one in rows]}
 
 
 @router.get("/exchanges/{session}/{number}")

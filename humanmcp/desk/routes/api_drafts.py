@@ -8,25 +8,26 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.schema import (
+from humanmcp.answering.schema.diagnostics import (
     DiagnosticShape,
+    FixedShape,
     OutcomeShape,
+    SaidShape,
     VerdictShape,
     diagnostic_shape,
     outcome_shape,
+    said_shape,
     verdict_shape,
+)
+from humanmcp.answering.schema.interface import (
+    DocumentShape,
+    KeptShape,
+    TicketShape,
 )
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
 from humanmcp.desk.http.context import BY, desk_of
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, called, spoken
-from humanmcp.desk.presenters.api_types import (
-    DocumentShape,
-    FixedShape,
-    KeptShape,
-    SaidShape,
-    TicketShape,
-)
 from humanmcp.desk.presenters.form_fields import unread
 from humanmcp.desk.state.board import Writer
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
@@ -233,8 +234,4 @@ def say_first(request: Request, session: str, body: SayBody) -> TicketShape:
 def said(request: Request, session: str, ticket: str) -> SaidShape:
     """Return what became of it: `waiting`, `sent`, or `refused` with its problems."""
     said = service.became_of(desk_of(request).inbox.refused(session, ticket))
-    became = "waiting" if said.outcome is Outcome.QUEUED else said.outcome.value
-    return {
-        "became": became,
-        "problems": [diagnostic_shape(one, spoken(request)) for one in said.problems],
-    }
+    return said_shape(said, spoken(request))

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 
-from humanmcp.common.book_file import BookFileError
-from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
-from humanmcp.desk.presenters import rules
-from humanmcp.desk.presenters.api_types import (
+from humanmcp.answering.schema.interface import (
     LastShape,
     RemovedShape,
     RuleShape,
     SavedAnswersShape,
 )
-from humanmcp.desk.presenters.page_types import SavedShape
+from humanmcp.answering.schema.page import SavedShape
+from humanmcp.common.book_file import BookFileError
+from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
+from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import history
 from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import Key

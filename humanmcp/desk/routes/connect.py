@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from humanmcp.answering.schema.interface import StartedShape
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page, remember
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
-from humanmcp.desk.presenters.api_types import StartedShape
 from humanmcp.desk.presenters.snippets import Snippet, snippets, snippets_at
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])

@@ -13,9 +13,10 @@ from typing import Any, Final
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse
 
-from humanmcp.answering import service
+from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
-from humanmcp.answering.schema import diagnostic_shape
+from humanmcp.answering.schema.diagnostics import diagnostic_shapes
+from humanmcp.answering.schema.page import FaultShape, FormShape, Island
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of
 from humanmcp.demo.lesson_file import lesson_of_client
@@ -31,7 +32,6 @@ from humanmcp.desk.presenters.forms import AnswerForm, form_of
 from humanmcp.desk.presenters.held_messages import Task
 from humanmcp.desk.presenters.media import media_in
 from humanmcp.desk.presenters.offer import LISTS
-from humanmcp.desk.presenters.page_types import FaultShape, FormShape, Island
 from humanmcp.desk.presenters.pairs import copies
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes import api_saved
@@ -90,7 +90,7 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
     desk = desk_of(request)
     key = Key(name, number)
     case = desk.case(key)
-    row = row_words.row(case.item, row_words.badge_of(case.facts))
+    row = summary.row(case.item, summary.badge_of(case.facts))
     values = _standing(desk, case, spoken(request))
     return page(request, "status.html", item=case.item, row=row, **values)
 
@@ -185,7 +185,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     """Gather everything that the page of one exchange shows."""
     case = desk.case(key)
     item = case.item
-    row = row_words.row(item, row_words.badge_of(case.facts))
+    row = summary.row(item, summary.badge_of(case.facts))
     task = held_messages.task_of(case, do)
     draft = held_messages.draft_of(case, task, language)
     problems = item.problems
@@ -202,8 +202,8 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "item": item,
         "row": row,
         "draft": _plain(case, draft),
-        "problems": [diagnostic_shape(one, language) for one in problems],
-        "remarks": [diagnostic_shape(one, language) for one in case.remarks],
+        "problems": diagnostic_shapes(problems, language),
+        "remarks": diagnostic_shapes(case.remarks, language),
         "talk": talk,
         "inquiry": asked,
         "question": (asked or form or UserAsked("")).question,
@@ -338,13 +338,13 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
         "following": next((one for one in waiting if one.key != item.key), None),
         "questions": questions,
         "facts": facts,
-        "badge": row_words.badge_of(facts),
+        "badge": summary.badge_of(facts),
         "living": living,
         "state": state.value,
         "writer": desk.board.writer(item.key),
         "client_setting": "" if client is None else client.setting,
         "arrived": seconds_of(item.arrived),
-        "refusals": [diagnostic_shape(one, language) for one in item.problems],
+        "refusals": diagnostic_shapes(item.problems, language),
         "kept": [one.text for one in item.kept],
         "copies": copies(item.answer.line) if item.answer is not None else [],
         "answer_pretty": "" if item.answer is None else pretty(item.answer.line),

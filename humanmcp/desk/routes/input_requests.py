@@ -14,15 +14,14 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.answering import service
+from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
-from humanmcp.answering.schema import diagnostic_shape
+from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.desk.http.context import BY, desk_of
 from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import input_requests as asking_back
-from humanmcp.desk.presenters import rows
 from humanmcp.desk.presenters.input_requests import Offer
 from humanmcp.desk.presenters.schema_form import rows_in
 from humanmcp.desk.state.history import recent
@@ -119,7 +118,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
     desk = desk_of(request)
     language, result = spoken(request), written.result
     case = desk.case(key)
-    row = rows.row(case.item, rows.badge_of(case.facts))
+    row = summary.row(case.item, summary.badge_of(case.facts))
     return page(
         request,
         "ask.html",
@@ -131,7 +130,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         kinds=FLAT,
         text=written.text,
         modern=features(case.item.revision).input_required,
-        problems=[diagnostic_shape(one, language) for one in (result.problems if result else ())],
+        problems=diagnostic_shapes(result.problems if result else (), language),
         waits=result is not None and result.outcome is Outcome.QUEUED,
         rows=desk.board.waiting(""),
         recent=recent(desk.board, RECENT),

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from humanmcp.answering.schema.interface import LoginKeyShape, VisitShape
 from humanmcp.desk.auth.login import LONGEST
 from humanmcp.desk.auth.visit_path import parts_of, place_of, start_of
 from humanmcp.desk.http.context import Desk, desk_of
@@ -22,7 +23,6 @@ from humanmcp.desk.http.layout import (
     switched,
 )
 from humanmcp.desk.http.request_context import LONGEST_CALLED, AsciiJson, CallRoute, spoken
-from humanmcp.desk.presenters.api_types import LoginKeyShape, VisitShape
 from humanmcp.locales import LANGUAGES, say
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.reactions import reactions
-from humanmcp.answering.schema import diagnostic_shape
+from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
 from humanmcp.desk.http.context import BY, Desk, desk_of
@@ -310,6 +310,6 @@ def _form(
         seen=seen,
         why=why,
         blocked=verdict is not None and bool(verdict.errors),
-        problems=[diagnostic_shape(one, language) for one in problems],
+        problems=diagnostic_shapes(problems, language),
         book=target.desk.shown(target.desk.book),
     )

@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
-from humanmcp.answering.schema import diagnostic_shape
+from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
@@ -156,7 +156,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         text=said.text or beginnings[0].text,
         begun=said.begun,
         values=said.values,
-        problems=[diagnostic_shape(one, language) for one in (result.problems if result else ())],
+        problems=diagnostic_shapes(result.problems if result else (), language),
         sent=result is not None and result.outcome is Outcome.SENT,
         waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,

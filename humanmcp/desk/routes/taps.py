@@ -11,9 +11,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.case import read_line
+from humanmcp.answering.summary import Row, row
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page
-from humanmcp.desk.presenters.rows import Row, row
 from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox.contract import Action, Life, Purpose, Reply, Seat
 from humanmcp.protocol.json.jsonrpc import Message

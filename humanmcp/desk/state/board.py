@@ -13,8 +13,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.answering.summary import Badge, Row, badge_of, row
 from humanmcp.desk.auth.visit_path import SEAT
-from humanmcp.desk.presenters.rows import Badge, Row, badge_of, row
 from humanmcp.inbox.contract import Key, Life, Purpose, Seat, UnknownItemError
 from humanmcp.inbox.letters import rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState

@@ -17,8 +17,8 @@ from starlette.responses import Response
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from humanmcp.answering.schema.page import ChangeShape
     from humanmcp.desk.auth.login import Door
-    from humanmcp.desk.presenters.page_types import ChangeShape
     from humanmcp.desk.state.board import Board, BoardChange
 
 _log = logging.getLogger(__name__)

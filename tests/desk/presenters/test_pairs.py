@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 
+from humanmcp.answering.summary import Badge
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.presenters.pairs import Pair, compared, copies, difference, pairs, place
-from humanmcp.desk.presenters.rows import Badge, step
+from humanmcp.desk.presenters.rows import step
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 IN, OUT = Direction.IN, Direction.OUT

@@ -34,15 +34,15 @@ CALL = (
 
 def test_letters_count_like_the_columns_of_a_table() -> None:
     """A to Z, then AA: as the terminal's letters, so that both mean the same session."""
-    assert [rows.badge(rank).letter for rank in (0, 25, 26, 27, 701, 702)] == [
+    assert [summary.badge(rank).letter for rank in (0, 25, 26, 27, 701, 702)] == [
         *("A", "Z", "AA", "AB", "ZZ", "AAA")
     ]
-    assert {rows.badge(rank).colour for rank in range(50)} == set(range(rows.COLOURS))
+    assert {summary.badge(rank).colour for rank in range(50)} == set(range(summary.COLOURS))
 
 
 def test_a_row_says_which_tool_and_with_what() -> None:
     """The name, and the arguments in a few words."""
-    row = rows.row(item(CALL), rows.badge(0))
+    row = summary.row(item(CALL), summary.badge(0))
     assert (row.name, row.method) == ("get_forecast", "tools/call")
     assert row.gist.startswith('city: "東京", big: 9007199254740993')
     assert row.anchor == "s/1"
@@ -71,22 +71,22 @@ def test_a_row_says_what_is_asked_of_a_user_or_a_model(
     last = {"messages": [{"role": "user", "content": "first"}, {"content": params}]}
     said = params if method == "elicitation/create" else last
     line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": said})
-    assert rows.row(item(line, method), rows.badge(0)).gist == gist
+    assert summary.row(item(line, method), summary.badge(0)).gist == gist
 
 
 def test_a_row_is_one_line_whatever_came() -> None:
     """B4, B5: controls and direction marks are code points, and it is cut."""
     evil = '{"id":7,"method":"tools/call","params":{"name":"a\\u202eb\\n","arguments":{"x":"%s"}}}'
-    row = rows.row(item(evil % ("y" * 10_000)), rows.badge(0))
+    row = summary.row(item(evil % ("y" * 10_000)), summary.badge(0))
     assert row.name == "a⟦U+202E⟧b\\n"
     assert len(row.gist) <= summary.GIST
-    assert rows.row(item("not json", "x\u200b"), rows.badge(0)).method == "x⟦U+200B⟧"
+    assert summary.row(item("not json", "x\u200b"), summary.badge(0)).method == "x⟦U+200B⟧"
 
 
 def test_a_row_says_what_became_of_a_reply() -> None:
     """On its way, and given back."""
-    assert rows.row(item(CALL, reply=Reply("a")), rows.badge(0)).on_its_way
-    assert rows.row(item(CALL, draft=Draft("a", touched=True)), rows.badge(0)).touched
+    assert summary.row(item(CALL, reply=Reply("a")), summary.badge(0)).on_its_way
+    assert summary.row(item(CALL, draft=Draft("a", touched=True)), summary.badge(0)).touched
 
 
 def test_numbers_are_shown_as_they_were_written() -> None:
@@ -122,7 +122,7 @@ def test_a_long_value_is_cut_and_says_so() -> None:
 def test_a_recorded_line_is_a_step(raw: str, kind: str, word: str, gist: str) -> None:
     """Every kind of line has a row in the history."""
     frame = Frame(3, "2026-11-20T18:49:07.123Z", Direction.IN, raw.encode(), 1)
-    step = rows.step("s", rows.badge(0), frame)
+    step = rows.step("s", summary.badge(0), frame)
     assert (step.kind, step.word) == (kind, word)
     assert gist in step.gist
     assert step.inwards
@@ -130,7 +130,7 @@ def test_a_recorded_line_is_a_step(raw: str, kind: str, word: str, gist: str) ->
 
 def test_a_note_is_a_step_without_an_arrow() -> None:
     """What the recording process said is in the history and not in the picture."""
-    note = rows.step("s", rows.badge(0), Frame(1, "", Direction.NOTE, b"", note="began"))
+    note = rows.step("s", summary.badge(0), Frame(1, "", Direction.NOTE, b"", note="began"))
     assert note.gist == "began"
     assert sequence.draw([note], 0).arrows == ()
 
@@ -141,7 +141,7 @@ def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
         Frame(at, "", Direction.IN if at % 2 else Direction.OUT, CALL.encode(), (at + 1) // 2)
         for at in range(1, 41)
     ]
-    drawn = sequence.draw([rows.step("s", rows.badge(0), frame) for frame in frames], 20)
+    drawn = sequence.draw([rows.step("s", summary.badge(0), frame) for frame in frames], 20)
     assert drawn.more == 40 - len(drawn.arrows)
     for arrow in drawn.arrows:
         assert (arrow.head > arrow.tail) == arrow.step.inwards
@@ -165,7 +165,7 @@ def test_an_answer_says_what_it_answers() -> None:
         ("t", Direction.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'),
     ]
     steps = [
-        rows.step(session, rows.badge(0), Frame(seq, "", way, line.encode()))
+        rows.step(session, summary.badge(0), Frame(seq, "", way, line.encode()))
         for seq, (session, way, line) in enumerate(lines, 1)
     ]
     assert [one.answers for one in rows.paired(steps)] == [

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from humanmcp.answering.schema import DiagnosticShape, VerdictShape
-from humanmcp.desk.presenters.page_types import ChangeShape, SavedShape
+from humanmcp.answering.schema.exchanges import WaitingRowShape
+from humanmcp.answering.schema.page import ChangeShape, SavedShape
 from humanmcp.inbox.contract import Life
 
 
@@ -44,19 +44,6 @@ class SessionsShape(TypedDict):
     """All sessions, newest first."""
 
     sessions: list[SessionShape]
-
-
-class WaitingRowShape(TypedDict):
-    """A request that waits since `arrived`, in seconds since 1970. `touched`: a person writes."""
-
-    session: str
-    number: int
-    letter: str
-    method: str
-    name: str
-    gist: str
-    arrived: float
-    touched: bool
 
 
 class WaitingShape(TypedDict):
@@ -138,10 +125,6 @@ class CallsShape(TypedDict):
     calls: list[CallShape]
 
 
-class FixedShape(VerdictShape):
-    """What the check says of a text after every fix that can be trusted."""
-
-
 class DocumentShape(TypedDict):
     """A whole message."""
 
@@ -158,13 +141,6 @@ class TicketShape(TypedDict):
     """The name under which it can be asked what became of something."""
 
     ticket: str
-
-
-class SaidShape(TypedDict):
-    """What became of something said first: `waiting`, `sent` or `refused`."""
-
-    became: str
-    problems: list[DiagnosticShape]
 
 
 class SavedAnswersShape(TypedDict):

@@ -1,0 +1,214 @@
+"""What the check says, and what became of a reply, as JSON for scripts."""
+
+# No `from __future__ import annotations`: FastAPI and the makers of the docs read the annotations.
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, cast
+
+from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
+
+from humanmcp.answering.service import Outcome, SayResult, SendResult
+from humanmcp.locales import UnknownSentenceError, problem_or_code, say
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity
+from humanmcp.protocol.diagnostics.verdict import Verdict
+
+_DOUBTFUL: Final = frozenset({Applicability.GUESS, Applicability.PLACEHOLDER})
+
+
+class EditShape(TypedDict):
+    """Replace the characters from `start` to `end` by `new`."""
+
+    start: int
+    end: int
+    new: str
+
+
+class FixShape(TypedDict):
+    """A fix: edits of the text, in its order. `label` is what stands on its button."""
+
+    label: str
+    applicability: Annotated[str, Applicability]
+    edits: list[EditShape]
+
+
+class DiagnosticShape(TypedDict):
+    """What the check says of one place. `line` is 0 where the place is the whole.
+
+    `field` is the place of a field whose text is no JSON; the places then count in that text.
+    `text` is the `message` under its older name; `count`: how many of this kind there are.
+    """
+
+    code: str
+    level: Annotated[str, Severity]
+    blocks: bool
+    message: str
+    text: str
+    pointer: str
+    start: int
+    end: int
+    line: int
+    column: int
+    page: str
+    field: str
+    count: int
+    fix: FixShape | None
+
+
+class VerdictShape(TypedDict):
+    """What the check says of a text. The places of the problems count in `text`."""
+
+    sendable: bool
+    forcible: bool
+    line: str | None
+    bytes: int | None
+    kind: str | None
+    text: str
+    problems: list[DiagnosticShape]
+
+
+class FixedShape(VerdictShape):
+    """What the check says of a text after every fix that can be trusted."""
+
+
+class CheckedShape(VerdictShape, total=False):
+    """What `check` says of one answer. `line` is null where the check would not send it.
+
+    `id` is the caller's own, of a line of `--lines`.
+    """
+
+    method: str
+    file: str
+    id: Any
+
+
+class JudgedShape(DiagnosticShape):
+    """What the check says of one line of a conversation. `way`: `in` is from the client."""
+
+    way: str
+    method: str
+    id: str
+
+
+class ConversationShape(TypedDict, total=False):
+    """What `check` says of a conversation: how many messages, and what is wrong with them."""
+
+    file: str
+    messages: int
+    errors: int
+    warnings: int
+    problems: list[JudgedShape]
+
+
+class OutcomeShape(TypedDict):
+    """What became of a reply: `sent`, `on its way`, `blocked`, `refused`, `taken` or `over`."""
+
+    became: str
+    line: str
+    bytes: int
+    by: str
+    state: Annotated[str, ExchangeState]
+    problems: list[DiagnosticShape]
+
+
+class AnsweredShape(OutcomeShape, total=False):
+    """What `answer` did. `name`: what was typed for the exchange; `why`: why nothing was sent.
+
+    `deliberate`: sent although the check found errors. `open`: the request waits for another one.
+    """
+
+    sent: bool
+    name: str
+    why: str
+    deliberate: bool
+    open: bool
+
+
+class SaidShape(TypedDict):
+    """What became of something said first: `waiting`, `sent` or `refused`."""
+
+    became: str
+    problems: list[DiagnosticShape]
+
+
+def diagnostic_shape(found: Diagnostic, language: str) -> DiagnosticShape:
+    """Write a problem with its sentence and its fix."""
+    message = problem_or_code(found, language)
+    return {
+        "code": found.code,
+        "level": found.level.value,
+        "blocks": found.blocks,
+        "message": message,
+        "text": message,
+        "pointer": found.pointer,
+        "start": found.start,
+        "end": found.end,
+        "line": found.line,
+        "column": found.column,
+        "page": found.page,
+        "field": "",
+        "count": found.times,
+        "fix": None if found.fix is None else _fix_shape(found.fix, language),
+    }
+
+
+def diagnostic_shapes(found: Iterable[Diagnostic], language: str) -> list[DiagnosticShape]:
+    """Write several problems."""
+    return [diagnostic_shape(one, language) for one in found]
+
+
+def _fix_shape(fix: Fix, language: str) -> FixShape:
+    return {
+        "label": _label(fix, language),
+        "applicability": fix.applicability.value,
+        "edits": [{"start": one.start, "end": one.end, "new": one.new} for one in fix.in_order],
+    }
+
+
+def _label(fix: Fix, language: str) -> str:
+    """Return what stands on the button of a fix; a guess is called one."""
+    try:
+        label = say("fix", fix.label, language)
+    except UnknownSentenceError:
+        label = say("desk", "fix", language)
+    if fix.applicability in _DOUBTFUL:
+        return say("fix", fix.applicability.value, language, label=label)
+    return label
+
+
+def verdict_shape(judged: Verdict, language: str) -> VerdictShape:
+    """Write what the check says."""
+    line = judged.line if judged.line is not None else judged.forced
+    return {
+        "sendable": judged.sendable,
+        "forcible": judged.forced is not None,
+        "line": line,
+        "bytes": None if line is None else len(line.encode("utf-8", "replace")),
+        "kind": None if judged.kind is None else judged.kind.value,
+        "text": judged.text,
+        "problems": diagnostic_shapes(judged.problems, language),
+    }
+
+
+def checked_shape(judged: Verdict, language: str, **more: str) -> CheckedShape:
+    """Write what `check` says of one answer."""
+    said = {**verdict_shape(judged, language), "line": judged.line, **more}
+    return cast("CheckedShape", said)
+
+
+def outcome_shape(sent: SendResult, language: str) -> OutcomeShape:
+    """Write what became of a reply."""
+    return {
+        "became": sent.outcome.value,
+        "line": sent.line,
+        "bytes": len(sent.line.encode("utf-8", "replace")),
+        "by": sent.by,
+        "state": sent.item.state.value,
+        "problems": diagnostic_shapes(sent.problems, language),
+    }
+
+
+def said_shape(said: SayResult, language: str) -> SaidShape:
+    """Write what became of something said first."""
+    became = "waiting" if said.outcome is Outcome.QUEUED else said.outcome.value
+    return {"became": became, "problems": diagnostic_shapes(said.problems, language)}
