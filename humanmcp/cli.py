@@ -19,7 +19,7 @@ from humanmcp import __version__
 from humanmcp.common.parsing import HELP, Parser
 from humanmcp.common.settings import SettingError, load
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.locales.stop import USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,8 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return USAGE_ERROR
         return _run(words[0], words[1:], language)
     except StopError as error:
-        sys.stderr.write(f"humanmcp: {error.sentence(language)}\n")
-        return USAGE_ERROR if isinstance(error, SettingError) else REFUSED
+        from humanmcp.common.terminal import to_stderr  # noqa: PLC0415 - no server needs it
+
+        to_stderr("humanmcp: ", error.sentence(language))
+        return error.status
     except KeyboardInterrupt:
         return INTERRUPTED
 

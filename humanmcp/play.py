@@ -20,7 +20,7 @@ from humanmcp.host.table import Chair, Plan, Table
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError, sentence_of
+from humanmcp.locales.stop import USAGE_ERROR, StopError, sentence_of
 
 if TYPE_CHECKING:
     import argparse
@@ -37,6 +37,7 @@ class PlayError(StopError):
     """The table cannot be laid."""
 
     room = ROOM
+    status = USAGE_ERROR
 
 
 def add_arguments(parser: Parser) -> None:
@@ -56,21 +57,17 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Play until the host's seat has nothing more to say. Returns the exit status."""
     language = language_of(settings.lang)
-    try:
-        with in_order(), contextlib.ExitStack() as stack:
-            home = home_folder(settings.home)
-            plan = Plan(people_of(arguments.people), home, language, arguments.model)
-            if not arguments.no_desk and plan.people:
-                _end_desk_with(stack, home)
-            table = Table(plan, open_inbox(home), stack)
-            stack.callback(undisturbed(table.servers.close))
-            port = None if arguments.no_desk else settings.port
-            table.start(lambda: _seated(table, port))
-            table.play()
-            to_stdout(say(ROOM, "over", language))
-    except StopError as error:
-        to_stderr("humanmcp: ", error.sentence(language))
-        return USAGE_ERROR if isinstance(error, PlayError) else REFUSED
+    with in_order(), contextlib.ExitStack() as stack:
+        home = home_folder(settings.home)
+        plan = Plan(people_of(arguments.people), home, language, arguments.model)
+        if not arguments.no_desk and plan.people:
+            _end_desk_with(stack, home)
+        table = Table(plan, open_inbox(home), stack)
+        stack.callback(undisturbed(table.servers.close))
+        port = None if arguments.no_desk else settings.port
+        table.start(lambda: _seated(table, port))
+        table.play()
+        to_stdout(say(ROOM, "over", language))
     return 0
 
 

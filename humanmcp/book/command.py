@@ -14,7 +14,7 @@ from humanmcp.common.child import ChildCommand
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, StopError, trouble
+from humanmcp.locales.stop import StopError, trouble
 
 if TYPE_CHECKING:
     import argparse
@@ -48,16 +48,12 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check a book, or write one. Returns the exit status."""
     language = language_of(settings.lang)
-    try:
-        if arguments.source is None:
-            given = arguments.words or [str(paths.book_file("", paths.home_folder(settings.home)))]
-            if len(given) > 1:
-                raise CopyError("one file", words=" ".join(given))
-            return _check(Path(given[0]).expanduser(), language)
+    if arguments.source is not None:
         return _copy(arguments, settings, language)
-    except StopError as error:
-        to_stderr("humanmcp: ", error.sentence(language))
-        return REFUSED
+    given = arguments.words or [str(paths.book_file("", paths.home_folder(settings.home)))]
+    if len(given) > 1:
+        raise CopyError("one file", words=" ".join(given))
+    return _check(Path(given[0]).expanduser(), language)
 
 
 def _check(path: Path, language: str) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.http.client import HeaderChanges, HeaderError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class AddressError(StopError):
     """An address, or a header, cannot be used."""
 
     room = "calling"
+    status = USAGE_ERROR
 
 
 def is_address(text: str) -> bool:

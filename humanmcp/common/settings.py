@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common.paths import home_folder
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +44,7 @@ class SettingError(StopError):
     """A setting has a value that cannot be used, or the settings file cannot be read."""
 
     room = "setting_error"
+    status = USAGE_ERROR
 
 
 _DEFAULTS: Final[Mapping[str, Any]] = Settings()._asdict()

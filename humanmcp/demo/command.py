@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import paths
+from humanmcp.common.book_file import BookFile
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal
 from humanmcp.demo.good_host import Mood
@@ -55,7 +56,12 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     """Play a lesson against a server of our own. `name` is the command that plays it.
 
     Returns the exit status (1: the connection did not last), and which requests passed.
+
+    Raises:
+        StopError: the book cannot be used. The server would say so too, after the first request.
     """
+    if book:
+        BookFile(Path(book), must_exist=True)
     language = language_of(settings.lang)
     home = paths.make_private(paths.home_folder(settings.home))
     folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.common.terminal import to_stdout
 from humanmcp.demo.command import play
 from humanmcp.demo.good_host import Mood
 from humanmcp.demo.lesson_file import (
@@ -17,7 +17,6 @@ from humanmcp.demo.lesson_file import (
     name_of,
 )
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, StopError
 
 if TYPE_CHECKING:
     import argparse
@@ -39,15 +38,11 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """List, check or play. Returns 0 when every step of the lesson passed."""
     language = language_of(settings.lang)
-    try:
-        if not arguments.name:
-            if arguments.check:
-                raise LessonError("check what")
-            return _list(language)
-        course = find_lesson(arguments.name)(language)
-    except StopError as error:
-        to_stderr("humanmcp: ", error.sentence(language))
-        return REFUSED
+    if not arguments.name:
+        if arguments.check:
+            raise LessonError("check what")
+        return _list(language)
+    course = find_lesson(arguments.name)(language)
     total = len(course.requests)
     to_stdout(say(ROOM, "head", language, title=course.title, count=total, teaches=course.teaches))
     if arguments.check:

@@ -23,6 +23,8 @@ class StopError(Exception):
     """A command cannot go on. `room` is the table of its sentences in `locales/`."""
 
     room: ClassVar[str]
+    status: ClassVar[int] = REFUSED
+    """The exit status of a command that this stops."""
 
     def __init__(self, code: str, **fillings: object) -> None:
         super().__init__(code, fillings)

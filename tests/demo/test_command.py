@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.cli import main
 from humanmcp.demo import command as demo
+from humanmcp.locales.stop import REFUSED
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -51,6 +53,19 @@ def test_a_book_plays_it_to_the_end(tmp_path: Path) -> None:
     assert re.findall(r"^(\d)/6 ", said, re.MULTILINE) == list("123456")
     assert said.count("The host understood") == 5
     assert "your tools are get-japan-forecast (1 in all)" in said
+
+
+def test_a_book_that_is_not_there_is_told_before_the_host_begins(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The first request would otherwise meet a server that has ended."""
+    missing = str(tmp_path / "missing.toml")
+    assert main(["demo", "--lang", "en", "--home", str(tmp_path), "--book", missing]) == REFUSED
+    said = capfd.readouterr()
+    assert not said.out
+    assert said.err == (
+        f"humanmcp: {missing}: there is no such file; leave --book out, or write the book first\n"
+    )
 
 
 def test_every_example_can_be_pasted_and_moves_it_on(by_hand: subprocess.Popen[str]) -> None:

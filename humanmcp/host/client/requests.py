@@ -13,7 +13,7 @@ from humanmcp.host.client.eras import enveloped
 from humanmcp.host.client.handshake import entries_of
 from humanmcp.host.forms import FieldError, TypingError, arguments, texts
 from humanmcp.host.terminal.form import LeftError, reason
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.spec import methods
@@ -50,6 +50,7 @@ class MistypedError(StopError):
     """A person typed something that cannot be sent."""
 
     room = ROOM
+    status = USAGE_ERROR
 
 
 class FieldMistypedError(MistypedError):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.calling.address import AddressError, ServerAddress, is_address
+from humanmcp.calling.address import ServerAddress, is_address
 from humanmcp.calling.flags import add_header_flags, put_headers
 from humanmcp.common.child import ChildCommand
 from humanmcp.common.parsing import from_one, seconds
@@ -19,7 +19,6 @@ from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
 from humanmcp.host.client.handshake import Identity, Opening
-from humanmcp.host.client.requests import MistypedError
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.client.server_session import ServerSession
 from humanmcp.host.client.transport import connect
@@ -59,9 +58,7 @@ class ClientError(StopError):
     """The client cannot take its seat."""
 
     room = ROOM
-
-
-_MISTYPED: Final = (ClientError, MistypedError, AddressError)
+    status = USAGE_ERROR
 
 
 def add_arguments(parser: Parser) -> None:
@@ -107,7 +104,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Take the seat until the end of input, or for one request. Returns the exit status."""
-    language = language_of(settings.lang)
     try:
         script = _script(arguments)
         wanted = once.wanted(arguments)
@@ -117,10 +113,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
                 return _ask_once(arguments, settings, target, wanted)
             return _sit(arguments, settings, target, script)
     except StopError as error:
-        to_stderr("humanmcp: ", error.sentence(language))
-        if once.is_wanted(arguments):
-            return once.status_of(error)
-        return USAGE_ERROR if isinstance(error, _MISTYPED) else REFUSED
+        if not once.is_wanted(arguments):
+            raise
+        to_stderr("humanmcp: ", error.sentence(language_of(settings.lang)))
+        return once.status_of(error)
 
 
 def target_of(arguments: argparse.Namespace) -> ServerTarget:

@@ -32,7 +32,7 @@ from humanmcp.host.terminal.wire_log import WireLog
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.locales.stop import USAGE_ERROR
 
 if TYPE_CHECKING:
     import argparse
@@ -88,12 +88,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.json and not arguments.prompt:
         to_stderr("humanmcp: ", say(ROOM, "json of what", language))
         return USAGE_ERROR
-    try:
-        with in_order(), contextlib.ExitStack() as stack:
-            _talk(arguments, settings, stack)
-    except StopError as error:
-        to_stderr("humanmcp: ", error.sentence(language))
-        return REFUSED
+    with in_order(), contextlib.ExitStack() as stack:
+        _talk(arguments, settings, stack)
     return 0
 
 
