@@ -102,7 +102,7 @@ GUESTS: Final = {
     "desk": ("fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
     "listening": ("starlette", "uvicorn"),
-    "stub/http": ("starlette", "uvicorn"),
+    "stub/http": ("h11", "starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),
     "room": ("fastapi", "segno", "starlette"),

@@ -18,6 +18,7 @@ The promises
 7. No method blocks on a peer, a person or another process for longer than a disk takes.
 8. A session whose process has died is `GONE` for every reader, without anybody cleaning up.
    Where its client can come back (`SessionFacts.http_id`), one other process may `resume` it.
+   The process that ran it before records nothing more in it, and so says nothing more.
 9. Every session that is listed has a letter. It never changes, and two sessions never share one.
 10. Whoever waits need not look all the time: after `send`, `save`, `say` and `hold` the session's
    bell rings. A ring may be lost with a crash, so a slow look stays the safety net.
@@ -301,6 +302,14 @@ class UnknownItemError(InboxError, LookupError):
         super().__init__("no line" if line else "unknown", what=what, line=line)
 
 
+class NotHeldError(UnknownItemError):
+    """This process does not run the session, or no longer: it must not say anything in it."""
+
+    def __init__(self, session: str) -> None:
+        """Remember which one."""
+        InboxError.__init__(self, "not held", session=session)
+
+
 class TakenError(InboxError):
     """Somebody was first: the exchange is not pending, or another reply is on its way."""
 
@@ -387,6 +396,12 @@ class StubInbox(SessionInbox, Protocol):
             UnknownItemError: it was closed in order.
         """
 
+    def is_held(self, session: str) -> bool | None:
+        """Return True while this process runs the session, False if it has ended or another does.
+
+        None while that cannot be known: nothing must be said in it before.
+        """
+
     def leave(self, session: str) -> None:
         """Hold a session no longer and leave all that waits: another process may `resume` it."""
 
@@ -398,6 +413,7 @@ class StubInbox(SessionInbox, Protocol):
 
         Raises:
             StoreError: it could not be kept. The transcript is as it was before.
+            NotHeldError: this process does not run the session: the line must not be sent.
         """
 
     def deliver(self, item: Item) -> None:
@@ -510,6 +526,34 @@ class DeskInbox(SessionInbox, Protocol):
         They come oldest first; 0 asks for the very last ones. With a word of lower-case ASCII
         letters and digits only those that have it count, whatever its case there.
         """
+
+
+class Holder(NamedTuple):
+    """A process that runs a session. `address` is its host and port, `secret` what it is told."""
+
+    process: int
+    address: str
+    secret: str
+
+
+class Peers(Protocol):
+    """The other processes at an inbox that serve an address, where there can be any."""
+
+    @property
+    def secret(self) -> str:
+        """What they say to this process."""
+
+    def of_client(self, http_id: str) -> Holder | None:
+        """Return the other process that runs the session of this `Mcp-Session-Id`."""
+
+    def of_visitor(self, who: Sequence[str]) -> Holder | None:
+        """Return the other process that has sessions of a visitor."""
+
+    def visited(self, session: str, who: Sequence[str]) -> None:
+        """Tell the others that this session is one of a visitor's."""
+
+    def lives(self, holder: Holder) -> bool:
+        """Return True if a process renews its lease."""
 
 
 class Inbox(StubInbox, DeskInbox, Protocol):

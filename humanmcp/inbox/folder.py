@@ -16,7 +16,7 @@ from humanmcp.common.paths import UnsafeFolderError, make_private
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import keeping, replace_file
 from humanmcp.inbox.bell import Bell, ring
-from humanmcp.inbox.contract import Life, UnknownItemError
+from humanmcp.inbox.contract import Life, NotHeldError, UnknownItemError
 from humanmcp.inbox.exchanges import SessionFolder, discard, sweep_temporary
 from humanmcp.inbox.letters import Letters, rank_of
 from humanmcp.inbox.lock import LifeLock
@@ -129,7 +129,7 @@ class FolderInbox:
     def _owned(self, session: str) -> _Own:
         own = self._own.get(session)
         if own is None:
-            raise UnknownItemError(session)
+            raise NotHeldError(session)
         return own
 
     # -- the stub's side ----------------------------------------------------------------------
@@ -189,6 +189,10 @@ class FolderInbox:
         for number in waiting:
             polls.add(number, None)
         return own.facts, waiting
+
+    def is_held(self, session: str) -> bool:
+        """Return True while this process runs the session: a lock ends with its process."""
+        return session in self._own
 
     def leave(self, session: str) -> None:
         """Hold a session no longer and leave all that waits."""

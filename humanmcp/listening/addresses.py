@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
-from typing import TYPE_CHECKING, Final
+import socket
+from typing import Final
 
 from humanmcp.listening.sockets import listen
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.http.guard import HttpAddress
-
-if TYPE_CHECKING:
-    import socket
 
 PORT: Final = 8766
 """The port that is tried first where none was given."""
@@ -65,3 +64,36 @@ def bind(text: str, key: str, *, lan: bool) -> tuple[socket.socket, HttpAddress]
         listening.close()
         raise HttpServeError("port taken", port=port)
     return listening, HttpAddress(host, got, key, is_open)
+
+
+_ELSEWHERE: Final = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
+"""Addresses of documentation: nothing is sent there, but the system says from where it would be."""
+
+
+def own_addresses() -> tuple[str, ...]:
+    """Return the addresses by which others reach this computer, the likeliest first.
+
+    IPv6 addresses stand in brackets. No network is needed, and no name server is asked for others.
+    """
+    found: list[str] = []
+    for target, family in _ELSEWHERE:
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, 9))
+            found.append(str(probe.getsockname()[0]))
+    with contextlib.suppress(OSError):
+        found += [str(one[4][0]) for one in socket.getaddrinfo(socket.gethostname(), None)]
+    usable = dict.fromkeys(one.partition("%")[0] for one in found if _is_usable(one))
+    return tuple(f"[{one}]" if ":" in one else one for one in usable)
+
+
+def _is_usable(address: str) -> bool:
+    one = ipaddress.ip_address(address.partition("%")[0])
+    return not (one.is_loopback or one.is_link_local or one.is_unspecified)
+
+
+def reached_at(address: HttpAddress) -> str:
+    """Return the host and port where other computers in this network reach a server."""
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    if ipaddress.ip_address(address.host).is_unspecified:
+        host = next(iter(own_addresses()), "127.0.0.1")
+    return f"{host}:{address.port}"

@@ -1,38 +1,11 @@
-"""Where a room is found: the addresses of this computer, and the QR code of one."""
+"""Where a room is found: the names of this computer, and the QR code of an address."""
 
 from __future__ import annotations
 
-import contextlib
 import io
-import ipaddress
 import socket
-from typing import Final
 
 import segno
-
-_ELSEWHERE: Final = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
-"""Addresses of documentation: nothing is sent there, but the system says from where it would be."""
-
-
-def own_addresses() -> tuple[str, ...]:
-    """Return the addresses by which others reach this computer, the likeliest first.
-
-    IPv6 addresses stand in brackets. No network is needed, and no name server is asked for others.
-    """
-    found: list[str] = []
-    for target, family in _ELSEWHERE:
-        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((target, 9))
-            found.append(str(probe.getsockname()[0]))
-    with contextlib.suppress(OSError):
-        found += [str(one[4][0]) for one in socket.getaddrinfo(socket.gethostname(), None)]
-    usable = dict.fromkeys(one.partition("%")[0] for one in found if _is_usable(one))
-    return tuple(f"[{one}]" if ":" in one else one for one in usable)
-
-
-def _is_usable(address: str) -> bool:
-    one = ipaddress.ip_address(address.partition("%")[0])
-    return not (one.is_loopback or one.is_link_local or one.is_unspecified)
 
 
 def own_names() -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from humanmcp.demo.lesson_file import WEATHER, find_lesson
 from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.http import error_handlers
 from humanmcp.inbox.lock import LifeLock, is_held
+from humanmcp.listening.addresses import own_addresses
 from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
@@ -127,7 +128,7 @@ def _addresses(
     listening = listen(EVERYWHERE if arguments.lan else "127.0.0.1", wanted)
     port = int(listening.getsockname()[1])
     scheme = "https" if arguments.tls else "http"
-    own = [one for one in addresses.own_addresses() if ":" not in one] if arguments.lan else []
+    own = [one for one in own_addresses() if ":" not in one] if arguments.lan else []
     names = ["127.0.0.1", "localhost", *own, *(addresses.own_names() if arguments.lan else ())]
     urls = [f"{scheme}://{one}:{port}" for one in (*own, "127.0.0.1")]
     address = Address(port, tuple(names), scheme)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.contract import InboxError, Key, StoreError
+from humanmcp.inbox.contract import InboxError, Key, NotHeldError, StoreError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 if TYPE_CHECKING:
@@ -115,6 +115,9 @@ class Journal:
         stream = 0 if number or isinstance(line, bytes) else self.related_to(line)
         try:
             self.record(Direction.OUT, raw, number, by=by, note=note, stream=stream)
+        except NotHeldError as error:
+            logger.warning("nothing more is sent: %s", error)
+            return
         except InboxError:
             logger.exception("the transcript misses a line that was written")
         deliberate = isinstance(line, bytes)
@@ -130,6 +133,9 @@ class Journal:
         note = DELIBERATE_BYTES if ended else DELIBERATE_UNENDED
         try:
             self.record(Direction.OUT, content.removesuffix(b"\n"), by=by, note=note)
+        except NotHeldError as error:
+            logger.warning("nothing more is sent: %s", error)
+            return
         except InboxError:
             logger.exception("the transcript misses bytes that were written")
         self.connection.send_raw(content)

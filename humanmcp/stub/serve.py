@@ -21,7 +21,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import StopSignals
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import SessionFacts
-from humanmcp.inbox.opening import open_inbox
+from humanmcp.inbox.opening import open_inbox, open_peers
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
@@ -147,7 +147,7 @@ def _link(
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     """Be the server of whoever comes, until somebody says stop. Returns the exit status."""
-    from humanmcp.listening.addresses import bind  # noqa: PLC0415 - a pipe does not pay for it
+    from humanmcp.listening.addresses import bind, reached_at  # noqa: PLC0415 - a pipe does not pay for it
     from humanmcp.stub.http import server  # noqa: PLC0415 - as above
 
     stderr = Stderr()
@@ -156,6 +156,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)
         listening, address = bind(arguments.http, key, lan=arguments.lan)
+        peers = open_peers(settings.inbox, reached_at(address))
     except (StopError, OSError) as error:
         stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
         return CANNOT_START
@@ -171,6 +172,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
         lambda connection, facts: parts.session(connection, inbox, facts=facts),
         inbox,
         ready,
+        peers=peers,
     )
     return _ended(parts.manner, 0, stderr, language)
 

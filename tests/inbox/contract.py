@@ -490,7 +490,9 @@ class InboxContract:
         name = stub.begin(SessionFacts("", AT, http_id="id", http_port=8766))
         with pytest.raises(StoreError):
             store.view().resume(name)
+        assert stub.is_held(name)
         stub.leave(name)
+        assert stub.is_held(name) is False
         second = store.view()
         second.resume(name)
         with pytest.raises(StoreError):

@@ -8,18 +8,31 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Final
 
 import psycopg
 import pytest
 
-from humanmcp.inbox.contract import Draft, InboxError, Key, Reply, SessionFacts, TakenError
+from humanmcp.inbox.contract import (
+    Draft,
+    InboxError,
+    Key,
+    NotHeldError,
+    Reply,
+    SessionFacts,
+    TakenError,
+)
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.inbox.postgres.database import Database, DatabaseAwayError, DatabaseError
 from humanmcp.inbox.postgres.following import Follower
 from humanmcp.inbox.postgres.inbox import PostgresInbox
 from humanmcp.inbox.postgres.migrations import NEWEST
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
+from humanmcp.stub.journal import Journal
+from humanmcp.stub.limits import SeenLimits
+from humanmcp.stub.process import Clock
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of
 from tests.waiting import PATIENCE, until
 
@@ -168,6 +181,51 @@ def test_a_watch_wakes_for_an_exchange_a_line_and_a_death(store: PostgresStore) 
         woken.clear()
         store.kill(stub)
         until(lambda: (session, 0) in woken, "the death is told")
+
+
+def test_a_process_whose_session_another_has_taken_says_nothing_more(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stood still: unsure at first, it changes nothing, and knows after its next look."""
+    one, two = store.view(), store.view()
+    session = one.begin(SessionFacts("", AT, http_id="id"))
+    one.deliver(item_of(session))
+    rung = threading.Event()
+    one.bell(session).listen(rung.set)
+    assert one.is_held(session)
+    store.kill(one)
+    monkeypatch.setattr(one._db.follower, "_lasts", 0.0)
+    assert one.is_held(session) is None, "it may have lost it"
+    two.resume(session)
+    one._db.follower.lapses += 1  # as a renewal does that comes too late
+    rung.clear()
+    one._look_and_wake()
+    assert (one.is_held(session), rung.is_set()) == (False, True)
+    with pytest.raises(NotHeldError):
+        one.close(Key(session, 1), ExchangeState.ANSWERED)
+    assert two.is_held(session)
+    assert [item.key.number for item in two.items(session)] == [1]
+
+
+def test_a_line_of_a_process_that_lost_its_session_is_neither_recorded_nor_sent(
+    store: PostgresStore,
+) -> None:
+    """Also where it has not noticed yet: the row of the session decides."""
+    one, two = store.view(), store.view()
+    session = one.begin(SessionFacts("", AT, http_id="id"))
+    sent: list[bytes] = []
+    connection = SimpleNamespace(send=lambda raw, **_: sent.append(raw), send_raw=sent.append)
+    facts = SessionFacts(session, AT)
+    journal = Journal(connection, one, facts, Clock(), SeenLimits(store.home))
+    journal.write('{"a":1}')
+    store.kill(one)
+    two.resume(session)
+    assert one.is_held(session), "nobody has told it"
+    journal.write('{"a":2}')
+    journal.write_raw(b"raw", by="desk")
+    assert sent == [b'{"a":1}']
+    assert [frame.text for frame in two.frames(session)] == ['{"a":1}']
+    assert one.is_held(session) is False
 
 
 def test_behind_a_pooler_looks_alone_find_what_comes(store: PostgresStore) -> None:

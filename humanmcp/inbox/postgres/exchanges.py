@@ -108,6 +108,7 @@ class ExchangeRows(SessionRows):
 
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request and how long it may wait. After it was closed nothing changes."""
+        self._owned(key.session)
         item = self.item(key)
         same = (item.line, item.id) == (line, id)
         request = None if same else records.request_record(item._replace(line=line, id=id))
@@ -121,6 +122,7 @@ class ExchangeRows(SessionRows):
 
     def refuse(self, key: Key, problems: Sequence[Diagnostic]) -> None:
         """Give the reply that was taken back to the person, as the draft, with its problems."""
+        self._owned(key.session)
         this = self._this(key)
         with self._db.connection() as on, on.transaction():
             if not self._db.run(_LOCK, on, **this):
@@ -146,6 +148,7 @@ class ExchangeRows(SessionRows):
         """
         if state is ExchangeState.PENDING:
             raise ValueError(state)
+        self._owned(key.session)
         ending = None
         if answer is not None or reason:
             ending = text_of(records.close_record(state, answer, reason))

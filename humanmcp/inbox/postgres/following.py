@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import socket
 import threading
 import time
@@ -50,11 +51,13 @@ RAREST_TRY: Final = 2.0
 """Seconds between two tries to reach a database that is away: they double."""
 
 _LEASE: Final = """
-INSERT INTO humanmcp.processes (host, pid) VALUES (%(host)s, %(pid)s) RETURNING id"""
+INSERT INTO humanmcp.processes (host, pid) VALUES (%(host)s, %(pid)s)
+RETURNING id, extract(epoch FROM humanmcp.lease())"""
 _RENEW: Final = f"""
-INSERT INTO humanmcp.processes (id, host, pid) OVERRIDING SYSTEM VALUE
-SELECT %(lease)s, %(host)s, %(pid)s FROM {SOON}
-ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()"""
+INSERT INTO humanmcp.processes (id, host, pid, address, secret) OVERRIDING SYSTEM VALUE
+SELECT %(lease)s, %(host)s, %(pid)s, %(address)s, %(secret)s FROM {SOON}
+ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp(), address = excluded.address,
+    secret = excluded.secret"""
 
 _PROBE: Final = "SELECT pg_notify('humanmcp', '0')"
 """Rings for no inbox."""
@@ -70,8 +73,18 @@ class Follower:
         self._db = database
         self._channel = channel
         self._probed_for = probed_for
-        self._process = {"host": socket.gethostname(), "pid": os.getpid()}
-        self.lease = int(database.run(_LEASE, **self._process)[0][0])
+        self.process: Final = {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "address": "",
+            "secret": secrets.token_urlsafe(32),
+        }
+        self._renewed = time.monotonic()
+        lease, lasts = database.run(_LEASE, **self.process)[0]
+        self.lease = int(lease)
+        self._lasts = float(lasts)
+        self.lapses = 0
+        """How often the lease may have ended: after each, sessions may be another process's."""
         self._looks: list[tuple[int, Callable[[], object]]] = []
         self._stop = threading.Event()
         self.hears = threading.Event()
@@ -88,6 +101,16 @@ class Follower:
         """Call it no more."""
         for one in [one for one in self._looks if one[1] == look]:
             self._looks.remove(one)
+
+    def serve(self, address: str) -> None:
+        """Say where other processes reach this one."""
+        self.process["address"] = address
+        self._db.run(_RENEW, lease=self.lease, **self.process)
+
+    @property
+    def is_lapsed(self) -> bool:
+        """Return True if the lease has not been renewed in time: it may have ended."""
+        return time.monotonic() - self._renewed > self._lasts
 
     def stop(self) -> None:
         """End, and let the lease lapse."""
@@ -117,7 +140,10 @@ class Follower:
 
     def _renew(self, connection: Connection[Row]) -> None:
         """Renew the lease; through the same connection, to know that the database is there."""
-        self._db.run(_RENEW, connection, lease=self.lease, **self._process)
+        now = time.monotonic()
+        self._db.run(_RENEW, connection, lease=self.lease, **self.process)
+        self.lapses += self.is_lapsed
+        self._renewed = now
         if self._db.away:
             self._db.back(connection)
 

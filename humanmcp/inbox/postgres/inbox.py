@@ -30,7 +30,8 @@ TEXTS: Final = "texts"
 _RECORD: Final = """
 INSERT INTO humanmcp.frames (session, seq, number, record)
 SELECT %(session)s, %(seq)s, %(number)s, humanmcp.keep(%(session)s, %(number)s, %(record)s)
-FROM {} ON CONFLICT DO NOTHING RETURNING seq"""
+FROM (SELECT FROM humanmcp.sessions WHERE id = %(session)s AND owner = %(owner)s FOR SHARE) AS own,
+    {} ON CONFLICT DO NOTHING RETURNING seq"""
 _FRAMES: Final = """
 SELECT humanmcp.whole(record), seq FROM humanmcp.frames WHERE session = %(session)s """
 _PAGE: Final = 500
@@ -80,16 +81,22 @@ class PostgresInbox(Taking):
     # -- the transcript -------------------------------------------------------------------------
 
     def record(self, session: str, frame: Frame, *, durable: bool = False) -> None:
-        """Append a frame to the transcript. A durable one is on the disk when this returns."""
+        """Append a frame to the transcript. A durable one is on the disk when this returns.
+
+        A process that does not run the session any more adds nothing to it, and so says nothing.
+        """
         self._owned(session)
         run = self._db.run if durable else self._db.run_soon
-        run(
+        if not run(
             _RECORD.format("(SELECT) AS now" if durable else SOON),
             session=self._ids[session],
+            owner=self._db.follower.lease,
             seq=frame.seq,
             number=frame.number,
             record=_line(frame),
-        )
+        ):
+            self._find_lost()
+            self._owned(session)
         self._ring()
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:

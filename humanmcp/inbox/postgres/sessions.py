@@ -8,7 +8,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import layout, records
-from humanmcp.inbox.contract import Life, SessionFacts, StoreError, UnknownItemError
+from humanmcp.inbox.contract import (
+    Life,
+    NotHeldError,
+    SessionFacts,
+    StoreError,
+    UnknownItemError,
+)
 from humanmcp.inbox.letters import letter_of
 from humanmcp.inbox.postgres.statements import SOON
 from humanmcp.protocol.conversation.exchange import Established
@@ -27,7 +33,8 @@ VALUES (%(inbox)s, %(name)s, %(http_id)s, %(facts)s, true, %(owner)s)
 ON CONFLICT DO NOTHING RETURNING id"""
 _RESUME: Final = """
 UPDATE humanmcp.sessions SET owner = %(owner)s, changed = pg_current_xact_id()
-WHERE id = %(session)s AND NOT ended AND NOT humanmcp.lives(owner) RETURNING id"""
+WHERE id = %(session)s AND NOT ended AND (owner = %(owner)s OR NOT humanmcp.lives(owner))
+RETURNING id"""
 _LEAVE: Final = """
 UPDATE humanmcp.sessions SET owner = 0, changed = pg_current_xact_id()
 WHERE id = %(session)s AND owner = %(owner)s"""
@@ -130,7 +137,7 @@ class SessionRows:
     def _owned(self, session: str) -> _Running:
         own = self._own.get(self._id(session))
         if own is None:
-            raise UnknownItemError(session)
+            raise NotHeldError(session)
         return own
 
     def left(self, port: int) -> Sequence[SessionFacts]:
@@ -151,7 +158,9 @@ class SessionRows:
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
         """Hold open a session whose process is gone, as if this one had begun it."""
         number = self._id(session)
-        if not self._db.run(_RESUME, session=number, owner=self._db.follower.lease):
+        if number in self._own or not self._db.run(
+            _RESUME, session=number, owner=self._db.follower.lease
+        ):
             if self.facts(session).life is Life.CLOSED:
                 raise UnknownItemError(session)
             raise StoreError(BlockingIOError(errno.EAGAIN, ""), "session", session=session)

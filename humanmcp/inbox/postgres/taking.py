@@ -46,6 +46,8 @@ SELECT %(session)s, said, %(record)s FROM one RETURNING ticket"""
 _SETTLE: Final = """
 UPDATE humanmcp.sayings SET result = %(result)s
 WHERE session = %(session)s AND ticket = %(ticket)s RETURNING ticket"""
+_LOST: Final = """
+SELECT name, id FROM humanmcp.sessions WHERE id = ANY(%(mine)s) AND owner <> %(owner)s"""
 _RESULT: Final = """
 SELECT result FROM humanmcp.sayings WHERE session = %(session)s AND ticket = %(ticket)s"""
 
@@ -80,6 +82,8 @@ class Taking(ExchangeRows):
         self._sayings: dict[str, list[tuple[str, Reply]]] = {}
         self._opening_held = False
         self._is_followed = False
+        self._lapses = 0
+        """How many lapses of the lease were looked into."""
 
     # -- looking ----------------------------------------------------------------------------------
 
@@ -109,6 +113,9 @@ class Taking(ExchangeRows):
         """Read what came for the sessions of this process. Returns those that it came for."""
         mine = {"owner": self._db.follower.lease, "inbox": self._inbox}
         with self._looking:
+            if (lapses := self._db.follower.lapses) != self._lapses:
+                self._find_lost()
+                self._lapses = lapses
             until = self._db.run(SINCE)[0][0]
             self._take(mine)
             for name, number, record, saved in self._db.run(_DRAFTS, since=self._since, **mine):
@@ -137,6 +144,22 @@ class Taking(ExchangeRows):
                 self._taken[key] = sent
                 reply = records.read_reply(records.decode(record))
                 self._replies.setdefault(name, []).append((key, reply))
+
+    def _find_lost(self) -> None:
+        """Let go of the sessions that another process runs now, and let them know."""
+        mine = {"mine": list(self._own), "owner": self._db.follower.lease}
+        for name, number in self._db.run(_LOST, **mine):
+            rung = self._rung.get(name)
+            self._let_go(number, name)
+            if rung is not None:
+                rung()
+
+    def is_held(self, session: str) -> bool | None:
+        """Return True while this process runs the session; None while it cannot know."""
+        follower = self._db.follower
+        if self._ids.get(session) not in self._own:
+            return False
+        return None if follower.is_lapsed or self._lapses != follower.lapses else True
 
     # -- the stub's side ------------------------------------------------------------------------
 

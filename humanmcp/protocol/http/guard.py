@@ -57,15 +57,20 @@ def _bare(port: int) -> tuple[str, ...]:
     return ("",) if port == 80 else ()
 
 
-def refused(path: str, headers: Headers, address: HttpAddress) -> HttpRefusal | None:
+def refused(
+    path: str, headers: Headers, address: HttpAddress, *, is_relayed: bool = False
+) -> HttpRefusal | None:
     """Return why a request may not enter; None lets it pass.
+
+    One that is relayed has the host's name for another process, which has looked at it.
 
     Nothing but the endpoint is there, the metadata of OAuth neither: a client that finds any, or is
     told 401 without a key being asked for, begins to log in somewhere, which cannot end.
     """
     host = (headers.get("host") or "").lower()
     hosts = headers.all("host")
-    if len(hosts) != 1 or not (address.is_open or host in address.authorities):
+    is_ours = address.is_open or is_relayed or host in address.authorities
+    if len(hosts) != 1 or not is_ours:
         return WRONG_HOST
     if not all(_is_ours(origin, host) for origin in headers.all("origin")):
         return FOREIGN

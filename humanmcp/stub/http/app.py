@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from humanmcp.inbox.contract import InboxError
 from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble, stated_length
 from humanmcp.locales import say
 from humanmcp.protocol.http import guard
@@ -28,6 +30,7 @@ from humanmcp.protocol.http.inbound import (
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.spec.versions import features
+from humanmcp.stub.http.relaying import HELD_ELSEWHERE, HeldElsewhereError
 from humanmcp.stub.http.responding import HttpAnswer, HttpResponse
 from humanmcp.stub.http.streams import OWN, Stream, after
 
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.protocol.http.inbound import Inbound
+    from humanmcp.stub.http.relaying import HttpPeers
     from humanmcp.stub.http.sessions import HttpSession, HttpSessions
     from humanmcp.stub.http.streams import OutEvent
 
@@ -56,14 +60,18 @@ _TROUBLES: Final[Mapping[BodyTrouble, HttpRefusal]] = {
 FAULT: Final = HttpRefusal(500, "fault", -32603)
 LISTENED_TO: Final = HttpRefusal(409, "listened to")
 ENDED: Final = HttpRefusal(404, "unknown session")
+NO_INBOX: Final = HttpRefusal(503, "no inbox", -32603, (("retry-after", "1"),))
 STOPPING: Final = HttpRefusal(503, "stopping", -32603)
 
 
 class HttpApp:
     """Everything at the address."""
 
-    def __init__(self, sessions: HttpSessions, address: HttpAddress) -> None:
+    def __init__(
+        self, sessions: HttpSessions, address: HttpAddress, peers: HttpPeers | None = None
+    ) -> None:
         self._sessions = sessions
+        self._peers = peers
         self._address = address
         self._bodies = Bodies()
 
@@ -73,10 +81,14 @@ class HttpApp:
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
         )
         response = HttpResponse(receive, send, ())
-        refusal = guard.refused(scope["path"], headers, self._address)
+        is_relayed = self._peers is not None and self._peers.sent(headers)
+        refusal = guard.refused(scope["path"], headers, self._address, is_relayed=is_relayed)
         try:
             if refusal is None:
                 refusal = await self._serve(scope, headers, receive, send)
+        except InboxError as error:
+            logger.warning("the inbox: %s", error)
+            refusal = NO_INBOX
         except Exception:
             logger.exception("this should not happen; please report it")
             refusal = FAULT
@@ -91,11 +103,26 @@ class HttpApp:
         body = await self._body(scope, receive)
         if isinstance(body, HttpRefusal):
             return body
-        key = guard.bearer(headers)
-        inbound: Inbound = judge(
-            HttpRequest(scope["method"], headers, body),
-            lambda call: self._sessions.schema_of(call, key),
+        request = HttpRequest(scope["method"], headers, body)
+        if self._peers is None:
+            with suppress(HeldElsewhereError):
+                return await self._answer(request, receive, send)
+            return HELD_ELSEWHERE
+        return await self._peers.answer(
+            request, HttpResponse(receive, send, ()), lambda: self._answer(request, receive, send)
         )
+
+    async def _answer(
+        self, request: HttpRequest, receive: Receive, send: Send
+    ) -> HttpRefusal | None:
+        """Answer a request here.
+
+        Raises:
+            HeldElsewhereError: another process has to.
+        """
+        headers = request.headers
+        key = guard.bearer(headers)
+        inbound: Inbound = judge(request, lambda call: self._sessions.schema_of(call, key))
         match inbound:
             case HttpRefusal():
                 return inbound
@@ -127,9 +154,12 @@ class HttpApp:
 
     # -- a message ------------------------------------------------------------------------------
 
-    async def _session_of(self, posted: Posted, key: str) -> HttpSession | HttpRefusal:
+    async def _session_of(
+        self, posted: Posted, sent: Headers, key: str
+    ) -> HttpSession | HttpRefusal:
         if posted.stated is not None and isinstance(posted.message, Message):
-            return await self._sessions.visit(posted.message, key)
+            host = sent.get("x-forwarded-host") or sent.get("host") or ""
+            return await self._sessions.visit(posted.message, key, host)
         if posted.session:
             return await self._sessions.find(posted.session)
         return await self._sessions.open()
@@ -137,7 +167,7 @@ class HttpApp:
     async def _posted(
         self, posted: Posted, sent: Headers, key: str, asgi: tuple[Receive, Send]
     ) -> HttpRefusal | None:
-        session = await self._session_of(posted, key)
+        session = await self._session_of(posted, sent, key)
         if isinstance(session, HttpRefusal):
             return refused_to(session, posted.message)
         response = HttpResponse(*asgi, _named(session))
@@ -157,18 +187,20 @@ class HttpApp:
         if not stayed:
             session.connection.gone(stream, cancels=posted.stated is not None)
         elif not response.is_begun:
-            return await self._nothing_said(posted, stream, response, revision)
+            return await self._nothing_said(posted, session, stream, response)
         return None
 
     async def _nothing_said(
-        self, posted: Posted, stream: Stream, response: HttpResponse, revision: str
+        self, posted: Posted, session: HttpSession, stream: Stream, response: HttpResponse
     ) -> HttpRefusal | None:
         """Say what it means that a message gets no answer: it is taken, and that is all."""
+        if session.is_lost and not stream.taken:
+            raise HeldElsewhereError
         if stream.numbers or not stream.taken:
             return STOPPING if stream.goes_on else ENDED
         if isinstance(posted.message, Malformed):
             return refused_body(posted.message)
-        if isinstance(posted.message, Batch) and not features(revision).batches:
+        if isinstance(posted.message, Batch) and not features(session.revision).batches:
             return NO_BATCHES
         await response.whole(202)
         return None

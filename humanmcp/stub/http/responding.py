@@ -65,7 +65,7 @@ class HttpResponse:
 
     def __init__(self, receive: Receive, send: Send, headers: Iterable[tuple[str, str]]) -> None:
         self._receive = receive
-        self._send = send
+        self.send: Final = send
         self._headers = tuple(headers)
         self.is_begun = False
 
@@ -83,7 +83,7 @@ class HttpResponse:
         if broken is not None:
             status, headers = broken.status(status), [*broken.headers(headers)]
         await self._start(status, headers)
-        await self._send({"type": "http.response.body", "body": body})
+        await self.send({"type": "http.response.body", "body": body})
 
     async def refuse(self, refusal: HttpRefusal, sentence: str) -> None:
         """Send a refusal, and hang up: not all of the request's body may be here."""
@@ -92,7 +92,7 @@ class HttpResponse:
 
     async def drop(self) -> None:
         """Let the connection end in the middle of a response, or before its first byte."""
-        await self._send({"type": DROP})
+        await self.send({"type": DROP})
         self.is_begun = True
 
     async def begin(self, first: bytes) -> None:
@@ -110,18 +110,34 @@ class HttpResponse:
 
     async def say(self, content: bytes) -> None:
         """Say more on a stream."""
-        await self._send({"type": "http.response.body", "body": content, "more_body": True})
+        await self.send({"type": "http.response.body", "body": content, "more_body": True})
 
     async def end(self) -> None:
         """End a stream."""
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _start(self, status: int, headers: list[tuple[str, str]]) -> None:
         self.is_begun = True
         raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-        await self._send({"type": "http.response.start", "status": status, "headers": raw})
+        await self.send({"type": "http.response.start", "status": status, "headers": raw})
 
-    async def gone(self) -> None:
+    async def while_there(self, answer: Coroutine[None, None, None]) -> bool:
+        """Run `answer` as long as the client is there. Returns whether it was there to the end."""
+        gone = asyncio.ensure_future(self._gone())
+        answering = asyncio.ensure_future(answer)
+        try:
+            await asyncio.wait({gone, answering}, return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                answering.result()  # what went wrong, if anything did
+                return True
+            return False
+        finally:
+            for task in (gone, answering):
+                task.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await task
+
+    async def _gone(self) -> None:
         """Return when the client has hung up."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
@@ -142,26 +158,11 @@ class HttpAnswer:
 
         `as_json` and `as_events` say what the client takes.
         """
-        return await self._while_there(self._answer(as_json=as_json, as_events=as_events))
+        return await self._response.while_there(self._answer(as_json=as_json, as_events=as_events))
 
     async def run_on(self, missed: Iterable[OutEvent]) -> bool:
         """Say what a client missed, and go on. Returns whether it was there to the end."""
-        return await self._while_there(self._go_on(missed))
-
-    async def _while_there(self, answer: Coroutine[None, None, None]) -> bool:
-        gone = asyncio.ensure_future(self._response.gone())
-        answering = asyncio.ensure_future(answer)
-        try:
-            await asyncio.wait({gone, answering}, return_when=asyncio.FIRST_COMPLETED)
-            if answering.done():
-                answering.result()  # what went wrong, if anything did
-                return True
-            return False
-        finally:
-            for task in (gone, answering):
-                task.cancel()
-                with suppress(asyncio.CancelledError, Exception):
-                    await task
+        return await self._response.while_there(self._go_on(missed))
 
     async def _answer(self, *, as_json: bool, as_events: bool) -> None:
         if not as_json:

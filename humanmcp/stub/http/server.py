@@ -21,6 +21,7 @@ from humanmcp.listening.addresses import HttpServeError
 from humanmcp.listening.sockets import QuietServer
 from humanmcp.locales import say
 from humanmcp.stub.http.app import HttpApp
+from humanmcp.stub.http.relaying import HttpPeers
 from humanmcp.stub.http.sessions import HttpSessions
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from humanmcp.inbox.contract import StubInbox
+    from humanmcp.inbox.contract import Peers, StubInbox
     from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.stub.http.sessions import MakeSession
 
@@ -72,10 +73,7 @@ class _Open:
 class _SessionsServer(QuietServer):
     """The server of the sessions, whose streams end when it ends."""
 
-    def __init__(
-        self, sessions: HttpSessions, address: HttpAddress, ready: Callable[[], object]
-    ) -> None:
-        app = HttpApp(sessions, address)
+    def __init__(self, app: HttpApp, sessions: HttpSessions, ready: Callable[[], object]) -> None:
         super().__init__(app, ready, most=MOST_CONNECTIONS, lifespan="off")
         self._sessions = sessions
 
@@ -90,16 +88,19 @@ class _SessionsServer(QuietServer):
         self.should_exit = True
 
 
-def serve(
+def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     listening: socket.socket,
     address: HttpAddress,
     make: MakeSession,
     inbox: StubInbox,
     ready: Callable[[], object],
+    *,
+    peers: Peers | None = None,
 ) -> None:
     """Serve until told to stop. `make` makes the session of a connection.
 
     It goes on with what the process before this one left of its sessions at the port in `inbox`.
+    `peers` are the other processes there.
     """
     attendant = Attendant()
     attendant.attend(_Open())
@@ -107,11 +108,13 @@ def serve(
     thread.start()
 
     async def run() -> None:
-        sessions = HttpSessions(make, attendant, inbox, address.port)
+        others = None if peers is None else HttpPeers(peers)
+        sessions = HttpSessions(make, attendant, inbox, address.port, others)
         await sessions.go_on(inbox.left(address.port))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
-            await _SessionsServer(sessions, address, ready).serve(sockets=[listening])
+            app = HttpApp(sessions, address, others)
+            await _SessionsServer(app, sessions, ready).serve(sockets=[listening])
         finally:
             silence.cancel()
 

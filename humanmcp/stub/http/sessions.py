@@ -22,6 +22,7 @@ from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.stub.http.connection import HttpConnection
+from humanmcp.stub.http.relaying import HELD_ELSEWHERE
 from humanmcp.stub.http.streams import said
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import StubInbox
     from humanmcp.protocol.http.inbound import Posted
     from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.stub.http.relaying import HttpPeers
     from humanmcp.stub.http.streams import Stream
     from humanmcp.stub.stub_session import StubSession
 
@@ -40,9 +42,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_SESSIONS: Final = 2_000
-HELD_ELSEWHERE: Final = HttpRefusal(503, "held elsewhere", -32603, (("retry-after", "1"),))
 TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
 
+LOOKS_AGAIN: Final = 0.1
+"""Seconds after which it is asked again whether a session is still this process's."""
 _LOOK_EVERY: Final = 60.0
 
 
@@ -61,6 +64,8 @@ class HttpSession:
         self.connection = connection
         self.stub = stub
         self.last_seen = 0.0
+        self.is_lost = False
+        """Whether another process runs it now."""
         self._over = over
         self._ids: dict[Stream, tuple[str, str | int | float]] = {}
 
@@ -71,8 +76,13 @@ class HttpSession:
         self.stub.begin(wake)
 
     def step(self, now: float) -> float | None:
-        """Step the session."""
-        return self.stub.step(now)
+        """Step the session, while no other process can have it."""
+        ledger = self.stub.ledger
+        is_held = not self.id or ledger.inbox.is_held(ledger.name)
+        if is_held:
+            return self.stub.step(now)
+        self.is_lost = is_held is False
+        return None if self.is_lost else now + LOOKS_AGAIN
 
     def leave(self) -> None:
         """End the session, and its streams.
@@ -147,9 +157,15 @@ class HttpSessions:
     """All sessions of the process. `port` is where their clients come back to."""
 
     def __init__(
-        self, make: MakeSession, attendant: Attendant, inbox: StubInbox, port: int = 0
+        self,
+        make: MakeSession,
+        attendant: Attendant,
+        inbox: StubInbox,
+        port: int = 0,
+        peers: HttpPeers | None = None,
     ) -> None:
         """Begin with none. `make` makes a session; it may take as long as a disk does."""
+        self._peers = peers
         self._make = make
         self._inbox = inbox
         self._port = port
@@ -164,8 +180,15 @@ class HttpSessions:
         """Return the session of an id; that of a process that is gone is this one's from now on.
 
         Any other: "it MUST respond […] with HTTP 404 Not Found".
+
+        Raises:
+            HeldElsewhereError: another process runs it.
         """
+        if self._peers is not None and name not in self._by_id:
+            await self._peers.look_for_client(name)
         found = self._by_id.get(name) or await self._come_back(name)
+        if found is HELD_ELSEWHERE and self._peers is not None:  # one of them was faster
+            await self._peers.look_for_client(name)
         if isinstance(found, HttpSession):
             found.seen()
         return found
@@ -195,10 +218,16 @@ class HttpSessions:
             except InboxError as error:
                 logger.info("not gone on with %s: %s", facts.name, error)
 
-    async def visit(self, message: Message, key: str) -> HttpSession | HttpRefusal:
-        """Return the session of a visitor, a new one where there is none for it."""
+    async def visit(self, message: Message, key: str, host: str) -> HttpSession | HttpRefusal:
+        """Return the session of a visitor, a new one where there is none for it.
+
+        Raises:
+            HeldElsewhereError: another process behind the address `host` knows the visitor.
+        """
         who = visitor_of(message, key)
         async with self._opening:
+            if self._peers is not None and who not in self._visits:
+                await self._peers.look_for_visitor((host, *who))
             open_ones = self._visits.setdefault(who, [])
             found = self._visited(open_ones, message)
             if found is not None:
@@ -207,6 +236,8 @@ class HttpSessions:
             begun = await self._begin(SessionFacts("", "", http_port=self._port))
             if isinstance(begun, HttpSession):
                 open_ones.append(begun)
+                if self._peers is not None:
+                    await self._peers.visited(begun.stub.ledger.name, (host, *who))
             return begun
 
     def _visited(self, open_ones: list[HttpSession], message: Message) -> HttpSession | None:
@@ -254,12 +285,13 @@ class HttpSessions:
     def forget(self, session: HttpSession) -> None:
         """Know a session no more: it is over."""
         self._by_id.pop(session.id, None)
-        self._ended.append(session.id)
+        if not session.is_lost:
+            self._ended.append(session.id)
         for who in [who for who, ones in self._visits.items() if session in ones]:
             self._visits[who].remove(session)
             if not self._visits[who]:
                 del self._visits[who]
-        session.connection.streams.close()
+        session.connection.streams.close(goes_on=session.is_lost)
 
     def close(self) -> None:
         """End every stream: the server is about to end."""

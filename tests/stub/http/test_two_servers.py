@@ -1,80 +1,145 @@
-"""Two servers behind one address, on one database: either may die, and the other goes on."""
+"""Two servers behind one address, on one database: a client need not know which one it meets."""
 
 from __future__ import annotations
 
-import itertools
+import signal
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import pytest
+from mcp import Client
+from mcp_types import TextContent
 
 from humanmcp.inbox.contract import Key, Life, Reply
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from tests.serving_http import Got, ServingHttp, call, initialize
-from tests.waiting import until
+from tests.proxying import RoundRobin
+from tests.serving_http import ServingHttp, call
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from humanmcp.inbox.contract import Inbox, SessionFacts
     from tests.postgres_server import PostgresServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 
-AUTO: Final = ("--auto", "--inbox")
 SOONER: Final = "&options=-c%20humanmcp.lease%3D2s"
 """A lease counts for two seconds: less may lapse on a slow machine whose process lives."""
 
 
-class RoundRobin:
-    """Asks one after the other, as a proxy without any idea of sessions, and again after 503."""
-
-    def __init__(self, *servers: ServingHttp) -> None:
-        """Stand before these."""
-        self._next = itertools.cycle(servers)
-
-    def ask(self, body: str, headers: Mapping[str, str] | None = None) -> Got:
-        """Ask whichever is next, until one answers."""
-
-        def got() -> Got | None:
-            try:
-                found = next(self._next).ask(body=body, headers=headers)
-            except ConnectionError:
-                return None
-            return None if found.status == 503 else found
-
-        return until(got, "one of them answers")
+@pytest.fixture
+def desk(tmp_path: Path, postgres: PostgresServer) -> Inbox:
+    """Answer in the database."""
+    return open_inbox(tmp_path / "desk", postgres.url + SOONER)
 
 
-def test_a_session_lives_on_when_either_of_two_servers_is_killed(
-    tmp_path: Path, postgres: PostgresServer
+@pytest.fixture
+def servers(
+    tmp_path: Path, postgres: PostgresServer, desk: Inbox
+) -> Iterator[tuple[ServingHttp, ServingHttp]]:
+    """Start two servers on one database."""
+    flags = ("--auto", "--inbox", postgres.url + SOONER)
+    for facts in desk.sessions():  # of another test
+        if facts.is_open:
+            name = facts.name
+            until(lambda: desk.facts(name).life is not Life.OPEN, "it is over")  # noqa: B023 - at once
+    with ServingHttp(tmp_path / "one", *flags) as one, ServingHttp(tmp_path / "two", *flags) as two:
+        yield one, two
+
+
+def running(desk: Inbox) -> SessionFacts:
+    """Return the one session that is open, once it is."""
+    (found,) = until(lambda: [one for one in desk.sessions() if one.is_open], "a session")
+    return found
+
+
+def answer(desk: Inbox, text: str) -> None:
+    """Answer what waits, once it does."""
+    session = running(desk).name
+    number = until(lambda: desk.items(session), "a person is asked")[0].key.number
+    desk.send(Key(session, number), Reply(text, TextForm.TEXT))
+
+
+async def asked(client: Client, desk: Inbox, text: str) -> str:
+    """Let a client ask, and answer it. Returns what it understood."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(anyio.to_thread.run_sync, answer, desk, text)
+        result = await client.call_tool("ask_human", {"question": "?"})
+    return " ".join(one.text for one in result.content if isinstance(one, TextContent))
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_of_the_sdk_meets_two_servers_in_turn_and_notices_nothing(
+    mode: str, servers: tuple[ServingHttp, ServingHttp], desk: Inbox
 ) -> None:
-    """Nothing is lost and nothing is said twice, and desks see it all the time."""
-    url = postgres.url + SOONER
-    desk = open_inbox(tmp_path / "desk", url)
-    with (
-        ServingHttp(tmp_path / "one", *AUTO, url) as one,
-        ServingHttp(tmp_path / "two", *AUTO, url) as two,
-    ):
-        proxy = RoundRobin(one, two)
-        begun = proxy.ask(initialize("2025-11-25"))
-        session = {
-            "Mcp-Session-Id": begun.headers["mcp-session-id"],
-            "MCP-Protocol-Version": "2025-11-25",
-        }
-        assert proxy.ask('{"jsonrpc":"2.0","id":7,"method":"ping"}', session).json["id"] == 7
-        held = desk.of_client(session["Mcp-Session-Id"])
-        assert held is not None
-        waiting = one.open(session, call(2))
-        until(lambda: desk.items(held.name), "a person is asked")
-        one.kill()
-        waiting.close()
-        until(lambda: desk.facts(held.name).life is Life.GONE, "its lease lapses")
-        number = desk.items(held.name)[0].key.number
-        desk.send(Key(held.name, number), Reply("sunny", TextForm.TEXT))
-        assert proxy.ask('{"jsonrpc":"2.0","id":8,"method":"ping"}', session).json["id"] == 8
-        assert desk.facts(held.name).life is Life.OPEN
-        until(lambda: not desk.items(held.name), "the reply is out")
-        said = [frame.text for frame in desk.frames(held.name) if frame.way is Direction.OUT]
-        assert len([line for line in said if "sunny" in line]) == 1
+    """Each request is answered by the process that runs its session, whichever one gets it."""
+
+    async def play(url: str) -> None:
+        with anyio.fail_after(PATIENCE):
+            async with Client(url, mode=mode) as client:
+                for turn in range(3):
+                    assert await asked(client, desk, f"sunny {turn}") == f"sunny {turn}"
+
+    with RoundRobin(*(one.port for one in servers)) as proxy:
+        anyio.run(play, f"http://{proxy.name}/mcp")
+        assert {*proxy.met} == {one.port for one in servers}
+
+
+def test_a_client_of_the_sdk_goes_on_when_the_server_that_ran_its_session_is_killed(
+    servers: tuple[ServingHttp, ServingHttp], desk: Inbox
+) -> None:
+    """The other one has the session when the lease is over; until then a request waits."""
+
+    async def play(url: str) -> None:
+        with anyio.fail_after(PATIENCE):
+            async with Client(url, mode="legacy") as client:
+                assert await asked(client, desk, "before") == "before"
+                name, pid = running(desk).name, running(desk).pid
+                next(one for one in servers if one.process.pid == pid).kill()
+                listed = await client.list_tools()
+                assert [tool.name for tool in listed.tools] == ["ask_human"]
+                assert await asked(client, desk, "after") == "after"
+                assert (running(desk).name, running(desk).pid != pid) == (name, True)
+
+    with RoundRobin(*(one.port for one in servers)) as proxy:
+        anyio.run(play, f"http://{proxy.name}/mcp")
+
+
+def test_what_waits_is_answered_once_when_the_server_that_ran_it_stood_still(
+    servers: tuple[ServingHttp, ServingHttp], desk: Inbox
+) -> None:
+    """One that stood still for longer than its lease says nothing more, and passes requests on."""
+    one, two = servers
+    session = one.initialize()
+    waiting = one.open(session, call(2))
+    held = running(desk)
+    number = until(lambda: desk.items(held.name), "a person is asked")[0].key.number
+    one.process.send_signal(signal.SIGSTOP)
+    assert two.ask(body='{"jsonrpc":"2.0","id":8,"method":"ping"}', headers=session).json["id"] == 8
+    assert desk.facts(held.name).life is Life.OPEN
+    one.process.send_signal(signal.SIGCONT)
+    desk.send(Key(held.name, number), Reply("sunny", TextForm.TEXT))
+    until(lambda: not desk.items(held.name), "the reply is out")
+    lines = [*waiting.lines()]
+    assert (waiting.response.status, [one for one in lines if b"sunny" in one]) == (200, [])
+    assert one.ask(body='{"jsonrpc":"2.0","id":9,"method":"ping"}', headers=session).json["id"] == 9
+    missed = one.open({**session, "Last-Event-ID": f"{number}-0"}, verb="GET")
+    assert any(b"sunny" in data for _, data in missed.events())
+    said = [frame.text for frame in desk.frames(held.name) if frame.way is Direction.OUT]
+    assert len([line for line in said if "sunny" in line]) == 1
+
+
+def test_a_secret_of_the_database_is_needed_to_pass_a_request_on(
+    servers: tuple[ServingHttp, ServingHttp],
+) -> None:
+    """Without it a request is not answered, and with it not passed on once more."""
+    one, two = servers
+    session = one.initialize()
+    ping = '{"jsonrpc":"2.0","id":8,"method":"ping"}'
+    assert two.ask(body=ping, headers=session).json["id"] == 8
+    for server in servers:
+        assert server.ask(body=ping, headers={**session, "Humanmcp-Relay": "guessed"}).status == 421

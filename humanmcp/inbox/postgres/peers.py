@@ -1,0 +1,69 @@
+"""The other processes at the same inbox: which one runs a session, and where it is reached.
+
+A process that serves an address writes it into the row of its lease, with a secret: who says the
+secret has read the database, and so may pass requests on. An address on loopback means something
+on its own machine only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import Holder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.inbox.postgres.database import Database
+
+_HOLDER: Final = """
+SELECT p.id, p.address, p.secret
+FROM humanmcp.sessions s JOIN humanmcp.processes p ON p.id = s.owner
+WHERE NOT s.ended AND s.owner <> %(lease)s AND humanmcp.lives(s.owner) AND p.address <> ''
+AND (p.host = %(host)s OR p.address !~ '^(127[.]|[[]::1)') AND """
+_OF_CLIENT: Final = f"{_HOLDER} s.http_id = %(http_id)s LIMIT 1"
+_OF_VISITOR: Final = f"{_HOLDER} s.visitor = %(visitor)s LIMIT 1"
+_LIVES: Final = "SELECT humanmcp.lives(%(process)s)"
+_VISITED: Final = """
+UPDATE humanmcp.sessions SET visitor = %(visitor)s WHERE name = %(name)s AND owner = %(owner)s"""
+
+
+class PostgresPeers:
+    """The processes of one database that serve an address, as one of them sees the others."""
+
+    def __init__(self, database: Database, address: str) -> None:
+        """Tell the others to reach this process at `address`, a host and port."""
+        self._db = database
+        follower = database.follower
+        follower.serve(address)
+        self.secret = str(follower.process["secret"])
+        self._own = {"lease": follower.lease, "host": follower.process["host"]}
+
+    def of_client(self, http_id: str) -> Holder | None:
+        """Return the other process that runs the session of this `Mcp-Session-Id`."""
+        if not http_id.isascii() or "\0" in http_id:
+            return None
+        return self._found(_OF_CLIENT, http_id=http_id)
+
+    def of_visitor(self, who: Sequence[str]) -> Holder | None:
+        """Return the other process that has sessions of a visitor."""
+        return self._found(_OF_VISITOR, visitor=_digest(who))
+
+    def _found(self, sql: str, **named: str) -> Holder | None:
+        rows = self._db.run(sql, **self._own, **named)
+        return Holder(*rows[0]) if rows else None
+
+    def visited(self, session: str, who: Sequence[str]) -> None:
+        """Tell the others that this session is one of a visitor's."""
+        self._db.run(_VISITED, name=session, visitor=_digest(who), owner=self._own["lease"])
+
+    def lives(self, holder: Holder) -> bool:
+        """Return True if a process renews its lease."""
+        return bool(self._db.run(_LIVES, process=holder.process)[0][0])
+
+
+def _digest(who: Sequence[str]) -> str:
+    """Name a visitor without its key."""
+    return hashlib.sha256(json.dumps(who).encode()).hexdigest()
