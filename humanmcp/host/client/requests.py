@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from humanmcp.host.client import uri_templates
 from humanmcp.host.client.eras import enveloped
 from humanmcp.host.client.handshake import entries_of
 from humanmcp.host.forms import FieldError, TypingError, arguments, texts
@@ -16,7 +15,7 @@ from humanmcp.host.terminal.form import LeftError, reason
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec import methods, uri_templates
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.host.client.uri_templates import expanded, schema_of
+from humanmcp.protocol.spec.uri_templates import expanded, schema_of
 
 VALUES: Final = {
     "var": "value",
