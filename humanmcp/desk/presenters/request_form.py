@@ -7,13 +7,13 @@ one for each of its names. What was typed goes into the message as it is; the ch
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.spec import uri_templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 PREFIX: Final = "field "
 """Begins the names of the fields in a form of the page."""
 _WORDS: Final = frozenset({"text", "long"})
-_NAME: Final = re.compile(r"\{([+#./;?&]?)([\w.,%]+)\*?\}")
 _LISTS: Final = ("prompts", "resources", "resourceTemplates")
 
 
@@ -43,10 +42,11 @@ class RequestForm:
         """Return the message of this request, `text`, with what was typed into its fields."""
         given = {one["name"]: values.get(PREFIX + one["name"], "") for one in self.fields}
         if self.template:
-            uri = _NAME.sub(lambda found: given.get(found.group(2), ""), self.template)
-            return text.replace(json.dumps(self.template), json.dumps(uri), 1)
+            typed = {name: value for name, value in given.items() if value}
+            uri = uri_templates.expanded(self.template, typed)
+            return text.replace(_quoted(self.template), _quoted(uri), 1)
         members = [
-            f"{json.dumps(one['name'])}: {_raw(one, given[one['name']])}"
+            f"{_quoted(one['name'])}: {_raw(one, given[one['name']])}"
             for one in self.fields
             if given[one["name"]] or (one["needed"] and one["kind"] in _WORDS)
         ]
@@ -55,7 +55,11 @@ class RequestForm:
 
 def _raw(field: FieldShape, typed: str) -> str:
     """Return the JSON of what was typed: words get quotes, all else is JSON already."""
-    return json.dumps(typed, ensure_ascii=False) if field["kind"] in _WORDS else typed
+    return _quoted(typed) if field["kind"] in _WORDS else typed
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
@@ -100,7 +104,6 @@ def picked_forms(lists: Mapping[str, list[dict[str, Any]]]) -> list[RequestForm]
     forms += [RequestForm("resources/read", str(uri), {"uri": uri}) for uri in addresses]
     for one in lists.get("resourceTemplates", []):
         uri = str(one.get("uriTemplate"))
-        names = [name for _operator, found in _NAME.findall(uri) for name in found.split(",")]
-        fields = tuple(field_of({"type": "string"}, name, needed=True) for name in names)
-        forms.append(RequestForm("resources/read", uri, {"uri": uri}, fields, uri))
+        form = field_of(uri_templates.schema_of(uri))
+        forms.append(RequestForm("resources/read", uri, {"uri": uri}, tuple(form["fields"]), uri))
     return forms

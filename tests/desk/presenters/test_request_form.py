@@ -48,3 +48,17 @@ def test_d22_prompts_and_resources_are_picked_from_the_last_lists() -> None:
     assert json.loads(filled(greet, who="you"))["params"]["arguments"] == {"who": "you"}
     assert (read.params, read.fields) == ({"uri": "file:///a"}, ())
     assert json.loads(filled(template, table="t", row="1"))["params"] == {"uri": "db://t/1"}
+
+
+def test_d22_a_template_is_expanded_by_its_operators_and_holds_any_letter() -> None:
+    """D22: RFC 6570, as in the terminal; a name of a query that is empty is left out."""
+    listed = {"resourceTemplates": [{"uriTemplate": "db://表/{table}{?from,to}"}]}
+    (form,) = picked_forms(listed)
+    assert [(one["name"], one["needed"]) for one in form.fields] == [
+        ("table", True),
+        ("from", False),
+        ("to", False),
+    ]
+    message = json.dumps({"params": dict(form.params)}, ensure_ascii=False)
+    text = form.filled(message, {"field table": "a b", "field to": "9"})
+    assert json.loads(text)["params"] == {"uri": "db://表/a%20b?to=9"}
