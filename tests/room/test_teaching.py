@@ -70,6 +70,8 @@ def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Roomin
     teacher.submit("/room", act="hint", seat=number, hint="Look at the id <b>")
     assert "Look at the id &lt;b&gt;" in learner.get("/list").text
     assert "Look at the id" not in other.get("/list").text
+    teacher.submit("/room", act="hint", seat=99, hint="for a seat that is not there")
+    assert "for a seat" not in other.get("/list").text, "which is not the same as every seat"
     asked = learner.question()
     draft = f"/api/exchanges/{asked['session']}/{asked['number']}/draft"
     learner.call(draft, {"text": "typed by Ann"})

@@ -80,6 +80,7 @@ async def act(request: Request) -> Response:
 def _act(room: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR0912 - one line a button
     number = number_of(values.get("seat", ""))
     seat = room.seat(number)
+    meant = room.seats if not values.get("seat") else [seat] if seat is not None else []
     match values.get("act", ""):
         case "door":
             if values.get("state") in {one.value for one in DoorState}:
@@ -90,7 +91,7 @@ def _act(room: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR091
             room.send_away(number_of(values.get("knock", "")))
         case "hint":
             hint = values.get("hint", "").strip()[:LONGEST_HINT]
-            for one in [seat] if seat is not None else room.seats:
+            for one in meant:
                 one.note(hint=hint)
         case "lower" if seat is not None:
             seat.note(hand=0.0)
@@ -103,7 +104,7 @@ def _act(room: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR091
         case "step":
             room.go_to(max(1, number_of(values.get("step", ""))))
         case "reset":
-            for one in [seat] if seat is not None else room.seats:
+            for one in meant:
                 one.practise()
         case "count down":
             minutes = min(number_of(values.get("minutes", "")), LONGEST_COUNT_DOWN)
