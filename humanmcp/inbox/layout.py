@@ -17,6 +17,10 @@ TEMPORARY: Final = "tmp"
 """Where files are written before they get their name. Outside of `sessions`, which is watched."""
 LEARNED: Final = "learned.json"
 """How long clients were seen to wait before they gave up."""
+CALL_LIMITS: Final = "limits.json"
+"""How long clients wait for a call, as a person has set it."""
+GRACE: Final = "grace.json"
+"""How long the opening messages of clients may wait for a person, as a person has set it."""
 LETTERS: Final = "letters"
 """Which session has which letter."""
 HELD_OPENING: Final = "opening.held"
@@ -72,7 +76,8 @@ NAMES: Final = (
         PROBLEMS_TEXT,
         STATUS_TEXT,
     ),
-    *(OUTBOX, HOLDS, TEMPORARY, LEARNED, HELD_OPENING, LETTERS, LETTER, *STATES),
+    *(LEARNED, CALL_LIMITS, GRACE, HELD_OPENING, LETTERS, LETTER),
+    *(OUTBOX, HOLDS, TEMPORARY, *STATES),
     FORWARDED.format(TRANSCRIPT),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
     *(PROBLEMS, REPLY, ANSWER),

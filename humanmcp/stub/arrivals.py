@@ -309,7 +309,7 @@ class Arrivals:
             return
         seconds = gave_up_after(exchange, reason, now - vigil.arrived, vigil.patience)
         if seconds:
-            self._ledger.limits.learn(client, seconds)
+            self._ledger.limits.put(client, seconds)
 
     def _cannot_keep(self, came: _Arrival, error: InboxError) -> None:
         """Tell the client that its requests could not be stored: better than silence.

@@ -10,18 +10,20 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.inbox import layout
+from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, Key, NotHeldError, StoreError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Reply, SessionFacts, StubInbox
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import Session
     from humanmcp.stub.connection import Connection
-    from humanmcp.stub.limits import SeenLimits
     from humanmcp.stub.pending_timers import PendingTimers
     from humanmcp.stub.process import Clock
 
@@ -52,13 +54,15 @@ class Journal:
         inbox: StubInbox,
         facts: SessionFacts,
         clock: Clock,
-        limits: SeenLimits,
+        home: Path,
     ) -> None:
         self.connection = connection
         self.inbox = inbox
         self.facts = facts
         self.clock = clock
-        self.limits = limits
+        self.limits = ClientSeconds(home)
+        self.call_limits = ClientSeconds(home, layout.CALL_LIMITS)
+        self.graces = ClientSeconds(home, layout.GRACE)
         self.changes = 0
         """Counts whatever happens that a person may want to see."""
         self.is_mid_line = False

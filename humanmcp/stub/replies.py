@@ -129,9 +129,10 @@ class ReplyDispatcher:
     def patience(self, exchange: Exchange) -> TimeoutPlan:
         """Return how long the client waits for an answer, and what keeps it waiting."""
         client = self._session.established.client_name
-        learned = 0.0 if known_clients.is_shared(client) else self._ledger.limits.of(client)
+        seen = None if known_clients.is_shared(client) else self._ledger.limits.of(client)
         means = self._voice.means(exchange.number)
-        return patience(exchange, client, self._manner.client_limit, learned, means)
+        own = self._manner.client_limit or self._ledger.call_limits.of(client)
+        return patience(exchange, client, own or 0.0, seen or 0.0, means)
 
     def look_again(self) -> None:
         """Settle anew what is done for a person while each request waits."""
@@ -191,6 +192,7 @@ class ReplyDispatcher:
             self._session.established,
             mode=self._manner.mode,
             opening=self._opening(exchange),
+            grace=self._grace(exchange.method),
             used=self._used,
             secret=self._secret,
         )
@@ -245,7 +247,7 @@ class ReplyDispatcher:
     def _unlearn(self, exchange: Exchange, waited: float) -> None:
         """Forget how long this client was seen to wait, when it has just waited longer."""
         client, limits = self._session.established.client_name, self._ledger.limits
-        if outlasted(exchange, waited, limits.of(client)):
+        if outlasted(exchange, waited, limits.of(client) or 0.0):
             limits.forget(client)
 
     def by_book(
@@ -367,6 +369,12 @@ class ReplyDispatcher:
         """Return who opens the session; a person at the inbox has the last word."""
         held = exchange.method in known_clients.OPENING and self._ledger.inbox.opening_is_held()
         return OpeningPolicy.HELD if held else self._manner.opening
+
+    def _grace(self, method: str) -> float | None:
+        """Return how long an opening message may wait for a person, None for what is known."""
+        if method not in known_clients.OPENING:
+            return None
+        return self._ledger.graces.of(self._session.established.client_name)
 
     @property
     def opening(self) -> OpeningPolicy:

@@ -27,7 +27,6 @@ from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.session import Session
 from humanmcp.stub.journal import Journal
-from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.options import ServeOptions
 from humanmcp.stub.pipe import PipeConnection
 from humanmcp.stub.process import Clock, ParentWatch, Stderr
@@ -284,7 +283,7 @@ class ServerParts(NamedTuple):
             language=self.manner.language,
             shared=bool(self.files),
         )
-        ledger = Journal(connection, inbox, facts, clock, SeenLimits(self.home))
+        ledger = Journal(connection, inbox, facts, clock, self.home)
         if found and found.last:
             ledger.go_on(found.last.seq)
         return StubSession(

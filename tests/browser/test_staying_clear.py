@@ -76,7 +76,10 @@ def test_d3_a_replaced_text_stays_in_the_folder(
 
 
 def test_d16_a_disabled_view_says_why(desk: Desking, host: Serving, window: Windows) -> None:
-    """D16: Form without a form and Text without a text have their reason."""
+    """D16: Form without a form and Text without a text have their reason.
+
+    What opens first is a setting.
+    """
     begin(host, desk)
     host.say('{"jsonrpc":"2.0","id":"own","method":"example/own"}')
     page = window().page
@@ -85,3 +88,11 @@ def test_d16_a_disabled_view_says_why(desk: Desking, host: Serving, window: Wind
     )
     expect(page.locator("#tab-text")).to_be_enabled()
     expect(page.locator("#tab-text")).to_have_attribute("title", "")
+    expect(page.locator("#tab-text")).to_have_attribute("aria-selected", "true")
+    at = page.url
+    page.locator("header .menu summary").click()
+    page.get_by_role("link", name="All settings").click()
+    page.get_by_role("button", name="JSON").click()
+    expect(page.get_by_role("button", name="JSON")).to_have_attribute("aria-pressed", "true")
+    page.goto(at)
+    expect(page.locator("#tab-json")).to_have_attribute("aria-selected", "true")

@@ -31,7 +31,6 @@ from humanmcp.inbox.postgres.migrations import NEWEST
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
 from humanmcp.stub.journal import Journal
-from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.process import Clock
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of
 from tests.waiting import PATIENCE, until
@@ -216,7 +215,7 @@ def test_a_line_of_a_process_that_lost_its_session_is_neither_recorded_nor_sent(
     sent: list[bytes] = []
     connection = SimpleNamespace(send=lambda raw, **_: sent.append(raw), send_raw=sent.append)
     facts = SessionFacts(session, AT)
-    journal = Journal(connection, one, facts, Clock(), SeenLimits(store.home))
+    journal = Journal(connection, one, facts, Clock(), store.home)
     journal.write('{"a":1}')
     store.kill(one)
     two.resume(session)

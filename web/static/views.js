@@ -41,7 +41,8 @@ export class Views {
     const loud = !document.body.classList.contains("quiet");
     const wanted = usable.find((name) => loud && name === localStorage.getItem(this.remembered));
     if (textual && mirror) return wanted ?? "form";
-    return wanted && !(wanted === "json" && textual) ? wanted : usable[0];
+    if (wanted && !(wanted === "json" && textual)) return wanted;
+    return usable.find((name) => loud && name === this.composer.box.dataset.view) ?? usable[0];
   }
 
   /** @param {ViewName} name @param {{focus?: boolean}} [options] */

@@ -39,6 +39,16 @@ QUIET: Final = "quiet"
 _MOST_QUIET: Final = 20
 
 
+VIEWS: Final = ("", "text", "form", "json")
+"""What an answer opens in where a person has not chosen it for a tool: as it fits, or one view."""
+
+
+def view_of(request: Request) -> str:
+    """Return the view in which a person wants an answer to open."""
+    chosen = request.cookies.get("view", "")
+    return chosen if chosen in VIEWS else ""
+
+
 def is_quiet(request: Request, session: str) -> bool:
     """Return True if a session is seen in the quiet view."""
     return bool(session) and session in request.cookies.get(QUIET, "").split(".")

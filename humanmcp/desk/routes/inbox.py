@@ -22,7 +22,7 @@ from humanmcp.demo.lesson import Lesson, lesson_of
 from humanmcp.demo.lesson_file import lesson_of_client
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import RECENT, is_quiet, note_version, page
+from humanmcp.desk.http.layout import RECENT, is_quiet, note_version, page, view_of
 from humanmcp.desk.http.request_context import script_json, spoken
 from humanmcp.desk.presenters import held_messages, input_requests, rendering, sequence
 from humanmcp.desk.presenters import rows as row_words
@@ -137,6 +137,7 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "hosts": offered(request) if key is None and not desk.board.sessions() else (),
         "lesson": _lesson(request, key),
         "demo_host": HOST,
+        "view": view_of(request),
     }
     if key is not None:
         values |= _message(desk, key, spoken(request), do)

@@ -16,6 +16,7 @@ from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import (
     QUIET,
     THEMES,
+    VIEWS,
     form_values,
     note_version,
     page,
@@ -154,7 +155,7 @@ async def log_out(request: Request) -> Response:
 
 @choices.post("/preferences")
 async def prefer(request: Request) -> Response:
-    """Remember the language, the theme, a name and the quiet sessions in this browser."""
+    """Remember language, theme, view, a name and the quiet sessions in this browser."""
     values = await form_values(request)
     back = values.get("back", "/")
     response = RedirectResponse(back if _is_ours(back) else "/", 303)
@@ -162,6 +163,8 @@ async def prefer(request: Request) -> Response:
         remember(response, "lang", values["lang"])
     if values.get("theme") in THEMES:
         remember(response, "theme", values["theme"])
+    if values.get("view") in VIEWS:
+        remember(response, "view", values["view"])
     if "name" in values:  # a cookie holds ASCII only
         remember(response, "name", quote(values["name"].strip()[:LONGEST_CALLED], safe=""))
     session = values.get("quiet", "")

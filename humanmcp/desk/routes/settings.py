@@ -1,8 +1,8 @@
-"""The settings as a page: where everything stands, how long clients wait, and old sessions."""
+"""The settings as a page: where everything is, how long clients wait, the view, old sessions."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,8 +13,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk.auth.visit_path import SEAT
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import VIEWS, form_values, note_version, page, view_of
 from humanmcp.desk.state.board import SessionView
+from humanmcp.inbox import layout
+from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
 from humanmcp.protocol.policy import known_clients
 
@@ -22,13 +24,22 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 
 
 class ClientLimits(NamedTuple):
-    """How long a client waits for a call and may wait for an opening; None for no limit."""
+    """How long a client waits for a call and may wait for an opening; None for no limit.
+
+    `typed` is what a person has set of the two, or has just typed; `wrong` what is not understood.
+    """
 
     name: str
     known: bool
     call: float | None
     grace: float
     setting: str
+    typed: Mapping[str, str]
+    wrong: Collection[str] = ()
+
+
+RANGES: Final = {"call": (1.0, LONGEST), "grace": (0.0, known_clients.LONGEST_GRACE)}
+"""The fewest and the most seconds that may be set."""
 
 
 class OldSession(NamedTuple):
@@ -41,6 +52,11 @@ class OldSession(NamedTuple):
 @router.get("/settings")
 def settings(request: Request, q: str = "") -> HTMLResponse:
     """Show the settings; `q` chooses among the old sessions."""
+    return _page(request, q, {})
+
+
+def _page(request: Request, q: str, typed: Mapping[str, str]) -> HTMLResponse:
+    """Show them with what was typed of the clients and is not understood."""
     desk = desk_of(request)
     sessions = desk.board.sessions()
     old = [
@@ -51,7 +67,11 @@ def settings(request: Request, q: str = "") -> HTMLResponse:
     return page(
         request,
         "settings.html",
-        clients=_clients(one.facts.client for one in sessions),
+        status=422 if typed else 200,
+        clients=_clients(desk, sessions, typed),
+        ranges=RANGES,
+        views=VIEWS,
+        view=view_of(request),
         groups=_grouped(old),
         total=sum(one.size for one in old),
         q=q,
@@ -87,17 +107,67 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _clients(names: Iterable[str]) -> list[ClientLimits]:
-    """List the clients that were here, with how long they wait."""
+def _clients(
+    desk: Desk, sessions: Iterable[SessionView], typed: Mapping[str, str]
+) -> list[ClientLimits]:
+    """List the clients that were here or are set, with how long they wait."""
+    kept = _kept(desk)
+    names = {one.facts.client for one in sessions}.union(*(one.all() for one in kept.values()))
     found = []
-    for name in sorted({one for one in names if one}):
+    for name in sorted(names - {""}):
         known = known_clients.find(name)
-        call = None if known is None else known.call
-        setting = "" if known is None else known.setting
-        found.append(
-            ClientLimits(name, known is not None, call, known_clients.grace(name), setting)
-        )
+        call, setting = (None, "") if known is None else (known.call, known.setting)
+        own = {
+            what: typed.get(f"{what} {name}", _written(one.of(name))) for what, one in kept.items()
+        }
+        wrong = [what for what, text in own.items() if _is_wrong(what, text)]
+        grace = known_clients.grace(name)
+        found.append(ClientLimits(name, known is not None, call, grace, setting, own, wrong))
     return found
+
+
+def _written(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:g}"
+
+
+def _kept(desk: Desk) -> dict[str, ClientSeconds]:
+    files = {"call": layout.CALL_LIMITS, "grace": layout.GRACE}
+    return {what: ClientSeconds(desk.home, file) for what, file in files.items()}
+
+
+def _is_wrong(what: str, text: str) -> bool:
+    least, most = RANGES[what]
+    try:
+        return bool(text.strip()) and not least <= float(text) <= most
+    except ValueError:
+        return True
+
+
+@router.post("/settings/clients")
+async def limit(request: Request) -> Response:
+    """Set how long clients wait. Nothing is set while one of the fields is not understood."""
+    return await run_in_threadpool(_limit, request, await form_values(request))
+
+
+def _limit(request: Request, values: dict[str, str]) -> Response:
+    _for_all()
+    desk = desk_of(request)
+    if any(one.wrong for one in _clients(desk, desk.board.sessions(), values)):
+        return _page(request, "", values)
+    kept = _kept(desk)
+    for field, text in values.items():
+        what, _, client = field.partition(" ")
+        if what in kept and client and text.strip():
+            kept[what].put(client, float(text))
+        elif what in kept:
+            kept[what].forget(client)
+    return RedirectResponse("/settings#clients", 303)
+
+
+def _for_all() -> None:
+    """Refuse who may see one session only."""
+    if SEAT.get():
+        raise UnknownItemError("settings")
 
 
 @router.post("/settings")
@@ -107,8 +177,7 @@ async def remove(request: Request) -> Response:
 
 
 def _remove(desk: Desk, values: dict[str, str]) -> Response:
-    if SEAT.get():
-        raise UnknownItemError("settings")
+    _for_all()
     for name in [one.removeprefix("drop ") for one in values if one.startswith("drop ")]:
         try:
             desk.inbox.forget_session(desk.board.session(name).facts.name)

@@ -232,11 +232,13 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     *,
     mode: Mode = Mode.NORMAL,
     opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
+    grace: float | None = None,
     used: Mapping[int, int] = MappingProxyType({}),
     secret: bytes = b"",
 ) -> Decision:
     """Say what the book does about an exchange. `used` counts how often each rule has answered.
 
+    `grace` is how long an opening message of this client may wait where a person has set that.
     `secret` signs what a client has to bring back, and is unguessable.
     """
     if mode is Mode.BY_HAND:
@@ -259,7 +261,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     if own is None:
         return BY_PERSON
     form, answer = own
-    after = _after(exchange.method, book, established, mode, opening)
+    after = _after(exchange.method, book, established, mode, opening, grace)
     text = json.dumps(answer, ensure_ascii=False)
     return Decision(after, text, form, "book", stoppable=after != 0)
 
@@ -269,8 +271,13 @@ def by_rule(index: int) -> str:
     return f"book: rule {index + 1}"
 
 
-def _after(
-    method: str, book: Book, established: Established, mode: Mode, opening: OpeningPolicy
+def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
+    method: str,
+    book: Book,
+    established: Established,
+    mode: Mode,
+    opening: OpeningPolicy,
+    grace: float | None,
 ) -> float | None:
     if opening is OpeningPolicy.HELD and method in known_clients.OPENING:
         return known_clients.last_moment(established.client_name, method)
@@ -280,17 +287,24 @@ def _after(
         return book.wait.get(method, book.wait.get(EVERYTHING))
     if methods.of(method).at_once:
         return 0.0
-    return _opened_after(method, established, opening) if method in known_clients.OPENING else None
+    if method not in known_clients.OPENING:
+        return None
+    return _opened_after(method, established.client_name, opening, grace)
 
 
-def _opened_after(method: str, established: Established, opening: OpeningPolicy) -> float | None:
+def _opened_after(
+    method: str, client: str, opening: OpeningPolicy, grace: float | None
+) -> float | None:
+    last = known_clients.last_moment(client, method)
     match opening:
         case OpeningPolicy.BOOK:
             return 0.0
         case OpeningPolicy.HAND | OpeningPolicy.HELD:
-            return known_clients.last_moment(established.client_name, method)
+            return last
+        case OpeningPolicy.BY_CLIENT if grace is not None:
+            return grace if last is None else min(grace, last)
         case OpeningPolicy.BY_CLIENT:
-            return known_clients.grace(established.client_name)
+            return known_clients.grace(client)
         case impossible:
             assert_never(impossible)
 

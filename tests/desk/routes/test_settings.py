@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import SessionFacts
@@ -31,3 +33,24 @@ def test_desk_2_13_old_sessions_are_found_by_client_and_removed(tmp_path: Path) 
         desk.submit("/settings", **drop)
         left = {one["name"] for one in desk.get("/api/sessions")["sessions"]}
         assert left == {names[1], names[2], runs}
+
+
+def test_desk_2_13_limits_are_set_checked_beside_their_fields_and_kept(tmp_path: Path) -> None:
+    """What is wrong keeps what was typed, and nothing is set; an empty field is what is known."""
+    home = tmp_path / "home"
+    inbox = FolderInbox(home)
+    inbox.end(inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z", client="my agent")))
+    with Desking(home, "--lang", "en") as desk:
+        wrong = desk.submit("/settings/clients", **{"call_my agent": "soon", "grace_my agent": "9"})
+        page = html.unescape(wrong.text)
+        assert wrong.status == 422
+        assert 'value="soon"' in page
+        assert 'aria-describedby="wrong-call-1"' in page
+        assert "Seconds from 1 to 604,800" in page
+        assert not (home / "grace.json").exists()
+        desk.submit("/settings/clients", **{"call_my agent": "600", "grace_my agent": "9"})
+        assert json.loads((home / "limits.json").read_text(encoding="utf-8")) == {"my agent": 600}
+        assert json.loads((home / "grace.json").read_text(encoding="utf-8")) == {"my agent": 9}
+        desk.submit("/settings/clients", **{"call_my agent": "", "grace_my agent": "0"})
+        assert json.loads((home / "limits.json").read_text(encoding="utf-8")) == {}
+        assert json.loads((home / "grace.json").read_text(encoding="utf-8")) == {"my agent": 0}

@@ -161,6 +161,18 @@ def test_opening_messages_wait_for_a_person_for_a_grace_time() -> None:
             assert not found.due(1000, touched=True)  # a person is at it
 
 
+@pytest.mark.parametrize(
+    ("name", "grace", "after"), [("mine", 50, 50), ("claude-code", 5, 5), ("inspector", 60, 9)]
+)
+def test_a_grace_that_a_person_has_set_counts_up_to_the_last_moment(
+    name: str, grace: float, after: float
+) -> None:
+    """A client that gives up after 15 s gets `initialize` after 9 at the latest."""
+    own = Established(client_name=name)
+    found = decide(exchange("initialize"), Book(), own, grace=grace)
+    assert found.after == pytest.approx(after)
+
+
 @pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client"])
 @pytest.mark.parametrize("method", OPENING)
 def test_h1_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:

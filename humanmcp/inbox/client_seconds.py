@@ -1,7 +1,8 @@
-"""What clients were seen to wait before they gave up: one small file for all sessions of a home.
+"""Seconds by the names of clients, in a small file for all sessions of a home.
 
-Knows nothing of what a limit is used for. The file only ever improves an estimate, so whatever is
-wrong with it (no file, no room, another program's text) means that nothing was learned.
+One file has what clients were seen to wait before they gave up, and two what a person has set on
+the page. Knows nothing of what they are used for. Whatever is wrong with a file (none there, no
+room, another program's text) means that nothing is known.
 """
 
 from __future__ import annotations
@@ -24,23 +25,24 @@ LONGEST: Final = 7 * 86400.0
 logger = logging.getLogger(__name__)
 
 
-class SeenLimits:
-    """The seconds that each client waited for a tool call, by its `clientInfo.name`."""
+class ClientSeconds:
+    """The seconds of each client, by its `clientInfo.name`: those it waited for a call."""
 
-    def __init__(self, home: Path) -> None:
-        self._file = home / layout.LEARNED
+    def __init__(self, home: Path, file: str = layout.LEARNED) -> None:
+        """Use a file of the home."""
+        self._file = home / file
         self._temporary = home / layout.TEMPORARY
         self._read_as: object = None
         self._seconds: dict[str, float] = {}
 
-    def of(self, client: str) -> float:
-        """Return how long this client was seen to wait, 0 when it never was."""
-        return self._all().get(client[:LONGEST_NAME], 0.0)
+    def of(self, client: str) -> float | None:
+        """Return the seconds of this client, None when there are none."""
+        return self.all().get(client[:LONGEST_NAME])
 
-    def learn(self, client: str, seconds: float) -> None:
-        """Remember it, in the place of what was seen before: its user may have set another limit.
+    def put(self, client: str, seconds: float) -> None:
+        """Remember it, in the place of what was there: its user may have set another limit.
 
-        Of two stubs that learn in the same moment one may be forgotten; it is learned again.
+        Of two processes that do so in the same moment one may be forgotten; stubs learn it again.
         """
         name = client[:LONGEST_NAME]
         if not name:
@@ -49,13 +51,13 @@ class SeenLimits:
         self._keep({**dict(newest), name: round(seconds, 1)})
 
     def forget(self, client: str) -> None:
-        """Forget it: the client has waited longer since."""
+        """Forget it: the client has waited longer since, or nobody sets it any more."""
         name = client[:LONGEST_NAME]
-        if name in self._all():
+        if name in self.all():
             self._keep(self._others(name))
 
     def _others(self, name: str) -> dict[str, float]:
-        return {one: each for one, each in self._all().items() if one != name}
+        return {one: each for one, each in self.all().items() if one != name}
 
     def _keep(self, seconds: dict[str, float]) -> None:
         content = json.dumps(seconds, indent=1).encode()
@@ -64,8 +66,8 @@ class SeenLimits:
         except OSError:
             logger.exception("how long clients wait cannot be kept")
 
-    def _all(self) -> dict[str, float]:
-        """Read the file again when it has changed."""
+    def all(self) -> dict[str, float]:
+        """Return all of them. The file is read again when it has changed."""
         signature = atomic.signature(self._file)
         if signature != self._read_as:
             self._read_as = signature
@@ -83,6 +85,6 @@ class SeenLimits:
         usable = {
             name: float(seconds)
             for name, seconds in found.items()
-            if type(seconds) in (int, float) and 0 < seconds <= LONGEST
+            if type(seconds) in (int, float) and 0 <= seconds <= LONGEST
         }
         return dict(list(usable.items())[-MOST_CLIENTS:])

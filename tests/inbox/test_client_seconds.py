@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox import layout
+from humanmcp.inbox.client_seconds import (
+    LARGEST,
+    LONGEST,
+    LONGEST_NAME,
+    MOST_CLIENTS,
+    ClientSeconds,
+)
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.stub.limits import LARGEST, LONGEST, LONGEST_NAME, MOST_CLIENTS, SeenLimits
 from tests.serving import Serving
 from tests.stub.test_serve import INITIALIZE, call
 from tests.waiting import until
@@ -34,33 +40,33 @@ def home(tmp_path: Path) -> Path:
 
 def test_another_stub_knows_what_one_has_learned(home: Path) -> None:
     """The newest counts, for that client alone; the file is for its owner only."""
-    limits = SeenLimits(home)
-    assert limits.of("a") == 0
+    limits = ClientSeconds(home)
+    assert limits.of("a") is None
     for seconds in (60.04, 20.04):
-        limits.learn("a", seconds)
-    assert (SeenLimits(home).of("a"), limits.of("a"), limits.of("b")) == (20, 20, 0)
+        limits.put("a", seconds)
+    assert (ClientSeconds(home).of("a"), limits.of("a"), limits.of("b")) == (20, 20, None)
     assert stat.S_IMODE((home / layout.LEARNED).stat().st_mode) == 0o600
 
 
 def test_what_another_stub_learns_later_is_seen(home: Path) -> None:
     """A chat may last for days."""
-    limits = SeenLimits(home)
-    assert limits.of("a") == 0
-    SeenLimits(home).learn("a", 30)
+    limits = ClientSeconds(home)
+    assert limits.of("a") is None
+    ClientSeconds(home).put("a", 30)
     assert limits.of("a") == 30
 
 
 def test_the_file_is_bounded(home: Path) -> None:
     """Names come from the wire: neither their number nor their length is ours."""
-    limits = SeenLimits(home)
+    limits = ClientSeconds(home)
     for number in range(MOST_CLIENTS + 5):
-        limits.learn(f"client {number}", 60)
-    limits.learn("x" * 5000, 60)
+        limits.put(f"client {number}", 60)
+    limits.put("x" * 5000, 60)
     kept = json.loads((home / layout.LEARNED).read_text())
     assert len(kept) == MOST_CLIENTS
     assert max(map(len, kept)) == LONGEST_NAME
     assert limits.of("x" * 5000) == 60
-    assert limits.of("client 0") == 0
+    assert limits.of("client 0") is None
 
 
 @pytest.mark.parametrize(
@@ -74,10 +80,10 @@ def test_the_file_is_bounded(home: Path) -> None:
 def test_whatever_stands_in_the_file_is_no_trouble(home: Path, content: str) -> None:
     """It only improves an estimate."""
     (home / layout.LEARNED).write_text(content)
-    limits = SeenLimits(home)
-    assert limits.of("a") == 0
-    limits.learn("a", 60)
-    assert SeenLimits(home).of("a") == 60
+    limits = ClientSeconds(home)
+    assert limits.of("a") is None
+    limits.put("a", 60)
+    assert ClientSeconds(home).of("a") == 60
 
 
 def test_a_client_that_gave_up_is_known_the_next_time(home: Path) -> None:
@@ -116,20 +122,20 @@ def give_up(host: Serving, initialize: str) -> None:
 
 def test_h5_nothing_is_learned_by_a_name_that_programs_have_in_common(home: Path) -> None:
     """H5: one program on the Python SDK, whose name is `mcp`, says nothing of the next one."""
-    SeenLimits(home).learn("mcp", 2)  # by an older version
+    ClientSeconds(home).put("mcp", 2)  # by an older version
     with Serving(home) as host:
         give_up(host, INITIALIZE.replace('"test"', '"mcp"'))
         host.say(call(3))
         second = until(lambda: waiting(host), "the next call waits")
         assert (second.limit, second.source) == (None, "unknown")
-    assert SeenLimits(home).of("mcp") == 2
+    assert ClientSeconds(home).of("mcp") == 2
 
 
 def test_h5_an_answer_that_was_waited_for_lifts_what_was_learned(home: Path) -> None:
     """H5: whoever takes an answer after two seconds does not give up after one tenth of one."""
-    limits = SeenLimits(home)
-    limits.learn("test", 0.1)
-    limits.learn("other", 60)
+    limits = ClientSeconds(home)
+    limits.put("test", 0.1)
+    limits.put("other", 60)
     with Serving(home) as host:
         host.say(INITIALIZE)
         host.hear()
@@ -141,5 +147,20 @@ def test_h5_an_answer_that_was_waited_for_lifts_what_was_learned(home: Path) -> 
         (item,) = inbox.items(host.session.name)
         inbox.send(item.key, Reply("here", TextForm.TEXT))
         assert "here" in host.hear()
-        until(lambda: limits.of("test") == 0, "it is forgotten")
+        until(lambda: limits.of("test") is None, "it is forgotten")
     assert limits.of("other") == 60
+
+
+def test_what_a_person_has_set_of_a_client_counts_before_what_is_known(home: Path) -> None:
+    """A call shows the limit that was set; an opening message waits as long as was set."""
+    ClientSeconds(home, layout.CALL_LIMITS).put("test", 600)
+    ClientSeconds(home, layout.GRACE).put("test", 50)
+    ClientSeconds(home).put("test", 3)
+    with Serving(home) as host:
+        host.say(INITIALIZE)
+        opening = until(lambda: waiting(host), "the opening waits")
+        assert opening.book_at == 50
+        host.say(call(2))
+        until(lambda: len(FolderInbox(home).items(host.session.name)) > 1 or None, "the call waits")
+        item = FolderInbox(home).items(host.session.name)[1]
+        assert (item.waiting.limit, item.waiting.source) == (600, "set")
