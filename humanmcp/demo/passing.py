@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.demo.good_host import Answered, Failed, Ignored, WasAsked
+from humanmcp.protocol.json.pointer import at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,18 +101,5 @@ def _tools(answer: Answered) -> Sequence[JsonObject]:
 
 
 def _is_there(body: JsonObject, wanted: Passing) -> bool:
-    found = at(body, wanted.at)
+    found = at(body, wanted.at, _MISSING)
     return found is not _MISSING and (wanted.value is None or found == wanted.value)
-
-
-def at(body: Any, pointer: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Return what a pointer leads to; a value that equals no other where it leads nowhere."""
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(body, dict) and name in body:
-            body = body[name]
-        elif isinstance(body, list) and name.isdecimal() and int(name) < len(body):
-            body = body[int(name)]
-        else:
-            return _MISSING
-    return body

@@ -17,6 +17,7 @@ from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Order, Reply
 from humanmcp.locales import say as sentence
 from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import server_initiated
 from humanmcp.terminal_desk import command
 from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox
@@ -48,9 +49,7 @@ def add_arguments(parser: Parser) -> None:
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("message", nargs="?", metavar="MESSAGE", help=words("message"))
     ways.add_argument("--file", metavar="FILE", help=words("file"))
-    ways.add_argument(
-        "--list-changed", choices=tuple(server_initiated.CHANGED), help=words("changed")
-    )
+    ways.add_argument("--list-changed", choices=tuple(methods.CHANGED), help=words("changed"))
     ways.add_argument("--log", nargs=2, metavar=("LEVEL", "TEXT"), help=words("log"))
     ways.add_argument("--progress", nargs=2, metavar=("N", "VALUE"), help=words("progress"))
     ways.add_argument("--ask", metavar="METHOD", help=words("ask"))
@@ -119,7 +118,7 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
     (
         "list_changed",
         Order.SAY,
-        lambda kind: server_initiated.message(server_initiated.CHANGED[kind]),
+        lambda kind: server_initiated.message(methods.CHANGED[kind]),
     ),
     ("log", Order.SAY, lambda value: server_initiated.log(*value)),
     (

@@ -20,7 +20,6 @@ from humanmcp.demo.lesson_file import (
     name_of,
 )
 from humanmcp.demo.lesson_format import parse_lesson
-from humanmcp.demo.passing import at
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.practice import Practice, PracticeLine
 from humanmcp.stub.connection import EndOfInput, MemoryConnection
@@ -249,13 +248,3 @@ def test_a_desk_knows_by_the_client_which_lesson_is_played() -> None:
     assert found("en").title == course.title
     assert lesson_of_client(client_name("/home/me/my.toml")) is None
     assert lesson_of_client("recover me") is None
-
-
-@pytest.mark.parametrize(
-    ("pointer", "found"), [("/a/1/b", 2), ("/c~1d", 3), ("/a/9", None), ("/a/b", None)]
-)
-def test_a_pointer_leads_through_objects_and_lists(pointer: str, found: Any) -> None:  # noqa: ANN401 - any JSON value
-    """RFC 6901, as far as an answer needs it."""
-    body = {"a": [1, {"b": 2}], "c/d": 3}
-    nowhere = at(body, "/none")
-    assert at(body, pointer) == (nowhere if found is None else found)

@@ -5,8 +5,7 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Final, cast
 
-from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
-
+from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.service import Outcome, SayResult, SendResult
 from humanmcp.locales import UnknownSentenceError, problem_or_code, say
 from humanmcp.protocol.conversation.exchange import ExchangeState

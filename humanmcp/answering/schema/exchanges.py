@@ -6,10 +6,9 @@ import dataclasses
 import json
 from typing import Annotated, Any, cast
 
-from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
-
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
+from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.schema.diagnostics import DiagnosticShape, diagnostic_shapes
 from humanmcp.answering.summary import Row, badge_of, client_of, row
 from humanmcp.inbox.contract import Draft, SessionFacts

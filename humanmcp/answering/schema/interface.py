@@ -8,8 +8,7 @@ shapes only; what fills them stands where it is made.
 
 from typing import Annotated, Any
 
-from typing_extensions import TypedDict
-
+from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.schema.exchanges import WaitingRowShape
 from humanmcp.answering.schema.page import ChangeShape, SavedShape
 from humanmcp.inbox.contract import Life

@@ -8,8 +8,7 @@ Knows shapes only; what fills them stands where it is made.
 
 from typing import Annotated, Any, Literal
 
-from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
-
+from humanmcp.answering.schema import TypedDict
 from humanmcp.inbox.contract import Action
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm

@@ -19,6 +19,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.policy.book_writer import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,13 +122,9 @@ def body_of(line: str) -> Draft | None:
     if not isinstance(found, Message):
         return None
     error, result = jsonrpc.member(line, "error"), jsonrpc.member(line, "result")
-    match found.body.get("result"):
-        case {"content": [{"type": "text", "text": str(text)}], **rest} if not set(rest) - {
-            "isError",
-            "resultType",
-        }:
-            failed = rest.get("isError") is True
-            return Draft(text, TextForm.TOOL_ERROR if failed else TextForm.TEXT)
+    plain = plain_text(found.body.get("result"))
+    if plain is not None:
+        return Draft(plain.text, plain.form)
     if error is not None:
         return Draft(error, TextForm.ERROR)
     return None if result is None else Draft(result, TextForm.RESULT)

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, TextEdit
-from humanmcp.protocol.diagnostics.raw import HOLE, MOST_PLACED, FixKind, pointer
+from humanmcp.protocol.diagnostics.raw import HOLE, MOST_PLACED, FixKind
 from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
+from humanmcp.protocol.json.pointer import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

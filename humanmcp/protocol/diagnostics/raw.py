@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias, d
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.pointer import pointer
 
 if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json
@@ -124,13 +125,6 @@ class RawDiagnostic(_Typed):
 
 KINDS: Final[dict[str, type[RawDiagnostic]]] = {}
 """Every class of a diagnostic, by its code."""
-
-_ESCAPED: Final = str.maketrans({"~": "~0", "/": "~1"})
-
-
-def pointer(path: Path) -> str:
-    """Write a path as a JSON Pointer (RFC 6901)."""
-    return "".join(f"/{str(step).translate(_ESCAPED)}" for step in path)
 
 
 class SchemaDiagnostic(RawDiagnostic):

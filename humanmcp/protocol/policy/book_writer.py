@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy.answer_book import ATTRIBUTES, EVERYTHING, LISTED
 from humanmcp.protocol.policy.filling import placeholders
 from humanmcp.protocol.policy.recording import recorded
+from humanmcp.protocol.policy.rule_format import KEY_OF, NAMED
 from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:
@@ -162,8 +163,7 @@ def _rule(condition: dict[str, Any], turns: list[dict[str, Any]]) -> dict[str, A
 
 def _condition(one: Recorded) -> dict[str, Any]:
     params = json.loads(one.params)
-    named = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
-    key = named.get(one.method, "method")
+    key = next((key for key, method in NAMED.items() if method == one.method), "method")
     found: dict[str, Any] = {key: one.name if key != "method" else one.method}
     if "inputResponses" in params:
         found["inputResponses"] = True
@@ -192,13 +192,25 @@ def _answer(one: Recorded) -> dict[str, Any]:
     value = json.loads(one.text or "{}")
     if one.form is TextForm.ERROR:
         return {"error": value}
-    plain = {key: part for key, part in value.items() if key not in ("resultType", "_meta")}
-    is_error = plain.pop("isError", False)
-    match plain:
-        case {"content": [{"type": "text", "text": str(text), **rest}], **more}:
-            if not rest and not more and one.method == "tools/call" and text.strip():
-                return {"tool_error" if is_error is True else "text": text}
-    return {"result": value}
+    plain = plain_text(value) if one.method == "tools/call" else None
+    return {KEY_OF[plain.form]: plain.text} if plain and plain.text.strip() else {"result": value}
+
+
+class TextOfTool(NamedTuple):
+    """The words that a result of a tool is made from by itself: a text, or that the tool failed."""
+
+    text: str
+    form: TextForm
+
+
+def plain_text(result: object) -> TextOfTool | None:
+    """Return the one text that a result holds beside what it always has; None where it has more."""
+    match result:
+        case {"content": [{"type": "text", "text": str(text), **rest}], **more} if not rest:
+            failed = more.pop("isError", False)
+            if not more.keys() - {"resultType", "_meta"} and isinstance(failed, bool):
+                return TextOfTool(text, TextForm.TOOL_ERROR if failed else TextForm.TEXT)
+    return None
 
 
 def _notice(said: RecordedMessage) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from humanmcp.protocol.policy.book_values import (
 from humanmcp.protocol.policy.rule import Notice, OfferChange, Question, Rule, RuleAction
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.faults import Fault, RuleFault
+from humanmcp.protocol.spec.objects import ASKS, LOG_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,11 +45,9 @@ RULE_KEYS: Final = (
     | {"method", "tool", "prompt", "resource", "where", "contains", "client_has"}
     | {"inputResponses", "requestState", "times", "once", "then", "cycle", "on"}
 )
-_METHOD_OF: Final = {"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
+NAMED: Final = {"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
+"""The keys that name what is asked for, each with the method that asks for it."""
 _ASKS: Final = tuple(one.name for one in methods.REQUESTS.values() if one.asks_back)
-_ASKED: Final = ("elicitation/create", "sampling/createMessage", "roots/list")
-_CHANGES: Final = ("tools", "prompts", "resources")
-_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 NOTICES: Final[Mapping[str, frozenset[str]]] = {
     "log": frozenset({"level", "logger"}),
     "progress": frozenset({"total", "message"}),
@@ -90,14 +89,14 @@ def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
 def _meant_for(rule: Mapping[str, Any], place: str) -> tuple[str, str]:
     """Read the method, and the name of the tool or the prompt."""
     method = text(rule.get("method", ""), f"{place}.method")
-    named = [key for key in _METHOD_OF if key in rule]
+    named = [key for key in NAMED if key in rule]
     if len(named) > 1:
-        raise BookError(f"{place}.{named[1]}", "one of", known=", ".join(_METHOD_OF))
+        raise BookError(f"{place}.{named[1]}", "one of", known=", ".join(NAMED))
     if not named:
         return method, ""
     (key,) = named
     name = text(rule[key], f"{place}.{key}")
-    return method or (_METHOD_OF[key] if name else ""), "" if key == "resource" else name
+    return method or (NAMED[key] if name else ""), "" if key == "resource" else name
 
 
 FAULTS: Final = tuple(each.value for kind in (Fault, RuleFault) for each in kind)
@@ -201,13 +200,13 @@ def _said(kind: str, notice: Mapping[str, Any], place: str) -> tuple[str, Mappin
     beside = {name: notice[name] for name in NOTICES[kind] if name in notice}
     match kind:
         case "log":
-            level = one_of(notice.get("level", "info"), _LEVELS, f"{place}.level")
+            level = one_of(notice.get("level", "info"), LOG_LEVEL.values, f"{place}.level")
             return "notifications/message", {**beside, "level": level, "data": value}
         case "progress":
             return "notifications/progress", {"progress": value, **beside}
         case "list_changed":
-            one_of(value, _CHANGES, f"{place}.list_changed")
-            return f"notifications/{value}/list_changed", {}
+            capability = one_of(value, tuple(methods.CHANGED), f"{place}.list_changed")
+            return methods.CHANGED[capability], {}
         case "updated":
             return "notifications/resources/updated", {"uri": text(value, f"{place}.updated")}
         case _:
@@ -231,7 +230,7 @@ def _round(value: Mapping[str, Any], place: str) -> Mapping[str, Question]:
 
 def _question(value: Mapping[str, Any], place: str) -> Question:
     only(value, frozenset({"method", "params"}), place)
-    method = one_of(value.get("method"), _ASKED, f"{place}.method")
+    method = one_of(value.get("method"), tuple(ASKS.shapes), f"{place}.method")
     params = table(value.get("params", {}), f"{place}.params")
     json_text(params, f"{place}.params")
     return Question(method, params)

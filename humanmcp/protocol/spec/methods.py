@@ -458,6 +458,12 @@ REQUESTS: Final[Mapping[str, Method]] = {one.name: one for one in _METHODS if on
 NOTIFICATIONS: Final[Mapping[str, Method]] = {one.name: one for one in _METHODS if not one.result}
 LISTS: Final = tuple(one for one in _CORE if one.listing)
 """The lists that a server has."""
+CHANGED: Final[Mapping[str, str]] = {
+    one.capability: one.name
+    for one in NOTIFICATIONS.values()
+    if one.to_client and one.name.endswith("/list_changed")
+}
+"""What says that a list of the server's is another one, by the capability."""
 
 
 def of(method: str) -> Method:

@@ -67,6 +67,15 @@ LOG_LEVEL: Final = OneOf(
     ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 )
 TASK_STATUS: Final = OneOf(("working", "input_required", "completed", "failed", "cancelled"))
+ASKS: Final = ByMember(
+    "method",
+    {
+        "elicitation/create": "AskUser",
+        "sampling/createMessage": "AskModel",
+        "roots/list": "AskRoots",
+    },
+)
+"""What may be asked instead of an answer (2026-07-28)."""
 TOKEN: Final = Text("token")
 """Text or a whole number: ids and progress tokens."""
 
@@ -590,18 +599,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     # -- a question back to the user (2026-07-28) --------------------------------------------------
     "InputRequiredResult": result(
-        inputRequests=may(
-            Each(
-                ByMember(
-                    "method",
-                    {
-                        "elicitation/create": "AskUser",
-                        "sampling/createMessage": "AskModel",
-                        "roots/list": "AskRoots",
-                    },
-                )
-            )
-        ),
+        inputRequests=may(Each(ASKS)),
         requestState=may(TEXT),
     ),
     "AskUser": shape(

@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Exchange
 
-CHANGED: Final = {
-    one.capability: one.name
-    for one in methods.NOTIFICATIONS.values()
-    if one.to_client and one.name.endswith("/list_changed")
-}
-"""What says that a list of the server's is another one, by the capability."""
-
 _ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([nrt\\]))")
 _MEANT: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"\\": b"\\"}
 
@@ -72,7 +65,7 @@ def openers(revision: str, waiting: Sequence[Exchange], own: str) -> tuple[Opene
 
 
 def _openers(revision: str, waiting: Sequence[Exchange], own: str) -> Iterator[Opener]:
-    for about, method in CHANGED.items():
+    for about, method in methods.CHANGED.items():
         if revision in methods.of(method).to_client:
             yield Opener(method, about, message(method))
     if revision in methods.of(LOG).to_client:

@@ -90,3 +90,11 @@ def test_desk_2_5_an_answer_can_be_copied_as_the_command_that_gives_it() -> None
     request = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
     assert [kind for kind, _ in copies(request)] == ["line", "pretty", "markdown"]
     assert json.loads(dict(copies(request))["pretty"]) == json.loads(request)
+
+
+def test_the_words_of_an_answer_of_2026_07_28_are_copied_alone() -> None:
+    """What each such result has beside them (`resultType`, `_meta`) is written anew anyway."""
+    content = '"content":[{"type":"text","text":"sunny"}]'
+    beside = '"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}}'
+    line = f'{{"jsonrpc":"2.0","id":1,"result":{{{content},{beside}}}}}'
+    assert dict(copies(line))["command"] == "humanmcp answer --text sunny"

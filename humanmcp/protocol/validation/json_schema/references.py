@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.json.pointer import at
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -91,7 +93,7 @@ class References:
         elif fragment and not fragment.startswith("/"):
             reference.targets = _one(self._anchors.get(fragment, {}).get(address))
         else:
-            reference.targets = _one(_at(self._resources[address], fragment))
+            reference.targets = _one(at(self._resources[address], fragment))
 
     def of(self, holder: JsonObject) -> list[Json]:
         """Return what the references of one schema object lead to."""
@@ -144,16 +146,3 @@ def _split(base: str, text: str) -> tuple[str | None, str]:
 
 def _one(found: Json) -> tuple[Json, ...]:
     return (found,) if isinstance(found, (dict, bool)) else ()
-
-
-def _at(schema: Json, pointer: str) -> Json:
-    """Return what a JSON Pointer (RFC 6901) leads to; None for nothing."""
-    for step in pointer.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(schema, dict) and name in schema:
-            schema = schema[name]
-        elif isinstance(schema, list) and name.isdecimal() and int(name[:9]) < len(schema):
-            schema = schema[int(name[:9])]
-        else:
-            return None
-    return schema

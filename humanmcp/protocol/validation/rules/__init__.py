@@ -6,7 +6,6 @@ new module has its name here.
 
 from humanmcp.protocol.validation.rules import (
     elicitation,
-    lasting,
     lifecycle,
     lists,
     placeholders,
@@ -19,7 +18,6 @@ __all__ = [
     "JudgedAnswer",
     "elicitation",
     "judge",
-    "lasting",
     "lifecycle",
     "lists",
     "placeholders",
