@@ -24,7 +24,7 @@ class RoundRobin(AbstractContextManager["RoundRobin"]):
         """Stand before these."""
         self.met: list[int] = []
         """The port that each request went to."""
-        self._ports = itertools.cycle(ports)
+        self.stand_before(*ports)
         self._over = threading.Event()
         proxy = self
 
@@ -38,6 +38,10 @@ class RoundRobin(AbstractContextManager["RoundRobin"]):
         self.port = self._server.server_address[1]
         self.name = f"127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    def stand_before(self, *ports: int) -> None:
+        """Send the requests from now on to these, in turn."""
+        self._ports = itertools.cycle(ports)
 
     def __enter__(self) -> Self:
         """Listen."""

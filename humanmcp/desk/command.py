@@ -19,8 +19,9 @@ from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import book_file, home_folder, make_private
 from humanmcp.common.settings import add_flags
 from humanmcp.desk.app import make_app
-from humanmcp.desk.auth.guard import Address
+from humanmcp.desk.auth.guard import Address, outside_of
 from humanmcp.desk.auth.login import FILE_NAME, Door
+from humanmcp.desk.auth.shared_door import SharedDoor
 from humanmcp.desk.http import demo_runner, error_handlers, launch
 from humanmcp.desk.http.context import Desk
 from humanmcp.desk.http.launch import DeskFacts
@@ -30,7 +31,7 @@ from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.lock import LifeLock, is_held
-from humanmcp.inbox.opening import open_inbox
+from humanmcp.inbox.opening import open_inbox, open_record
 from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
 
 CANNOT: Final = 1
+DOOR: Final = "door of the desk"
+"""The name of the record with who may come in, where several desks share one."""
 MOST_CONNECTIONS: Final = 1200
 """Connections at once, idle ones too; more are told to come back."""
 
@@ -56,9 +59,9 @@ class NotLoopbackError(Exception):
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `desk`."""
     add_flags(parser, "home", "inbox", "host", "port", "book", "lang")
-    parser.add_argument(
-        "--open", action="store_true", help=say("desk", "help.open", parser.language)
-    )
+    words = parser.words("desk", "help.")
+    parser.add_argument("--open", action="store_true", help=words("open"))
+    parser.add_argument("--url", metavar="URL", help=words("url"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -73,7 +76,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             return _point_to(home, language, open_browser=arguments.open)
         launch.forget_facts(home)
         told = snippets.server_settings(home, settings, vars(arguments))
-        return _serve(home, host, settings, told, open_browser=arguments.open)
+        return _serve(home, host, settings, told, arguments)
     except NotLoopbackError:
         terminal.to_stderr(say("desk", "not loopback", language, host=settings.host))
     except (OSError, StopError) as error:
@@ -125,13 +128,18 @@ def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
 
 
 def _serve(
-    home: Path, host: str, settings: Settings, told: Mapping[str, Any], *, open_browser: bool
+    home: Path,
+    host: str,
+    settings: Settings,
+    told: Mapping[str, Any],
+    arguments: argparse.Namespace,
 ) -> int:
+    outside, open_browser = outside_of(arguments.url), arguments.open
     language = language_of(settings.lang)
     error_handlers.log_to(home)
     listening = listen(host, settings.port)
     port = int(listening.getsockname()[1])
-    desk = make_desk(home, port, settings, told)
+    desk = make_desk(home, port, settings, told, outside)
     shown = f"[{host}]" if ":" in host else host
     facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
 
@@ -160,10 +168,15 @@ def _serve(
 
 
 def make_desk(
-    home: Path, port: int, settings: Settings, told: Mapping[str, Any] | None = None
+    home: Path,
+    port: int,
+    settings: Settings,
+    told: Mapping[str, Any] | None = None,
+    outside: tuple[str, ...] = (),
 ) -> Desk:
-    """Put a desk together over the inbox."""
+    """Put a desk together over the inbox. `outside` is the address of a proxy before it."""
     inbox = open_inbox(home, settings.inbox)
+    record = open_record(settings.inbox, DOOR)
     inbox.sweep()
     board = Board(inbox)
     book = book_file(settings.book, home)
@@ -171,8 +184,8 @@ def make_desk(
         home=home,
         board=board,
         live=Live(board),
-        door=Door(home / FILE_NAME),
-        address=Address(port),
+        door=Door(home / FILE_NAME) if record is None else SharedDoor(record=record),
+        address=Address(port, outside=outside),
         shelf=Shelf(home),
         book=book,
         language=settings.lang,

@@ -37,6 +37,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Self
 
@@ -554,6 +555,19 @@ class Peers(Protocol):
 
     def lives(self, holder: Holder) -> bool:
         """Return True if a process renews its lease."""
+
+
+class SharedRecord(Protocol):
+    """A text that all processes at an inbox share, where there can be several machines."""
+
+    def read(self) -> str:
+        """Return the text, "" at first."""
+
+    def changing(self) -> AbstractContextManager[list[str]]:
+        """Lend the text in a list, and keep what stands there at the end of the block.
+
+        Nobody else changes it meanwhile.
+        """
 
 
 class Inbox(StubInbox, DeskInbox, Protocol):

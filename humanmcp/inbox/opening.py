@@ -9,7 +9,7 @@ from humanmcp.inbox.folder import FolderInbox
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Inbox, Peers
+    from humanmcp.inbox.contract import Inbox, Peers, SharedRecord
 
 
 def open_inbox(home: Path, where: str = "", name: str = "") -> Inbox:
@@ -38,3 +38,12 @@ def open_peers(where: str, address: str) -> Peers | None:
     from humanmcp.inbox.postgres import database, peers  # noqa: PLC0415 - few have a database
 
     return peers.PostgresPeers(database.opened(where), address)
+
+
+def open_record(where: str, name: str) -> SharedRecord | None:
+    """Return the record of this name that all processes at an inbox share; None for a folder."""
+    if not where:
+        return None
+    from humanmcp.inbox.postgres import database, shared  # noqa: PLC0415 - few have a database
+
+    return shared.PostgresRecord(database.opened(where), name)

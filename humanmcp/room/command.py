@@ -10,7 +10,6 @@ import contextlib
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from humanmcp import __version__
 from humanmcp.common import terminal
@@ -18,7 +17,7 @@ from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
 from humanmcp.demo.lesson_file import WEATHER, find_lesson
-from humanmcp.desk.auth.guard import Address
+from humanmcp.desk.auth.guard import Address, outside_of
 from humanmcp.desk.http import error_handlers
 from humanmcp.inbox.lock import LifeLock, is_held
 from humanmcp.listening.addresses import own_addresses
@@ -131,15 +130,8 @@ def _addresses(
     own = [one for one in own_addresses() if ":" not in one] if arguments.lan else []
     names = ["127.0.0.1", "localhost", *own, *(addresses.own_names() if arguments.lan else ())]
     urls = [f"{scheme}://{one}:{port}" for one in (*own, "127.0.0.1")]
-    address = Address(port, tuple(names), scheme)
-    if arguments.url:
-        url = arguments.url.rstrip("/")
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path:
-            raise RoomError("no url", url=arguments.url)
-        address = Address(port, tuple(names), scheme, (url,))
-        urls.insert(0, url)
-    return listening, address, urls
+    outside = outside_of(arguments.url)
+    return listening, Address(port, tuple(names), scheme, outside), [*outside, *urls]
 
 
 def _tell(room: Classroom, urls: list[str], language: str) -> None:

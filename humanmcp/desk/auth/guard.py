@@ -13,6 +13,7 @@ import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect
 
@@ -25,6 +26,7 @@ from humanmcp.listening.bodies import (
     BodyTrouble,
     stated_length,
 )
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
@@ -131,8 +133,36 @@ class Address:
 
     @property
     def cookie(self) -> str:
-        """The name of this desk's cookie: cookies know no ports, so the name carries it."""
-        return f"humanmcp-{self.port}"
+        """The name of this desk's cookie: cookies know no ports, so the name carries it.
+
+        The desks behind one proxy have the same one.
+        """
+        port = self.port
+        if self.outside:
+            parts = urlsplit(self.outside[0])
+            port = parts.port or _USUAL_PORTS[parts.scheme]
+        return f"humanmcp-{port}"
+
+
+class OutsideError(StopError):
+    """The address of a proxy cannot be used."""
+
+    room = "desk"
+
+
+def outside_of(url: str | None) -> tuple[str, ...]:
+    """Return the address of a proxy before this desk, as browsers say it; nothing for none.
+
+    Raises:
+        OutsideError: this is no such address.
+    """
+    if not url:
+        return ()
+    found = url.rstrip("/")
+    parts = urlsplit(found)
+    if parts.scheme not in _USUAL_PORTS or not parts.netloc or parts.path:
+        raise OutsideError("no url", url=url)
+    return (found.lower(),)
 
 
 def judge(scope: Scope, address: Address) -> Refusal | None:

@@ -21,6 +21,7 @@ from humanmcp.desk.auth.visit_path import visit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -42,7 +43,9 @@ _LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 
 @dataclass(slots=True)
-class _Visit:
+class KnownVisit:
+    """A browser that was let in, by the clock of the door."""
+
     began: float
     seen: float
     seat: str = ""
@@ -70,7 +73,7 @@ class Door:
     tell: Callable[[str], None] = field(default=lambda _code: None)
     """Shows the new code where the old one was printed: wrong ones may be anybody's."""
     _keys: dict[bytes, tuple[float, str]] = field(default_factory=dict)
-    _visits: dict[str, _Visit] = field(default_factory=dict)
+    _visits: dict[str, KnownVisit] = field(default_factory=dict)
     _code: str = ""
     _wrong: int = 0
     _pause_until: float = 0.0
@@ -79,7 +82,7 @@ class Door:
 
     def __post_init__(self) -> None:
         """Remember the visits of the desk that was here before."""
-        self._code = _new_code()
+        self._code = new_code()
         if self.file is not None:
             self._visits = _read(self.file, self.wall() - self.clock())
 
@@ -91,21 +94,21 @@ class Door:
     def new_key(self, seat: str = "") -> str:
         """Make a key that opens the door once, within five minutes; to one session if named."""
         key = secrets.token_urlsafe(16)
-        with self._lock:
+        with self._changing():
             now = self.clock()
             self._keys = {known: one for known, one in self._keys.items() if one[0] > now}
-            self._keys[_digest(key)] = now + KEY_LIFE, seat
+            self._keys[digest(key)] = now + KEY_LIFE, seat
         return key
 
     def enter_with_key(self, key: str) -> str | None:
         """Use up a one-time key. Returns the visit, named by both of its secrets, or None."""
-        with self._lock:
-            until, seat = self._keys.pop(_digest(key), (0.0, ""))
+        with self._changing():
+            until, seat = self._keys.pop(digest(key), (0.0, ""))
             return self._begin(seat) if until > self.clock() else None
 
     def enter_with_code(self, code: str) -> str | None:
         """Try the short code. Every few wrong ones there is a new code: guessing leads nowhere."""
-        with self._lock:
+        with self._changing():
             if self.clock() < self._pause_until:
                 return None
             typed = code.replace("-", "").replace(" ", "").upper()[:32]
@@ -113,7 +116,7 @@ class Door:
             self._wrong = 0 if right else self._wrong + 1
             spent = self._wrong >= TRIES
             if right or spent:
-                self._code, self._wrong = _new_code(), 0
+                self._code, self._wrong = new_code(), 0
             if spent:
                 _log.warning("%d wrong login codes: the code has changed", TRIES)
                 self._pause_until = self.clock() + PAUSE
@@ -129,7 +132,7 @@ class Door:
     def knows_visit(self, visit: str) -> bool:
         """Return True if this names a visit that still counts, and note that it was seen."""
         with self._lock:
-            name, now = _digest(visit).hex(), self.clock()
+            name, now = digest(visit).hex(), self.clock()
             found = self._visits.get(name)
             if found is None:
                 return False
@@ -144,25 +147,29 @@ class Door:
 
     def leave(self, visit: str) -> None:
         """End a visit: its cookie opens nothing any more."""
-        with self._lock:
-            if self._visits.pop(_digest(visit).hex(), None) is not None:
+        with self._changing():
+            if self._visits.pop(digest(visit).hex(), None) is not None:
                 self._write()
 
     def still_in(self, visit: str) -> bool:
         """Return True if a visit has not been ended, without counting as a sign of life."""
         with self._lock:
-            return _digest(visit).hex() in self._visits
+            return digest(visit).hex() in self._visits
 
     def seat_of(self, visit: str) -> str:
         """Return the one session that a visit may see, "" for all of them."""
         with self._lock:
-            found = self._visits.get(_digest(visit).hex())
+            found = self._visits.get(digest(visit).hex())
             return found.seat if found else ""
+
+    def _changing(self) -> AbstractContextManager[object]:
+        """Keep others out while who may come in changes."""
+        return self._lock
 
     def _begin(self, seat: str = "") -> str:
         visit = visit_of(secrets.token_urlsafe(16), secrets.token_urlsafe(32))
         now = self.clock()
-        self._visits[_digest(visit).hex()] = _Visit(now, now, seat)
+        self._visits[digest(visit).hex()] = KnownVisit(now, now, seat)
         self._write()
         return visit
 
@@ -199,12 +206,14 @@ def write_private(file: Path, text: str) -> None:
         raise
 
 
-def _read(file: Path, ahead: float) -> dict[str, _Visit]:
+def _read(file: Path, ahead: float) -> dict[str, KnownVisit]:
     """Read the visits. `ahead` is by how much the file's clock shows more than the desk's."""
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
         return {
-            str(name): _Visit(float(began) - ahead, float(seen) - ahead, "".join(map(str, seat)))
+            str(name): KnownVisit(
+                float(began) - ahead, float(seen) - ahead, "".join(map(str, seat))
+            )
             for name, (began, seen, *seat) in record.items()
         }
     except FileNotFoundError:
@@ -214,7 +223,8 @@ def _read(file: Path, ahead: float) -> dict[str, _Visit]:
         return {}
 
 
-def _digest(secret: str) -> bytes:
+def digest(secret: str) -> bytes:
+    """Return what is kept of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -225,5 +235,6 @@ def _same(given: str, ours: str) -> bool:
     )
 
 
-def _new_code() -> str:
+def new_code() -> str:
+    """Make a code that cannot be guessed."""
     return "".join(secrets.choice(_LETTERS) for _ in range(8))

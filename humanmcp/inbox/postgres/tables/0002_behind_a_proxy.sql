@@ -8,6 +8,11 @@ ALTER TABLE humanmcp.sessions
     ADD COLUMN visitor text NOT NULL DEFAULT '';  -- a digest of who comes without an Mcp-Session-Id
 CREATE INDEX ON humanmcp.sessions (visitor) WHERE visitor <> '';
 
+CREATE TABLE humanmcp.shared (                   -- what all desks share: who is logged in
+    name text PRIMARY KEY,
+    record text NOT NULL DEFAULT ''
+);
+
 -- How long a lease counts.
 CREATE FUNCTION humanmcp.lease() RETURNS interval LANGUAGE sql STABLE AS $$
     SELECT coalesce(nullif(current_setting('humanmcp.lease', true), ''), '5 s')::interval

@@ -1,0 +1,105 @@
+"""Two desks on one database behind a proxy: a browser need not know which one it meets."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.inbox.contract import Answer, SessionFacts
+from humanmcp.inbox.opening import open_inbox
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from tests.desk.desking import JSON, Desking
+from tests.inbox.contract import AT, item_of
+from tests.proxying import RoundRobin
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.postgres_server import PostgresServer
+
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
+
+
+class Browser:
+    """A browser at the address of a proxy."""
+
+    def __init__(self, port: int) -> None:
+        """Know nothing."""
+        self.port = port
+        self.place, self.cookie = "", ""
+
+    def opened(self, verb: str, path: str, record: object = None) -> http.client.HTTPResponse:
+        """Send a request, and return its response, which is read as it comes."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        headers = {"Cookie": self.cookie, "Origin": f"http://127.0.0.1:{self.port}", **JSON}
+        headers["Connection"] = "close"
+        body = None if record is None else json.dumps(record)
+        connection.request(verb, f"{self.place.rstrip('/')}{path}", body, headers)
+        return connection.getresponse()
+
+    def ask(self, verb: str, path: str, record: object = None) -> tuple[int, bytes]:
+        """Send a request. Returns the status and the body of its response."""
+        with self.opened(verb, path, record) as got:
+            return got.status, got.read()
+
+    def json(self, path: str) -> Any:  # noqa: ANN401 - any JSON value
+        """Return what the interface says."""
+        status, body = self.ask("GET", path)
+        assert status == 200, body
+        return json.loads(body)
+
+    def log_in(self, key: str) -> None:
+        """Open the link with a one-time key."""
+        with self.opened("POST", "/api/login", {"key": key}) as got:
+            assert got.status == 200, got.read()
+            self.cookie = got.headers["Set-Cookie"].partition(";")[0]
+            self.place = json.loads(got.read())["place"]
+
+
+def test_a_browser_logs_in_answers_and_hears_of_it_through_any_of_two_desks(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    """The key of one opens both; both know the visit and its end, and tell what the other did."""
+    stub = open_inbox(tmp_path / "stub", postgres.url)
+    session = stub.begin(SessionFacts("", AT))
+    stub.describe(SessionFacts(session, AT), Established())
+    stub.deliver(item_of(session))
+
+    def take() -> None:
+        for key, reply in stub.take(session):
+            stub.close(key, ExchangeState.ANSWERED, Answer(reply.text, reply.by, AT))
+
+    bell = stub.bell(session)
+    assert bell is not None
+    bell.listen(take)
+    with RoundRobin() as proxy:
+        flags = ("--inbox", postgres.url, "--url", f"http://{proxy.name}")
+        with Desking(tmp_path / "one", *flags) as one, Desking(tmp_path / "two", *flags) as two:
+            proxy.stand_before(one.port, two.port)
+            browser = Browser(proxy.port)
+            key = one.key()
+            browser.log_in(key)
+            assert Browser(two.port).ask("POST", "/api/login", {"key": key})[0] == 401, "once"
+            for _ in range(2):
+                (waiting,) = browser.json(f"/api/exchanges?session={session}")["waiting"]
+                assert browser.ask("GET", "/")[0] == 200
+            streams = [browser.opened("GET", "/api/events") for _ in range(2)]
+            path = f"/api/exchanges/{session}/{waiting['number']}"
+            reply = {"text": "sunny", "form": TextForm.TEXT.value}
+            asked = browser.ask("POST", f"{path}/reply", reply)
+            assert asked[0] == 200, asked
+            for stream in streams:
+                until(lambda: session.encode() in stream.readline(), "it is told")  # noqa: B023 - at once
+                stream.close()
+            code = two.post("/api/login-key", {}).json()["code"]
+            status, body = Browser(one.port).ask("POST", "/api/login", {"code": code})
+            assert status == 200, body
+            assert browser.ask("POST", "/api/logout", {})[0] == 200
+            for _ in range(2):
+                until(lambda: browser.ask("GET", "/api/exchanges")[0] == 401, "it is out")
+            assert {*proxy.met} == {one.port, two.port}
