@@ -21,7 +21,6 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 with contextlib.suppress(ImportError):  # Windows has no such limit to raise
     import resource
@@ -57,12 +56,7 @@ class Desk:
         """Use it as a context."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End it."""
         self.process.kill()
         self.process.wait()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 SDK_SERVER: Final = (sys.executable, str(Path(__file__).parent / "sdk_server.py"))
 TS_SERVER: Final = ("node", str(Path(__file__).parent / "ts_server.mjs"))
@@ -52,12 +51,7 @@ class Peer:
         """Use it as a context: it is gone afterwards."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End it."""
         self.process.kill()
         self.process.wait()

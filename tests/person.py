@@ -14,7 +14,6 @@ from tests.waiting import EVERY, until
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from types import TracebackType
 
     Answers: TypeAlias = Callable[[dict[str, Any]], str | None]
     """From a request to what belongs beside its id: `"result":{…}` or `"error":{…}`, or nothing."""
@@ -86,12 +85,7 @@ class Person:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         """Stop; say what went wrong unless the test has failed already."""
         self._leave.set()
         self._thread.join()

@@ -13,7 +13,6 @@ from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """All that the SDK clients pass of their environment to a server."""
@@ -51,12 +50,7 @@ class Serving:
         """Use it as a context: it is gone afterwards, whatever happened."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Kill it if it still lives, and close every pipe."""
         self.process.kill()
         self.process.wait()

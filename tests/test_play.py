@@ -25,7 +25,6 @@ from tests.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
 SCHEMA = {"type": "object", "properties": {"location": {"type": "string"}}}
 TOOL = {"name": "get-japan-forecast", "inputSchema": SCHEMA}
@@ -54,12 +53,7 @@ class Playing:
         """Use it as a context: it is gone afterwards."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop it."""
         self.process.terminate()
         self.process.communicate()

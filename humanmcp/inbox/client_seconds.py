@@ -51,7 +51,7 @@ class ClientSeconds:
         self._keep({**dict(newest), name: round(seconds, 1)})
 
     def forget(self, client: str) -> None:
-        """Forget it: the client has waited longer since, or nobody sets it any more."""
+        """Forget it: the client has waited longer since, or it is set no more."""
         name = client[:LONGEST_NAME]
         if name in self.all():
             self._keep(self._others(name))

@@ -16,11 +16,11 @@ The promises
 5. A frame given to `record` is in the transcript, in order, before `record` returns.
 6. Numbers are ours: nothing that came over the wire ever becomes part of a path or a key.
 7. No method blocks on a peer, a person or another process for longer than a disk takes.
-8. A session whose process has died is `GONE` for every reader, without anybody cleaning up.
+8. A session whose process has died is `GONE` for every reader, without any cleaning up.
    Where its client can come back (`SessionFacts.http_id`), one other process may `resume` it.
    The process that ran it before records nothing more in it, and so says nothing more.
 9. Every session that is listed has a letter. It never changes, and two sessions never share one.
-10. Whoever waits need not look all the time: after `send`, `save`, `say` and `hold` the session's
+10. Who waits need not look all the time: after `send`, `save`, `say` and `hold` the session's
    bell rings. A ring may be lost with a crash, so a slow look stays the safety net.
 """
 
@@ -149,8 +149,8 @@ class Waiting(NamedTuple):
     `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
     answers, None for never; `held` says that a person stopped that countdown. `means` is what keeps
     the client waiting now: "progress", "hold", or "" with the reason in `why_not` (a code); or it
-    says that nobody waits (`SUBSCRIBED`). Over HTTP nothing has gone out before `status_until`, so
-    the status of the response is what the answer makes of it.
+    says that its answer is not awaited (`SUBSCRIBED`). Over HTTP nothing has gone out before
+    `status_until`, so the status of the response is what the answer makes of it.
     """
 
     limit: float | None = None
@@ -260,17 +260,17 @@ class Item(NamedTuple):
 
     @property
     def is_subscription(self) -> bool:
-        """Return True for an open subscription: nobody waits for its answer, which only ends it."""
+        """Return True for an open subscription: its answer is not awaited, and only ends it."""
         return self.state is ExchangeState.PENDING and self.waiting.means == SUBSCRIBED
 
     @property
     def waits(self) -> bool:
-        """Return True while somebody waits for the answer."""
+        """Return True while the peer waits for the answer."""
         return self.state is ExchangeState.PENDING and not self.is_subscription
 
 
 class Doorbell(Protocol):
-    """Rings in the process that began a session when somebody has sent something to it."""
+    """Rings in the process that began a session when something was sent to it."""
 
     def listen(self, rung: Callable[[], object]) -> None:
         """Call `rung`, which must not block, from a thread of our own after each ring."""
@@ -287,7 +287,7 @@ class Watching(Protocol):
         """Start to watch."""
 
     def __exit__(self, *_: object) -> None:
-        """Stop. Nobody is woken after this."""
+        """Stop. Nothing is woken after this."""
 
 
 class InboxError(StopError):
@@ -312,7 +312,7 @@ class NotHeldError(UnknownItemError):
 
 
 class TakenError(InboxError):
-    """Somebody was first: the exchange is not pending, or another reply is on its way."""
+    """Another reply was first: the exchange is not pending, or another reply is on its way."""
 
     def __init__(self, key: Key, state: ExchangeState, by: str = "") -> None:
         code = f"{state.value} by" if by else state.value
@@ -385,7 +385,7 @@ class StubInbox(SessionInbox, Protocol):
         """List the sessions of clients that come back to this port, and that no process holds."""
 
     def of_client(self, http_id: str) -> SessionFacts | None:
-        """Return the session that a client comes back to under this id, whoever holds it."""
+        """Return the session that a client comes back to under this id, in any process."""
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
         """Hold open a session whose process is gone, as if this one had begun it.
@@ -421,7 +421,7 @@ class StubInbox(SessionInbox, Protocol):
         """Put an exchange where people can see it. `item.draft` is the text to start from.
 
         Raises:
-            StoreError: it could not be kept. Nobody sees a part of it.
+            StoreError: it could not be kept. No desk sees a part of it.
         """
 
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
@@ -489,7 +489,7 @@ class DeskInbox(SessionInbox, Protocol):
         """Send a reply. The stub judges it; a refused one comes back as the draft.
 
         Raises:
-            TakenError: somebody was first. The text was kept as the draft.
+            TakenError: another reply was first. The text was kept as the draft.
         """
 
     def say(self, session: str, reply: Reply) -> str:

@@ -171,7 +171,7 @@ class FolderInbox:
         ]
 
     def of_client(self, http_id: str) -> SessionFacts | None:
-        """Return the session that a client comes back to under this id, whoever holds it."""
+        """Return the session that a client comes back to under this id, in any process."""
         return next((facts for facts in self._of_clients() if facts.http_id == http_id), None)
 
     def _of_clients(self) -> Iterator[SessionFacts]:

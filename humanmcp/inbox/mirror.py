@@ -139,7 +139,7 @@ class Mirror:
 
         Raises:
             ValueError: this is no name of a session.
-            InboxError: another process, or somebody else here, has it.
+            InboxError: another process, or another learner, has it.
         """
         if not is_session_name(session):
             raise ValueError(session)
@@ -241,7 +241,7 @@ class Mirror:
                 self._out.append({"ticket": ticket, "reply": records.record_of(saying)})
 
     def listen(self, rung: Callable[[], object]) -> bool:
-        """Call `rung` when somebody sends something. False where one has to look."""
+        """Call `rung` when something is sent. False where one has to look."""
         with self._lock:
             bell = self._inbox.bell(self.session) if self._is_open else None
             if bell is not None:

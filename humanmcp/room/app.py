@@ -36,7 +36,7 @@ _ROUTERS: Final = (
     *(joining.router, own.router, teaching.router),
 )
 _ALWAYS: Final = ("/preferences", "/own")
-"""What may be posted whoever has the pen."""
+"""What may be posted without the pen, too."""
 _HARMLESS: Final = "/check"
 """How the calls end that change nothing."""
 

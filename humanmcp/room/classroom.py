@@ -48,7 +48,7 @@ GONE_AFTER: Final = 45.0
 
 
 class Knock(NamedTuple):
-    """Somebody at the door. `lost` says that they have had a seat."""
+    """A person at the door. `lost` says that they have had a seat."""
 
     number: int
     key: str
@@ -182,7 +182,7 @@ class Classroom:
                 return None
 
     def join(self, name: str) -> RoomSeat | None:
-        """Give somebody a seat; None where all are taken. The same name may sit here twice."""
+        """Give a person a seat; None where all are taken. The same name may sit here twice."""
         with self._lock:
             if len(self._seats) >= MOST_SEATS:
                 return None
@@ -231,7 +231,7 @@ class Classroom:
         return f"{self.url}/r/{self.record.name}/s/{key}"
 
     def key_of(self, visitor: Visitor) -> str:
-        """Return the key of somebody who is known."""
+        """Return the key of a visitor who is known."""
         match visitor.role:
             case Role.TEACHER | Role.WATCHER:
                 return self.record.teacher

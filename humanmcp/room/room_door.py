@@ -26,7 +26,7 @@ _MOST_ADDRESSES: Final = 10_000
 
 
 class Role(enum.Enum):
-    """As what somebody is in the room."""
+    """As what a visitor is in the room."""
 
     TEACHER = "teacher"
     LEARNER = "learner"
@@ -39,7 +39,7 @@ class Role(enum.Enum):
 
 
 class Visitor(NamedTuple):
-    """Who somebody is. `seat` is the number of a seat, or that of a knock; 0 for none."""
+    """Who a visitor is. `seat` is the number of a seat, or that of a knock; 0 for none."""
 
     role: Role
     seat: int = 0

@@ -234,7 +234,7 @@ class MemoryConnection:
         """Do nothing: nothing carries what is said in memory."""
 
     def crash(self) -> None:
-        """Let nobody be there any more."""
+        """Take both ends away at once."""
         self.hang_up()
 
     def flush(self, timeout: float) -> None:

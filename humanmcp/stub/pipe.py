@@ -114,7 +114,7 @@ class PipeConnection:
         """Do nothing: a line is carried by nothing."""
 
     def crash(self) -> None:
-        """End at once: nothing is flushed, nothing is closed, and nobody is told."""
+        """End at once: nothing is flushed, nothing is closed, nothing is said."""
         if hasattr(signal, "SIGKILL"):
             os.kill(os.getpid(), signal.SIGKILL)
         os._exit(CRASHED)

@@ -59,7 +59,7 @@ OTHERWISE: Final = ("hand", "error", FORWARD)
 OPENINGS: Final = (OpeningPolicy.BOOK.value, OpeningPolicy.HAND.value)
 
 NEW: Final = SessionFacts("", "")
-"""What is known of a session that nobody has begun."""
+"""What is known of a session that has not begun."""
 
 CANNOT_START: Final = 1
 
@@ -145,7 +145,7 @@ def _link(
 
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
-    """Be the server of whoever comes, until somebody says stop. Returns the exit status."""
+    """Be the server of all clients that come, until it is stopped. Returns the exit status."""
     from humanmcp.listening.addresses import bind, reached_at  # noqa: PLC0415 - a pipe does not pay for it
     from humanmcp.stub.http import server  # noqa: PLC0415 - as above
 
@@ -188,7 +188,7 @@ def _ended(manner: ServeOptions, status: int, stderr: Stderr, language: str) -> 
 
 
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
-    """Return what announces that a question waits; None where nobody wants to be told."""
+    """Return what announces that a question waits; None where none is wanted."""
     if not command.strip():
         return None
     from humanmcp.stub.notifier import Notifier  # noqa: PLC0415 - only who wants it pays for it
@@ -342,7 +342,7 @@ def _parts(
 def _announce(stderr: Stderr, session: StubSession, language: str, *, typed: bool) -> None:
     """Say where to answer: hosts show the first lines of stderr in their logs.
 
-    `typed` says that the messages come from a terminal, where somebody may wonder what to do.
+    `typed` says that the messages come from a terminal, where a person may wonder what to do.
     """
     files = session.texts.files
     folder = files.folder if files is not None else ""

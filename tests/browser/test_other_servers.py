@@ -12,7 +12,6 @@ from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from tests.browser.seats import Window
     from tests.desk.desking import Desking
@@ -58,12 +57,7 @@ class Malicious:
         self.thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop."""
         self.server.shutdown()
         self.server.server_close()

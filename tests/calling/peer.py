@@ -13,7 +13,6 @@ from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
 
 EVENTS: Final = "text/event-stream"
 SESSION: Final = (("Mcp-Session-Id", "s-1"),)
@@ -101,12 +100,7 @@ class Peer:
         """Use it as a context."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Listen no more, and hang up."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from types import TracebackType
 
 TOOL: Final = "ask_human"
 QUESTION: Final = "Which way is the sea?"
@@ -67,12 +66,7 @@ class Model:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Serve no longer."""
         self._server.shutdown()
         self._server.server_close()

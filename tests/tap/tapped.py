@@ -15,8 +15,6 @@ from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from humanmcp.inbox.contract import Item, Key, Reply
     from humanmcp.protocol.conversation.transcript import Direction, Frame
 
@@ -58,12 +56,7 @@ class Tapped:
         """Use it as a context: it is gone afterwards, whatever happened."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Kill it if it still lives, and close every pipe."""
         self.process.kill()
         self.process.wait()

@@ -52,7 +52,7 @@ class Desk:
     judged: Callable[[Key, Sequence[Diagnostic], bool], object] = field(
         default=lambda _key, _problems, _sent: None
     )
-    """Told what the check says of an answer, and whether somebody wanted to send it."""
+    """Told what the check says of an answer, and whether a person wanted to send it."""
     around: Callable[[Request], Mapping[str, Any]] | None = None
     """What stands around each page of a desk in a room; None elsewhere."""
     course: Callable[[str], Course] = weather

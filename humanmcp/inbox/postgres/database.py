@@ -1,7 +1,7 @@
 """The database: its address, its connections, and what becomes of trouble with it.
 
 A database that is away is away for every caller at once: the first who notices says so, and until
-one of our own threads has reached it again (`following.py`) nobody waits for it. What was written
+one of our own threads has reached it again (`following.py`) none waits for it. What was written
 without waiting for its disk (`run_soon`) is kept here until the disk has it, and written again when
 the database comes back: it may have died before.
 """
@@ -218,11 +218,11 @@ class Database:
 
     @cached_property
     def follower(self) -> Follower:
-        """Whoever waits, or runs sessions, is served by one thread. It begins here."""
+        """The one thread that serves all who wait or run sessions. It begins here."""
         return Follower(self)
 
     def ring(self, inbox: int) -> None:
-        """Wake whoever waits for something in an inbox."""
+        """Wake all who wait for something in an inbox."""
         self._ringer.ring(inbox)
 
     def _ring(self, inbox: int) -> None:

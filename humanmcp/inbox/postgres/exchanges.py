@@ -143,7 +143,7 @@ class ExchangeRows(SessionRows):
     ) -> None:
         """Move an exchange to its last state. The draft is kept beside it.
 
-        A reply that nobody took then came too late: something else was sent, or nothing. Its text
+        A reply that was not taken then came too late: something else was sent, or nothing. Its text
         is read as a kept one (`_item`).
         """
         if state is ExchangeState.PENDING:

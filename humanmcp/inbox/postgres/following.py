@@ -10,7 +10,7 @@ are either committed and visible, or rolled back and dead",
 https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT). So a look asks
 for what is not below the xmin of the look before it, and may see something twice, never not at all.
 
-Behind a pooler that gives each transaction another connection nobody hears a ring. So this rings
+Behind a pooler that gives each transaction another connection no ring is heard. So this rings
 once at the start and waits two seconds for it; where nothing is heard, the looks alone must do.
 
 The same thread renews the lease of the process and finds its way back to a database that was away.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 EVERY: Final = 1.0
-"""Seconds between two looks that nobody rang for, and between two renewals of the lease, which
+"""Seconds between two looks without a ring, and between two renewals of the lease, which
 counts for five unless the database is set to more (`humanmcp.lives`)."""
 
 PROBED_FOR: Final = 2.0
@@ -64,7 +64,7 @@ _PROBE: Final = "SELECT pg_notify('humanmcp', '0')"
 
 
 class Follower:
-    """Follows a database from a thread of its own, for whoever asks it to."""
+    """Follows a database from a thread of its own, for all who ask it to."""
 
     def __init__(
         self, database: Database, channel: str = "humanmcp", probed_for: float = PROBED_FOR
@@ -89,7 +89,7 @@ class Follower:
         self._stop = threading.Event()
         self.hears = threading.Event()
         self.why_polling = ""
-        """Why nobody hears a ring; "" where one does."""
+        """Why no ring is heard; "" where one is."""
         self._thread = threading.Thread(target=self._work, name="database", daemon=True)
         self._thread.start()
 

@@ -74,7 +74,7 @@ class PostgresInbox(Taking):
         return PostgresWatch(self._db, self._inbox, wake)
 
     def sweep(self) -> None:
-        """Take away what belongs to nobody any more."""
+        """Take away what belongs to no session any more."""
         for statement in _SWEEP:
             self._db.run(statement)
 

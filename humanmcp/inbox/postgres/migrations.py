@@ -1,4 +1,4 @@
-"""The tables, as numbered files: each is applied once, in order, by whoever comes first.
+"""The tables, as numbered files: each is applied once, in order, by the process that comes first.
 
 A file that was published is never changed; what has to change comes in the next one.
 """

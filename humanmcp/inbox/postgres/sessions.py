@@ -149,7 +149,7 @@ class SessionRows:
         return [facts for facts in map(_facts, rows) if facts.http_port == port]
 
     def of_client(self, http_id: str) -> SessionFacts | None:
-        """Return the session that a client comes back to under this id, whoever holds it."""
+        """Return the session that a client comes back to under this id, in any process."""
         if not http_id.isascii() or "\0" in http_id:
             return None
         rows = self._db.run(f"{_FACTS} AND http_id = %(id)s", inbox=self._inbox, id=http_id)
@@ -215,7 +215,7 @@ class SessionRows:
         self._ring()
 
     def _ring(self) -> None:
-        """Wake whoever waits for something in this inbox."""
+        """Wake all who wait for something in this inbox."""
         self._db.ring(self._inbox)
 
     # -- everybody ------------------------------------------------------------------------------

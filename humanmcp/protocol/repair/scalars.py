@@ -288,7 +288,7 @@ class ScalarReader(RepairScanner):
             self.swap(_kind_of_quote(quote), start, end, '"', char=quote)
 
     def is_minus(self) -> bool:
-        """Say whether a number follows what an input method or an editor made of a minus sign."""
+        """Return True if a number follows what an input method or editor made of a minus."""
         follows = self.text[self.at + 1 : self.at + 2]
         return self.peek() in MINUS and WIDE.get(follows, follows).isdecimal()
 

@@ -158,7 +158,7 @@ class _Relay:
         self._http = h11.Connection(h11.CLIENT)
         self._body = b""
         self.is_taken = False
-        """Whether the other process may have looked at the request: then nobody else gets it."""
+        """Whether the other process may have looked at the request: then no third one gets it."""
 
     def ask(self, request: HttpRequest, secret: str) -> None:
         """Send the head. The body follows when the other process wants it: it may stand still."""

@@ -24,7 +24,6 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
     from pathlib import Path
-    from types import TracebackType
 
     import pytest
 
@@ -42,12 +41,7 @@ class Stream:
         """Use it as a context."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 
