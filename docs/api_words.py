@@ -70,7 +70,7 @@ TITLES: Final = {
 
 PRINTED_WORDS: Final = {
     "en": "The commands of the terminal write the same shapes, one object on one line.",
-    "ja": "端末のコマンドも同じ形のデータを、1 行に 1 つのオブジェクトで書きます。",
+    "ja": "ターミナルのコマンドも同じ形のデータを、1 行に 1 つのオブジェクトで書きます。",
 }
 
 TYPES: Final = {

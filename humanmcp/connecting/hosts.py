@@ -94,6 +94,8 @@ class Host:
     """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
     program: str = ""
     """The command that its installation brings, "" for none."""
+    plugin: tuple[str, ...] = ()
+    """The file below the home folder that tells of our plugin, and what stands in it then."""
     waiting: str = "wait other"
     """The code of the sentence on what its user can set to wait longer."""
 
@@ -101,7 +103,9 @@ class Host:
 def _read() -> Iterator[Host]:
     table = resources.files("humanmcp.connecting").joinpath("hosts.toml")
     for name, facts in tomllib.loads(table.read_text("utf-8")).items():
-        keys = {key: tuple(facts[key]) for key in ("keys", "project_keys") if key in facts}
+        keys = {
+            key: tuple(facts[key]) for key in ("keys", "project_keys", "plugin") if key in facts
+        }
         form, shape = Format(facts.pop("format", "json")), EntryShape(facts.pop("shape", "plain"))
         yield Host(name, **{**facts, **keys}, format=form, shape=shape)
 

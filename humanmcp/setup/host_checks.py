@@ -34,6 +34,9 @@ def check_hosts(language: str) -> Iterator[Finding]:
         paths = [path for one, path in files if one is host]
         found = [one for path in paths for one in _in_file(host, path, language, started)]
         yield from found
+        if _has_plugin(host):
+            found.append(ok("host plugin", label=host.label))
+            yield found[-1]
         said = {one.code for one in found} - {"host remote"}
         mentioned |= bool(said - {"host bad"})
         if not said and _is_installed(host):
@@ -50,6 +53,17 @@ def _is_installed(host: Host) -> bool:
     return bool(host.program and shutil.which(host.program)) or (
         folder != Path.home() and folder.is_dir()
     )
+
+
+def _has_plugin(host: Host) -> bool:
+    """Return True if a host has installed the plugin of humanmcp."""
+    if not host.plugin:
+        return False
+    place, text = host.plugin
+    try:
+        return text in (Path.home() / place).read_text("utf-8")
+    except (OSError, ValueError):
+        return False
 
 
 def _in_file(

@@ -276,6 +276,24 @@ def test_hosts_that_are_here_without_an_entry_are_named(machine: Path) -> None:
     assert codes(found)["host without"] is Level.OK
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        (".claude/plugins/installed_plugins.json", '{"plugins": {"humanmcp@humanmcp": []}}'),
+        (".codex/config.toml", '[plugins."humanmcp@humanmcp"]\nenabled = true\n'),
+        (".gemini/extensions/humanmcp/gemini-extension.json", '{"args": ["humanmcp@0.1.0"]}'),
+    ],
+)
+def test_a_host_with_the_plugin_needs_no_entry(machine: Path, place: str, text: str) -> None:
+    """SHIP-13: it was told that it does not start humanmcp."""
+    listed = machine / place
+    listed.parent.mkdir(parents=True)
+    listed.write_text(text)
+    assert set(codes(host_checks.check_hosts("en"))) == {"host plugin"}
+    listed.unlink()
+    assert "host plugin" not in codes(host_checks.check_hosts("en"))
+
+
 def test_the_editor_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """VISUAL, EDITOR, what is installed, nothing."""
     monkeypatch.setenv("PATH", str(tmp_path))
