@@ -22,7 +22,8 @@ _INVISIBLE: Final = (
 )
 _LINE_BREAKS: Final = r"[\n\t]"
 _BREAKS: Final = r"\r\n?|\n"
-_ESCAPE: Final = r"\\(?:u([0-9a-fA-F]{4})|.)"
+_ESCAPE: Final = r"\\(?:u(?:([dD][89abAB])|([dD][c-fC-F]))[0-9a-fA-F]{2}|.)"
+"""Any escape; its groups are for the first and the second half of a surrogate pair."""
 
 
 def visible(text: str) -> str:
@@ -64,18 +65,15 @@ def half_characters(text: str) -> list[tuple[int, int]]:
     `"\ud83d\ude00"` is one character written in two halves; `"\ud83d"` alone is none.
     """
     halves: list[tuple[int, int]] = []
-    high: tuple[int, int] | None = None
+    open_until = -1
     for found in re.finditer(_ESCAPE, text, re.DOTALL):
-        point = int(found[1], 16) if found[1] else 0
-        if high and not (0xDC00 <= point <= 0xDFFF and found.start() == high[1]):
-            halves.append(high)
-            high = None
-        if 0xD800 <= point <= 0xDBFF:
-            high = found.span()
-        elif 0xDC00 <= point <= 0xDFFF:
-            if not high:
-                halves.append(found.span())
-            high = None
-    if high:
-        halves.append(high)
+        if found.lastindex is None:
+            continue
+        place = found.span()
+        if found.lastindex == 2 and place[0] == open_until:
+            halves.pop()  # the second half of the one that came just before
+            open_until = -1
+            continue
+        halves.append(place)
+        open_until = place[1] if found.lastindex == 1 else -1
     return halves

@@ -24,8 +24,7 @@ DEEPEST_INCOMING: Final = 128
 # possessive (`*+`): a string of ten million characters costs no backtracking
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _STRING_OR_MARKS: Final = re.compile(rf'{_STRING}|[^ \t\r\n"]++|"', re.DOTALL)
-_NO_BRACKET: Final = re.compile(rf'{_STRING}|[^\[\]{{}}"]++|"', re.DOTALL)
-_INNERMOST: Final = re.compile(r"\[\]|\{\}")
+_NO_BRACKET: Final = bytes(code for code in range(128) if code not in b"[]{}")
 _STRING_OR_BRACKET: Final = re.compile(rf"{_STRING}|([\[{{])|([\]}}])", re.DOTALL)
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 
@@ -335,23 +334,23 @@ def deeper_than(text: str, limit: int) -> bool:
     if text.count("[") + text.count("{") <= limit:
         return False
     parts = text.split('"')
-    outside = "".join(parts[::2]) if _all_quotes_pair(text, parts) else text
-    brackets = whole = _NO_BRACKET.sub("", outside)
-    for _level in range(limit):
+    outside = "".join(parts[::2]) if _all_quotes_pair(text, parts) else _ONE_STRING.sub("", text)
+    brackets = whole = outside.encode("ascii", "ignore").translate(None, _NO_BRACKET)
+    for _levels in range(limit // 2):  # each round takes one or two away
         if not brackets:
             return False
-        before, brackets = len(brackets), _INNERMOST.sub("", brackets)
+        before, brackets = len(brackets), brackets.replace(b"[]", b"").replace(b"{}", b"")
         if len(brackets) > before * 3 // 4:
             break  # little is gained: it would be read a hundred times
     # something is left: it nests deeper, its brackets do not match, or it has many
     return bool(brackets) and _nests(whole, limit)
 
 
-def _nests(brackets: str, limit: int) -> bool:
+def _nests(brackets: bytes, limit: int) -> bool:
     """Return True if a text of brackets nests deeper than `limit`, matching or not."""
     depth = 0
     for bracket in brackets:
-        depth += 1 if bracket in "[{" else -1
+        depth += 1 if bracket in b"[{" else -1
         if depth > limit:
             return True
     return False

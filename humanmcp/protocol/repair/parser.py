@@ -16,7 +16,6 @@ from typing import Final
 
 from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
-from humanmcp.protocol.diagnostics.raw import json_text, shown
 from humanmcp.protocol.repair.scalars import (
     CURLY,
     CURLY_SINGLE,
@@ -42,7 +41,11 @@ _GOES_ON: Final = rf"[ \t\r\n]*+(?=[!-~{CURLY}{CURLY_SINGLE}])(?![#/,;}}\]])"
 """Nothing but plain white space, and after it what is neither a comment nor an end."""
 _RIGHT_COMMA: Final = re.compile(rf"[ \t\r\n]*+(?:(,){_GOES_ON}|(?=[}}\]]))")
 """One comma and what goes on after it, or no comma before an end."""
-_RIGHT_COLON: Final = re.compile(rf"[ \t\r\n]*+:{_GOES_ON}")
+_COLON: Final = re.compile(rf"[ \t\r\n]*+(:|=>?+|(?![:=])){_GOES_ON}")
+"""A colon, what other languages write or nothing at all, and what goes on after it."""
+_ENDS: Final = "]}"
+_NO_ITEM: Final = f"{_ENDS},;"
+"""Marks of a container that begin no item of it; the end of the text, "", is in both."""
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
 """Names by which an answer is known when they stand without quotes and without a brace."""
 
@@ -172,7 +175,10 @@ class _RepairParser(ScalarReader):
         elif char == "[":
             self._list()
         elif right := RIGHT_VALUE.match(self.text, self.at):
-            self.at = right.end()  # it has no mistake, and its container goes on after it
+            if right.lastindex:
+                self.escaped_text(right)
+            else:
+                self.at = right.end()  # it has no mistake, and its container goes on after it
         elif not char:
             self.swap(syntax.ValueMissing, self.at, self.at, "null")
         elif self.text[self.at] in QUOTES:
@@ -185,7 +191,7 @@ class _RepairParser(ScalarReader):
             self._unexpected()
 
     def _unexpected(self) -> None:
-        self.wound(syntax.Unexpected, self.at, self.at + 1, (), typed=shown(self.peek()))
+        self.wound(syntax.Unexpected, self.at, self.at + 1, (), typed=self.peek())
         raise UnrepairableError
 
     # -- containers ------------------------------------------------------------------------------
@@ -197,10 +203,10 @@ class _RepairParser(ScalarReader):
         comma = -1
         while True:
             char = self.mark()
-            if char in ("]", "}", ""):
-                self._close(char, comma)
-                return
-            if char in (",", ";"):
+            if char in _NO_ITEM:
+                if char in _ENDS:
+                    self._close(char, comma)
+                    return
                 self._stray_comma()
                 continue
             self.value(char)
@@ -218,16 +224,16 @@ class _RepairParser(ScalarReader):
         comma = -1
         while True:
             char = self.mark()
-            if char in ("]", "}", ""):
-                self._close(char, comma)
-                return
-            if char in (",", ";"):
+            if char in _NO_ITEM:
+                if char in _ENDS:
+                    self._close(char, comma)
+                    return
                 self._stray_comma()
                 continue
             start = self.at
             name = self._name()
             if name in names:
-                self.wound(syntax.NameTwice, start, self.at, (), key=shown(name))
+                self.wound(syntax.NameTwice, start, self.at, (), key=name)
             names.add(name)
             if char := self._colon():
                 self.value(char)
@@ -278,11 +284,11 @@ class _RepairParser(ScalarReader):
     def _drop_comma(self, comma: int) -> None:
         """Take back a comma that nothing follows."""
         for kind in (syntax.FullWidth, syntax.Semicolon):  # mended before, from full-width
-            note = next(iter(self.notes.get(kind, ())), None)
+            note = self.full.get(kind)
             if note is not None and note.edits[-1].start == comma:
                 self.take_back(note.edits.pop())
                 if not note.edits:
-                    del self.notes[kind]
+                    del self.notes[kind], self.full[kind]
         semicolon = WIDE.get(self.text[comma], self.text[comma]) == ";"
         extra = syntax.Semicolon if semicolon else syntax.CommaExtra
         self.swap(extra, comma, comma + 1, "")
@@ -305,11 +311,12 @@ class _RepairParser(ScalarReader):
 
     def _name(self) -> str:
         """Read the name of a member."""
-        right = RIGHT_NAME.match(self.text, self.at)
+        char = self.peek()
+        right = RIGHT_NAME.match(self.text, self.at) if char == '"' else None
         if right is not None:
             self.at = right.end()
             return right[0][1:-1]
-        if self.peek() in QUOTES:
+        if char in QUOTES:
             return self.name()
         found = WORD.match(self.text, self.at) or NUMBERLIKE.match(self.text, self.at)
         if not found:
@@ -321,17 +328,21 @@ class _RepairParser(ScalarReader):
             self.wound(syntax.QuoteNotOpened, start, end, (edit,))
             self.close_with(end)
             return name
-        self.swap(syntax.NameUnquoted, start, end, json_text(name), key=shown(name))
+        self.swap(syntax.NameUnquoted, start, end, f'"{name}"', key=name)
         self.at = end
         return name
 
     def _colon(self) -> str:
         """Read the colon after a name; return the mark of the value after it, "" for none."""
-        right = _RIGHT_COLON.match(self.text, self.at)
-        if right is not None:
-            self.at = right.end()
-            return self.mark()
         last = self.at
+        found = _COLON.match(self.text, last)
+        if found is not None:
+            self.at, typed = found.end(), found[1]
+            if not typed:
+                self.wound(syntax.ColonMissing, last, self.at, (TextEdit(last, last, ":"),))
+            elif typed != ":":
+                self.swap(syntax.ColonMissing, *found.span(1), ":")
+            return self.mark()
         char = self.space()
         if char == ":":
             self.take_mark()

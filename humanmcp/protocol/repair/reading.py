@@ -23,7 +23,6 @@ from humanmcp.protocol.diagnostics.model import (
     applied,
     line_and_column,
 )
-from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.json.escaping import half_characters
 from humanmcp.protocol.json.jsonrpc import deeper_than
 
@@ -327,7 +326,7 @@ def problem(found: RawDiagnostic, text: str, start: int = 0, end: int = 0) -> Di
 
 
 def _unexpected(text: str, at: int) -> Diagnostic:
-    return problem(syntax.Unexpected(typed=shown(text[at : at + 1])), text, at, at + 1)
+    return problem(syntax.Unexpected(typed=text[at : at + 1]), text, at, at + 1)
 
 
 def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:

@@ -11,6 +11,7 @@ import json
 import math
 import re
 import unicodedata
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -18,7 +19,7 @@ from typing import Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
-from humanmcp.protocol.diagnostics.raw import json_text, shown
+from humanmcp.protocol.diagnostics.raw import json_text
 from humanmcp.protocol.json.escaping import half_characters
 from humanmcp.protocol.repair.scanner import (
     CORNERS,
@@ -40,17 +41,21 @@ NUMBERLIKE: Final = re.compile(rf"[+\-.\w＋．０-９{MINUS}]+")
 _SUSPECT: Final = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
 _PLAIN_TEXT: Final = r'"[^"\\\x00-\x1f\ud800-\udfff”＂]*+"'
 """A text with nothing in it that could be a mistake."""
+_RIGHT_TEXT: Final = (
+    r'"[^"\\\x00-\x1f\ud800-\udfff”＂]*+'
+    r'(?:(\\)(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f\ud800-\udfff”＂]*+)*+"'
+)
+"""A text with right escapes, of which some may be half a character."""
 RIGHT_VALUE: Final = re.compile(
-    rf"(?:{_PLAIN_TEXT}|-?(?:0|[1-9]\d{{0,14}})(?:\.\d{{1,15}})?|true|false|null)"
+    rf"(?:{_RIGHT_TEXT}|-?(?:0|[1-9]\d{{0,14}})(?:\.\d{{1,15}})?|true|false|null)"
     r"(?=[ \t\r\n]*+[,\]}])",
     re.ASCII,
 )
-_RIGHT_TEXT: Final = re.compile(
-    r'"[^"\\\x00-\x1f\ud800-\udfff”＂]*+'
-    r'(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f\ud800-\udfff”＂]*+)*+"'
-    r"(?=[ \t\r\n]*+[,\]}])"
+"""A value without a mistake; its one group matches where a text has escapes."""
+_JOINED_TEXTS: Final = re.compile(
+    rf'(?!"""){_PLAIN_TEXT}(?:[ \t\r\n]*+(?!"""){_PLAIN_TEXT})++(?=[ \t\r\n]*+[,\]}}])'
 )
-"""A text with right escapes, of which some may be half a character."""
+"""Texts in which nothing has to be mended but that they stand side by side."""
 _OTHERWISE_QUOTED: Final = "|".join(
     rf"[{opens}][^{closes}\"\\\x00-\x1f\ud800-\udfff]*+[{closes}]"
     for opens, closes in (("'", "'"), ("`", "`"), (CURLY, CURLY), (CURLY_SINGLE, CURLY_SINGLE))
@@ -58,9 +63,9 @@ _OTHERWISE_QUOTED: Final = "|".join(
 """A text with nothing wrong but its quotes."""
 _REQUOTED_TEXT: Final = re.compile(rf"(?:{_OTHERWISE_QUOTED})(?=[ \t\r\n]*+[,\]}}])")
 _REQUOTED_NAME: Final = re.compile(rf"(?:{_OTHERWISE_QUOTED})(?= ?:)")
+_WHOLE: Final = re.compile(r'"[^"\\”＂]*+"(?=[ \t\r\n]*+[,\]}])')
 _ONE_PIECE: Final = re.compile(
-    rf"{_PLAIN_TEXT}(?=[ \t\r\n]*+[,\]}}:]|[ \t\r\n]++[\"'{{\[])"
-    r'|"[^"\\”＂]*+"(?=[ \t\r\n]*+[,\]}])'
+    rf"({_PLAIN_TEXT})(?=[ \t\r\n]*+[,\]}}:]|[ \t\r\n]++[\"'{{\[])|{_WHOLE.pattern}"
 )
 """A text that ends beyond doubt where its first quote is, by what follows."""
 RIGHT_NAME: Final = re.compile(
@@ -72,14 +77,18 @@ _HEXES: Final = re.compile(r"[0-9a-fA-F]{4}")
 _VALUE_ENDED: Final = re.compile(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*(?=[,}\]])")
 _BARE_TEXT: Final = re.compile(r"[^,\]}\n\r，］｝\"]+")
 _LOST_QUOTE: Final = re.compile(r"""(\w[\w$/\-]*)\s*[:：](?=\s*["'{\[\-\dtfnTFN“｛［])""")
+_TOUCHING: Final = re.compile(r'"[ \t\r\n]*+"')
 _JOINT: Final = re.compile(r"[ \t\r\n\u3000]*(?:\+[ \t\r\n]*)?")
-_AFTER_A_VALUE: Final = (",", "]", "}")
+_AFTER_A_VALUE: Final = ",]}"
+"""Marks that may follow a value, as the end of the text may."""
 _BLANKS: Final = re.compile(rf"[{SPACES}{WIDE_SPACE}{UNSEEN}]*+")
 _COLON: Final = re.compile(r"[ \t\r\n]{0,19}+[:：]")
 _PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
 _MOST_TRIES: Final = 5000
 """Quotes that are tried as the end of a text that began on an earlier line, in one document."""
+_WRITTEN: Final = {chr(code): json_text(chr(code))[1:-1] for code in range(32)}
+"""How JSON writes the control characters."""
 _PATH: Final = re.compile(r"[A-Za-z]:\\")
 LITERALS: Final = {
     "True": "true",
@@ -103,6 +112,8 @@ class Piece(NamedTuple):
     last: int
     end: int
     closed: bool = True
+    plain: bool = False
+    """Nothing in it could be a mistake."""
 
 
 @dataclass(slots=True)
@@ -112,6 +123,8 @@ class ScalarReader(RepairScanner):
     line_seen: tuple[int, int] = (0, -1)
     """Where a line that was looked at begins and ends."""
     tries: int = _MOST_TRIES
+    halves: list[tuple[int, int]] | None = None
+    """Every half of a character in the whole text, once it was looked for."""
 
     def word(self) -> None:
         """Read `true`, `false`, `null`, what other languages call them, or text unquoted."""
@@ -145,7 +158,7 @@ class ScalarReader(RepairScanner):
             self._inside(start, end, '"')
             self.close_with(end)
             return
-        self.swap(syntax.TextUnquoted, start, end, json_text(raw), text=shown(raw))
+        self.swap(syntax.TextUnquoted, start, end, json_text(raw), text=raw)
         self.at = end
 
     def number(self) -> None:
@@ -159,7 +172,7 @@ class ScalarReader(RepairScanner):
             if raw.lstrip("-").isdigit() and len(raw) > 4300:
                 self.swap(syntax.NumberTooLong, start, self.at, f'"{raw}"')
             elif math.isinf(float(raw)):
-                self.swap(syntax.NoJsonNumber, start, self.at, "null", value=shown(raw))
+                self.swap(syntax.NoJsonNumber, start, self.at, "null", value=raw)
             return
         self.at = start + len(raw)
         if raw in NO_NUMBERS:
@@ -176,9 +189,7 @@ class ScalarReader(RepairScanner):
             self.at = start
             self.bare_text()
             return
-        note = self.swap(
-            syntax.NumberMisspelt, start, self.at, meant, value=shown(raw), meant=meant
-        )
+        note = self.swap(syntax.NumberMisspelt, start, self.at, meant, value=raw, meant=meant)
         if _LEADING_ZERO.match(half):
             note.applicability = Applicability.GUESS
 
@@ -199,17 +210,42 @@ class ScalarReader(RepairScanner):
 
     def text_value(self) -> None:
         """Read a text, and what is joined to it: Python reads texts side by side as one."""
-        right = _RIGHT_TEXT.match(self.text, self.at)
-        if right is not None and ":\\" not in right[0]:  # of `C:\temp` the path is meant
-            self.at = right.end()
-            self._halves(right.start() + 1, self.at - 1)
-            return
-        if self._requoted(_REQUOTED_TEXT):
+        if self.text[self.at] == '"':
+            if self._whole_text() or self._plainly_joined():
+                return
+        elif self._requoted(_REQUOTED_TEXT):
             return
         pieces = [self.piece(self.at)]
         while (following := self._joined(pieces[-1])) is not None:
             pieces.append(following)
         self._write(pieces)
+
+    def escaped_text(self, found: re.Match[str]) -> None:
+        r"""Pass over a text with right escapes, unless it is a path as `C:\temp`."""
+        if ":\\" in found[0]:
+            self.text_value()
+        else:
+            self.at = found.end()
+            self._halves(found.start(), self.at)
+
+    def _whole_text(self) -> bool:
+        """Mend what is in a text that ends beyond doubt, and that no other text is joined to."""
+        found = _WHOLE.match(self.text, self.at)
+        if found is None:
+            return False
+        start, self.at = found.span()
+        self._inside(start + 1, self.at - 1, '"')
+        return True
+
+    def _plainly_joined(self) -> bool:
+        """Join texts in which nothing else has to be mended."""
+        found = _JOINED_TEXTS.match(self.text, self.at)
+        if found is None:
+            return False
+        start, self.at = found.span()
+        for joint in _TOUCHING.finditer(self.text, start + 1, self.at - 1):
+            self.swap(syntax.TextsJoined, joint.start(), joint.end(), "")
+        return True
 
     def _requoted(self, shape: re.Pattern[str]) -> bool:
         """Pass over a text in which nothing but the quotes has to be mended."""
@@ -227,7 +263,8 @@ class ScalarReader(RepairScanner):
         text = self.text
         sure = _ONE_PIECE.match(text, start)
         if sure is not None:
-            return Piece(start, start + 1, sure.end() - 1, sure.end())
+            end = sure.end()
+            return Piece(start, start + 1, end - 1, end, plain=sure.lastindex is not None)
         quotes = text[start] * 3
         if quotes in ('"""', "'''") and text.startswith(quotes, start):
             end = text.find(quotes, start + 3)
@@ -238,30 +275,32 @@ class ScalarReader(RepairScanner):
 
     def _joined(self, before: Piece) -> Piece | None:
         """Return the text that is joined to the one before it, by nothing or by a plus sign."""
-        if not before.closed or self.text.startswith(_AFTER_A_VALUE, before.end):
+        text, end = self.text, before.end
+        if not before.closed or text[end : end + 1] in _AFTER_A_VALUE:
             return None
-        found = _JOINT.match(self.text, before.end)
-        start = found.end() if found else before.end
-        char = self.text[start : start + 1]
-        if not char or char not in QUOTES or char in CORNERS:
+        found = _JOINT.match(text, end)
+        start = found.end() if found else end
+        char = text[start : start + 1]
+        if char != '"' and (not char or char not in QUOTES or char in CORNERS):
             return None
         piece = self.piece(start)
-        return None if self.is_name(piece.end) else piece
+        is_value = text[piece.end : piece.end + 1] in _AFTER_A_VALUE
+        return piece if is_value or not self.is_name(piece.end) else None
 
     def _write(self, pieces: list[Piece]) -> None:
         """Mend the quotes of one text, and what is in it."""
         first, last = pieces[0], pieces[-1]
         self._straighten(first.start, first.inner)
         for piece, following in pairwise(pieces):
-            joint = TextEdit(piece.last, following.inner, "")
-            self.wound(syntax.TextsJoined, piece.last, following.inner, (joint,))
+            self.swap(syntax.TextsJoined, piece.last, following.inner, "")
         if last.closed:
             self._straighten(last.last, last.end)
         else:
             edit = TextEdit(last.last, last.last, '"')
             self.wound(syntax.QuoteNotClosed, last.start, last.inner, (edit,))
         for piece in pieces:
-            self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])
+            if not piece.plain:
+                self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])
         self.at = last.end
 
     def close_with(self, at: int) -> None:
@@ -362,7 +401,8 @@ class ScalarReader(RepairScanner):
         found = _SUSPECT.search(text, start, end)
         if found is None:
             return
-        whole_path = _PATH.search(text, start, end) is not None
+        escapes = text.find("\\", start, end) >= 0
+        whole_path = escapes and _PATH.search(text, start, end) is not None
         while found is not None:
             at, char = found.start(), found[0]
             length = 1
@@ -374,12 +414,13 @@ class ScalarReader(RepairScanner):
                 else:
                     self.swap(syntax.QuoteInText, at, at + 1, '\\"')
             elif char < " ":
-                new = json_text(char)[1:-1]
+                new = _WRITTEN[char]
                 self.swap(syntax.ControlCharacter, at, at + 1, new, written=new)
             else:
                 self.swap(syntax.HalfCharacter, at, at + 1, "\ufffd", value=f"U+{ord(char):04X}")
             found = _SUSPECT.search(text, at + length, end)
-        self._halves(start, end)
+        if escapes and not whole_path:  # of a path each backslash is doubled
+            self._halves(start, end)
 
     def _backslash(self, at: int, end: int, opener: str, *, whole_path: bool) -> int:
         """Mend one escape; return its length."""
@@ -398,9 +439,14 @@ class ScalarReader(RepairScanner):
     def _halves(self, start: int, end: int) -> None:
         if self.text.find("\\u", start, end) < 0:
             return
-        for first, last in half_characters(self.text[start:end]):
-            half = self.text[start + first : start + last]
-            self.swap(syntax.HalfCharacter, start + first, start + last, "\\ufffd", value=half)
+        if self.halves is None:
+            self.halves = half_characters(self.text)
+        for at in range(bisect_left(self.halves, (start, 0)), len(self.halves)):
+            first, last = self.halves[at]
+            if last > end:
+                break
+            half = self.text[first:last]
+            self.swap(syntax.HalfCharacter, first, last, "\\ufffd", value=half)
 
 
 def _kind_of_quote(quote: str) -> type[syntax.SmartQuotes | syntax.WrongQuotes]:

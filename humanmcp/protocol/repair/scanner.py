@@ -123,6 +123,8 @@ class RepairScanner:
     edits: list[TextEdit] = field(default_factory=list)
     notes: dict[object, list[_Note]] = field(default_factory=dict)
     """What was noted of each kind of mistake, in the order of the text."""
+    full: dict[object, _Note] = field(default_factory=dict)
+    """Of a kind that gets no further note: the last one, which all others belong to."""
 
     # -- notes ----------------------------------------------------------------------------------
 
@@ -141,14 +143,15 @@ class RepairScanner:
         **fillings: _Given.kwargs,
     ) -> _Note:
         """Take note of a mistake; one of a kind that stands all over a text is one wound."""
-        self.edits += edits
-        notes = self.notes.get(kind)
-        if notes is None:
-            notes = self.notes[kind] = []
-        if not notes or (len(notes) < _ENOUGH and not notes[0].found.everywhere):
+        note = self.full.get(kind)
+        if note is None:
             found = kind(*args, **fillings)
-            notes.append(_Note(found, start, end, found.label or _label(found, edits), found.grade))
-        note = notes[-1]
+            note = _Note(found, start, end, found.label or _label(found, edits), found.grade)
+            notes = self.notes.setdefault(kind, [])
+            notes.append(note)
+            if found.everywhere or len(notes) == _ENOUGH:
+                self.full[kind] = note
+        self.edits += edits
         note.edits += edits
         note.count += 1
         return note
@@ -163,7 +166,13 @@ class RepairScanner:
         **fillings: _Given.kwargs,
     ) -> _Note:
         """Take note of a mistake that other characters in its place mend."""
-        return self.wound(kind, start, end, (TextEdit(start, end, new),), *args, **fillings)
+        edit, note = TextEdit(start, end, new), self.full.get(kind)
+        if note is None:
+            return self.wound(kind, start, end, (edit,), *args, **fillings)
+        self.edits.append(edit)
+        note.edits.append(edit)
+        note.count += 1
+        return note
 
     def take_back(self, edit: TextEdit) -> None:
         """Forget an edit that was made a moment ago."""

@@ -100,6 +100,7 @@ BROKEN: Final = (
     ("K9 a minus sign", '{"a":\u221232603}', "J03", '{"a":-32603}', 6),
     ("K9 full-width digits", '{"a":－３２６０３}', "J03", '{"a":-32603}', 6),
     ("K9 a full-width word", '{"a":ｔｒｕｅ}', "J03", '{"a":true}', 6),
+    ("a path, half a character", r'{"a":"C:\udecade"}', "J16", r'{"a":"C:\\udecade"}', 9),
     ("K3 triple quotes", '{"a":"""b c"""}', "J05", '{"a":"b c"}', 6),
     ("K3 texts side by side", '{"a":"b" "c"}', "J36", '{"a":"bc"}', 8),
     ("K3 texts joined by a plus", '{"a":"b" +\n "c"}', "J36", '{"a":"bc"}', 8),

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, shown
 
 JSON: Final = "https://www.rfc-editor.org/rfc/rfc8259"
 _W: Final = Severity.WARNING
@@ -16,7 +16,7 @@ STDIO: Final = "https://modelcontextprotocol.io/specification/2025-11-25/basic/t
 
 
 class JsonDiagnostic(RawDiagnostic, page=JSON):
-    """A mistake in a text as JSON.
+    """A mistake in a text as JSON. What fills its sentence is made safe to show.
 
     With `everywhere` a person makes it all over a text, so that many are one with one fix. `label`
     is that of its fix where the edit does not tell it, `grade` says how far the fix may be trusted.
@@ -39,6 +39,11 @@ class JsonDiagnostic(RawDiagnostic, page=JSON):
         """Register a kind of mistake."""
         super().__init_subclass__(code=code, severity=severity, page=page)
         cls.everywhere, cls.label, cls.grade = everywhere, label, grade
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, path=(), mend=None, **fillings):  # noqa: ANN001, ANN003, ANN204 - as it is declared
+            super().__init__(path, mend, **{name: shown(text) for name, text in fillings.items()})
 
 # -- marks: commas, colons, brackets ----------------------------------------------------------
 class CommaMissing(JsonDiagnostic, code="J01"):

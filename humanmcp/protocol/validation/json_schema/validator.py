@@ -388,7 +388,10 @@ def is_plain(schema: Json, depth: int = 0) -> bool:
         return True
     if not isinstance(schema, dict) or depth > 20:
         return False
-    return all(_plain_keyword(name, item, depth) for name, item in schema.items())
+    for name, item in schema.items():  # noqa: SIM110 - `all` takes half as long again, of 40,000 tools
+        if not _plain_keyword(name, item, depth):
+            return False
+    return True
 
 
 def _plain_keyword(name: str, item: Json, depth: int) -> bool:  # noqa: PLR0911 - one line a kind

@@ -55,10 +55,13 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool
     """
     listed = answer.value.get("tools")
+    headers = features(answer.exchange.revision).header_arguments
     for index, tool in enumerate(listed if isinstance(listed, list) else ()):
         for member in ("inputSchema", "outputSchema"):
             schema = tool.get(member) if isinstance(tool, dict) else None
-            if isinstance(schema, dict):
+            if not isinstance(schema, dict):
+                continue
+            if headers or "required" in schema or not validator.is_plain(schema):
                 yield from _schema(answer.exchange, schema, answer.at("tools", index, member))
 
 
