@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp import cli
+from humanmcp.book import copying  # noqa: F401 - imported once for every run
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import saved_answers
 from humanmcp.export import command, html, server  # noqa: F401 - imported once for every run
+from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run
 from humanmcp.terminal_desk import forget  # noqa: F401 - imported once for every run
@@ -76,6 +78,11 @@ def run(words: list[str]) -> int:
     if name == "save an answer":
         shelf = saved_answers.Shelf(Path(rest[0]))
         shelf.add(name="a", method="tools/call", tool="t", form=TextForm.TEXT, text="sunny")
+        return 0
+    if name == "record":
+        recorder = ScriptRecorder(ScriptModel.read(Path(rest[0])), Path(rest[1]).absolute())
+        for _turn in recorder.model.turns:  # type: ignore[attr-defined]  # a recorded model
+            recorder.turn((), (), lambda _piece: None)
         return 0
     if name == "live on":
         live_on(Path(rest[0]).absolute())

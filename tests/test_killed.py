@@ -85,6 +85,7 @@ DEEDS: Final = {
     "export, a server": Deed(
         ("export", "a.log", "--format", "server", "-o", "a.py"), {"a.log": LOG, "a.py": OLD_EXPORT}
     ),
+    "book, from a recording": Deed(("book", "--from", "a.log", "-o", "b.toml"), {"a.log": LOG}),
     "save a rule": Deed(("save a rule", "book.toml"), {"book.toml": BOOK}),
     "save a rule, a new book": Deed(("save a rule", "book.toml"), {}),
     "save an answer": Deed(("save an answer", "."), {}),
@@ -213,6 +214,23 @@ def test_a_command_that_is_killed_leaves_each_file_as_it_was_or_whole(
 def place_free(text: bytes | None, folder: Path, model: Path) -> bytes | None:
     """Return what a file of the model would say in another folder."""
     return None if text is None else text.replace(str(model).encode(), str(folder).encode())
+
+
+def test_a_model_that_is_recorded_has_each_turn_whole_whenever_the_host_is_killed(
+    killer: Killer, tmp_path: Path
+) -> None:
+    """S8: `host --record FILE` leaves the turns that were taken; none of them is half a line."""
+    turns = [json.dumps({"content": [{"type": "text", "text": text}]}) + "\n" for text in "ab"]
+    for moment, folder in moments(tmp_path):
+        folder.mkdir()
+        (folder / "model.jsonl").write_text("".join(turns), encoding="utf-8")
+        was_killed = killer.run(folder, ("record", "model.jsonl", "kept.jsonl"), **moment)
+        kept = folder / "kept.jsonl"
+        found = kept.read_text(encoding="utf-8") if kept.exists() else ""
+        assert found in ("", turns[0], "".join(turns)), moment
+        if "call" in moment and not was_killed:
+            assert found == "".join(turns)
+            return
 
 
 def test_a_forgetting_that_is_killed_can_be_given_again_and_leaves_nothing(

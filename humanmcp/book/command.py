@@ -11,6 +11,7 @@ from humanmcp.calling.flags import add_header_flags, put_headers
 from humanmcp.common import paths
 from humanmcp.common.book_file import parse_book, read_book
 from humanmcp.common.child import ChildCommand
+from humanmcp.common.regular_file import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import language_of, say
@@ -119,11 +120,10 @@ def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
 
 def _write(path: Path, text: str, language: str) -> None:
     """Write a new file: what was written is not replaced."""
+    if path.exists():
+        raise CopyError("exists", file=path)
     try:
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError as error:
-        raise CopyError("exists", file=path) from error
+        write_whole(path, text.encode("utf-8"))
     except OSError as error:
         raise CopyError("unwritable", file=path, why=trouble(error, language)) from error
     to_stderr(say("export", "written", language, file=path))

@@ -81,6 +81,25 @@ def replace_regular(path: Path, content: bytes, mode: int = PRIVATE) -> None:
         raise
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all. A pipe or a device is written into, as a shell does.
+
+    Raises:
+        OSError: it cannot be written. The old content of a file is as it was.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+    else:
+        replace_regular(path, content, mode=_usual_mode())
+
+
+def _usual_mode() -> int:
+    """Return the mode of a new file of this user: an export is made to be passed on."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
 def keep_owner(written: Path, before: os.stat_result) -> bool:
     """Give a file of ours the owner and group of another. Return True if it has them now."""
     own = written.stat()

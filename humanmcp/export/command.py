@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import shlex
 from dataclasses import replace
 from datetime import UTC
@@ -12,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import paths
-from humanmcp.common.regular_file import replace_regular
+from humanmcp.common.regular_file import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
 from humanmcp.export.reading import LAST, ExportOptions, find
@@ -133,24 +132,9 @@ def _told(names: tuple[str, ...], language: str, *, named: bool) -> str:
 
 def _deliver(text: str, output: str, language: str) -> int:
     try:
-        _write(Path(output).expanduser(), text.encode("utf-8"))
+        write_whole(Path(output).expanduser(), text.encode("utf-8"))
     except OSError as error:
         to_stderr(say("export", "unwritable", language, file=output, why=trouble(error, language)))
         return FAILED
     to_stderr(say("export", "written", language, file=output))
     return 0
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all. A pipe or a device is written into, as a shell does."""
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)
-    else:
-        replace_regular(path, content, mode=_usual_mode())
-
-
-def _usual_mode() -> int:
-    """Return the mode of a new file of this user: an export is made to be passed on."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

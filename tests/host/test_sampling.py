@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.cli import main
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.conversation import ImageBlock, StopReason, TextBlock, Turn, TurnRole
 from humanmcp.host.models import ModelError
@@ -20,6 +21,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.session import SessionRole as Seat
 from tests.host.hosting import configuration, says, use
+from tests.host.services import Say, message, service
 from tests.host.test_host import chat, recorded, words
 
 if TYPE_CHECKING:
@@ -161,3 +163,40 @@ def test_s8_a_server_of_the_sdk_asks_the_model_of_the_host(
     else:
         assert '"sampling"' not in run.stderr.split('"method":"initialize"')[1].splitlines()[0]
         assert run.stdout == "there you are\n"
+
+
+def test_s8_a_model_of_anthropic_sees_a_picture_and_takes_the_turn_that_a_server_asks_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S8: text, tools, images and sampling in the form of its messages API, from first to last."""
+    monkeypatch.setenv("HUMANMCP_HOME", str(tmp_path / "home"))
+    key = tmp_path / "key"
+    key.write_text("sk-mine\n", encoding="utf-8")
+    key.chmod(0o600)
+    calls = (
+        {"type": "tool_use", "id": "t1", "name": "library__draw", "input": {}},
+        {"type": "tool_use", "id": "t2", "name": "library__ask", "input": {"question": "A city?"}},
+    )
+    turns = ({"type": "text", "text": "I look."}, *calls), ("Oslo",), ("done",)
+    said = [
+        [{"type": "text", "text": one} if isinstance(one, str) else one for one in turn]
+        for turn in turns
+    ]
+    with service(*(Say(message(*blocks)) for blocks in said)) as there:
+        chosen = ["--model", "anthropic:x", "--base-url", there.address, "--key-file", str(key)]
+        more = ["--images", "yes", "--sampling", "model", "--yes", "--opening", "handshake"]
+        config = str(configuration(tmp_path, library=LIBRARY))
+        assert main(["host", "--config", config, *chosen, *more, "-p", "go"]) == 0
+    assert capfd.readouterr().out == "done\n"
+    first, sampled, last = there.asked
+    assert {one["name"] for one in first["tools"]} >= {"library__draw", "library__ask"}
+    assert (sampled["system"], sampled["max_tokens"]) == ("Be short.", 7)
+    assert sampled["messages"] == [
+        {"role": "user", "content": [{"type": "text", "text": "A city?"}]}
+    ]
+    assert last["messages"][1]["content"] == [{"type": "text", "text": "I look."}, *calls]
+    drawn, asked = last["messages"][2]["content"]
+    source = {"type": "base64", "media_type": "image/png", "data": "UE5H"}
+    assert drawn["content"][-1] == {"type": "image", "source": source}
+    assert (asked["tool_use_id"], asked["content"]) == ("t2", "Oslo")
+    assert all("sk-mine" in " ".join(one.values()) for one in there.headers)

@@ -11,6 +11,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
+from humanmcp.common.regular_file import write_whole
 from humanmcp.host.conversation import Turn, TurnError, TurnRole, blocks_of, written
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.locales.stop import StopError
@@ -104,8 +105,10 @@ class ScriptRecorder:
         """
         self.model = model
         self.path = path
+        self._lines = ""
+        self._is_stream = path.exists() and not path.is_file()
         try:
-            path.write_text("", encoding="utf-8")
+            write_whole(path, b"")
         except OSError as error:
             raise ScriptError("unwritable model", path=path, why=error) from error
 
@@ -113,9 +116,9 @@ class ScriptRecorder:
         """Take the other's turn, and keep it."""
         turn = self.model.turn(history, tools, heard)
         line = json.dumps({"content": written(turn)["content"]}, ensure_ascii=False)
-        try:
-            with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(line + "\n")
+        self._lines = ("" if self._is_stream else self._lines) + line + "\n"
+        try:  # the whole file: of a line that is added, a kill may leave a part
+            write_whole(self.path, self._lines.encode("utf-8", "backslashreplace"))
         except OSError:  # the turn was taken: the conversation goes on without its record
             logger.exception("a turn of the model is not recorded")
         return turn
