@@ -92,6 +92,8 @@ class SessionFacts(NamedTuple):
     """What the person calls it (`--title`)."""
     probe: bool = False
     """Nothing but `server/discover` was asked so far: `sessions` leaves it out."""
+    room: str = ""
+    """Whether the room that it is linked to can be reached: "there", "away"; "" without one."""
     stuck: bool = False
     """The client takes nothing of what is written to it: answers wait in the pipe."""
     unreadable: int = 0
@@ -459,6 +461,10 @@ class StubInbox(SessionInbox, Protocol):
 
 class DeskInbox(SessionInbox, Protocol):
     """The inbox for desks: they look at what waits, and write what a person decided."""
+
+    @property
+    def away(self) -> str:
+        """Why the inbox cannot be reached now, in its own words; "" while it can."""
 
     def watch(self, wake: Callable[[str, int], None]) -> Watching:
         """Return what wakes with a session and the number of its exchange that may have changed.

@@ -190,6 +190,11 @@ class FolderInbox:
             polls.add(number, None)
         return own.facts, waiting
 
+    @property
+    def away(self) -> str:
+        """Return "": a folder is there, or nothing works."""
+        return ""
+
     def is_held(self, session: str) -> bool:
         """Return True while this process runs the session: a lock ends with its process."""
         return session in self._own

@@ -86,6 +86,19 @@ class Original:
 
         return record, posted
 
+    def send(self, record: Record) -> None:
+        """Put what was sent elsewhere into this inbox, like any other desk.
+
+        Raises:
+            TakenError: somebody was first.
+        """
+        reply = records.read_reply(record["reply"])
+        if "ticket" not in record:
+            self._told.pop(int(record["number"]), None)  # what becomes of it is told in any case
+            self._inbox.send(Key(self._session, int(record["number"])), reply)
+        elif record["ticket"] not in self.tickets:
+            self.tickets[record["ticket"]] = self._inbox.say(self._session, reply)
+
     def _changed(self) -> list[Item]:
         waiting = {one.key.number: one for one in self._inbox.items(self._session)}
         self._highest = max((self._highest, *waiting))
@@ -98,7 +111,10 @@ class Original:
                 item = waiting.get(number) or self._inbox.item(Key(self._session, number))
             except UnknownItemError:
                 continue
-            item = item._replace(draft=None, reply=None, kept=())
+            if item.state is ExchangeState.PENDING and item.reply is not None:
+                item = item._replace(problems=())  # those of a reply before this one
+            sent = item.reply if item.state is ExchangeState.ANSWERED else None
+            item = item._replace(draft=None, reply=sent, kept=())
             if item != told:
                 found.append(item)
         return found
@@ -117,7 +133,7 @@ class Original:
 
 def _from_elsewhere(facts: SessionFacts) -> SessionFacts:
     """Return facts without what means something on one machine only: paths, processes, ports."""
-    return facts._replace(files="", pid=0, http_id="", http_port=0)
+    return facts._replace(files="", pid=0, http_id="", http_port=0, room="")
 
 
 def _item_record(item: Item) -> dict[str, Any]:
@@ -128,6 +144,7 @@ def _item_record(item: Item) -> dict[str, Any]:
         "waiting": records.record_of(item.waiting),
         "problems": records.problems_record(item.problems),
         "ended": ended,
+        "sent": "" if item.reply is None else item.reply.text,
     }
 
 
@@ -219,6 +236,8 @@ class Mirror:
             self._inbox.update(key, line=item.line, id=item.id, waiting=item.waiting)
         problems = records.read_problems(record["problems"])
         if state is not ExchangeState.PENDING:
+            if here.reply is not None and here.reply.text != record.get("sent"):
+                self._inbox.put_aside(key, records.draft_of(here.reply))
             answer, reason = records.read_close(ended)
             self._inbox.close(key, state, answer, reason)
         elif problems and here.reply is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from humanmcp.inbox import records
-from humanmcp.inbox.contract import InboxError, Key
+from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.mirror import Original
 from humanmcp.inbox.watch import Watch
 from humanmcp.locales import say
@@ -80,6 +80,10 @@ class RoomLink:
         self._threads: list[threading.Thread] = []
         self._is_there: bool | None = None
         self._language = language
+
+    def state(self) -> str:
+        """Return "there" or "away", as the room can be reached or not; "" before that is known."""
+        return {True: "there", False: "away", None: ""}[self._is_there]
 
     def start(self, session: str) -> None:
         """Link a session."""
@@ -151,26 +155,20 @@ class RoomLink:
             query = urlencode({"session": session, "after": after, "boot": boot})
             try:
                 answer = self._ask("GET", f"/replies?{query}", b"", POLLS_FOR)
-            except (OSError, http.client.HTTPException, ValueError):
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                self._lost(error)
                 self._ending.wait(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
                 continue
             pause = 0.5
+            self._back()
             after, boot = int(answer["after"]), str(answer["boot"])
             for one in answer["sent"]:
-                self._send(session, one, original)
-
-    def _send(self, session: str, one: Any, original: Original) -> None:  # noqa: ANN401 - JSON
-        """Put what was sent in the room into our own inbox, like any other desk."""
-        reply = records.read_reply(one["reply"])
-        try:
-            if "ticket" not in one:
-                self._inbox.send(Key(session, int(one["number"])), reply)
-            elif one["ticket"] not in original.tickets:
-                original.tickets[one["ticket"]] = self._inbox.say(session, reply)
-        except InboxError as error:
-            logger.info("a reply of the room came too late: %s", error)
-        self._changed.set()
+                try:
+                    original.send(one)
+                except InboxError as error:
+                    logger.info("a reply of the room came too late: %s", error)
+                self._changed.set()
 
     # -- the network ----------------------------------------------------------------------------
 

@@ -120,6 +120,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _open_desk(parts.home, language)
         attendant.attend(session)
         if link is not None:
+            session.room = link.state
             link.start(session.ledger.name)
         attendant.run()
         if link is not None:
@@ -151,6 +152,8 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
 
     stderr = Stderr()
     try:
+        if arguments.room:
+            raise CommandError("room and http", url=arguments.room.rstrip("/"))
         parts = _parts(arguments, settings, stderr, language)
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)

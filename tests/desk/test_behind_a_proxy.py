@@ -61,6 +61,26 @@ class Browser:
             self.place = json.loads(got.read())["place"]
 
 
+def test_the_page_says_by_itself_that_the_database_is_away_and_then_that_it_is_back(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    """In a banner that comes with the list; the stream tells each window to ask for it."""
+    with Desking(tmp_path / "one", "--inbox", postgres.url) as desk:
+        browser = Browser(desk.port)
+        browser.log_in(desk.key())
+        with browser.opened("GET", "/api/events") as stream:
+            assert b"is away" not in browser.ask("GET", "/list")[1]
+            postgres.kill()
+            try:
+                until(lambda: b"event: change" in stream.readline(), "it is told")
+                assert b"is away" in browser.ask("GET", "/list")[1]
+                assert b"is away" in browser.ask("GET", "/")[1]
+            finally:
+                postgres.start()
+            until(lambda: b"event: change" in stream.readline(), "it is told")
+            assert b"is away" not in browser.ask("GET", "/list")[1]
+
+
 def test_a_browser_logs_in_answers_and_hears_of_it_through_any_of_two_desks(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -12,7 +14,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.mirror import Mirror, Original
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
-from tests.inbox.contract import AT, frame_of, item_of
+from tests.inbox.contract import AT, InboxContract, frame_of, item_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,6 +165,28 @@ def test_what_is_said_first_there_is_settled_once(pair: Pair) -> None:
     assert pair.there.refused(pair.session, ticket) == ()
 
 
+def test_a_text_from_there_that_came_too_late_is_kept_there(pair: Pair) -> None:
+    """Promise 2: something else was the answer here; also where the same text wins, it is sent."""
+    pair.post()
+    pair.there.send(pair.key, Reply("too late"))
+    assert pair.replies()
+    pair.here.close(pair.key, ExchangeState.ANSWERED, Answer("{}", "book", AT))
+    pair.post()
+    assert [one.text for one in pair.there.item(pair.key).kept] == ["too late"]
+
+
+def test_a_reply_that_is_refused_twice_for_the_same_reason_is_given_back_twice(pair: Pair) -> None:
+    """Promise 3: else the second would seem to be on its way for ever."""
+    pair.post()
+    for place in range(2):
+        pair.there.send(pair.key, Reply("broken"))
+        pair.original.send(pair.replies()[place])
+        pair.here.take(pair.session)
+        pair.here.refuse(pair.key, [Diagnostic("J01", Severity.ERROR)])
+        pair.post()
+        assert pair.there.item(pair.key).reply is None
+
+
 def test_a_session_that_ends_here_ends_there(pair: Pair) -> None:
     """What still waited waits for nobody."""
     pair.post()
@@ -186,3 +210,113 @@ def test_a_name_from_elsewhere_never_becomes_a_path(tmp_path: Path, name: str) -
     """Promise 6."""
     with pytest.raises(ValueError, match=r"^"):
         Mirror(FolderInbox(tmp_path), name)
+
+
+NOT_CARRIED: Final = (
+    "test_a_delivered_exchange_is_seen_by_every_desk_at_once",  # with its draft
+    "test_every_part_of_an_exchange_arrives_as_it_was",
+    "test_a_repeated_request_replaces_the_line_and_the_id",
+    "test_of_many_replies_exactly_one_wins",  # looks for what is kept there here
+    "test_a_reply_that_nobody_took_is_kept_when_another_answer_was_first",
+    "test_only_saved_drafts_are_told_to_the_stub",
+    "test_every_fact_of_a_session_is_told",
+    "test_a_probe_is_not_listed",  # it is not there at all
+    "test_frames_of_many_threads_are_all_there",
+    "test_a_session_whose_client_comes_back_goes_on_in_the_next_process",
+    "test_a_session_goes_on_in_one_process_alone",
+    "test_what_a_tap_is_to_hold_is_replaced_as_a_whole",
+    "test_h1_the_opening_is_held_until_it_is_given_back",
+)
+"""A text is kept where it was typed, paths and ports are of one machine, and only the process
+beside the client holds, resumes and counts lines."""
+
+
+class Carried:
+    """The inbox of the process that speaks to the client; what it does is posted at once.
+
+    What was sent in the mirror is brought here before anything is looked at.
+    """
+
+    def __init__(self, store: MirrorStore) -> None:
+        """Look at the store as that process."""
+        self._store = store
+        self._inbox = FolderInbox(store.home / "here")
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever an inbox can do
+        """Do something here, with the network before and after it."""
+        act = getattr(self._inbox, name)
+
+        def done(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - as above
+            self._store.bring()
+            try:
+                return act(*given, **named)
+            finally:
+                self._store.post()
+
+        return done
+
+
+class MirrorStore:
+    """A folder here, another one there, and a network between that carries all at once."""
+
+    def __init__(self, home: Path) -> None:
+        """Begin with no session."""
+        self.home = home
+        self._links: dict[str, tuple[Original, Mirror]] = {}
+        self._after: dict[str, int] = {}
+        self._network = threading.Lock()
+
+    def view(self) -> FolderInbox:
+        """Look at it from there."""
+        return FolderInbox(self.home / "there")
+
+    def kill(self, _inbox: Carried) -> None:
+        """Let that process die: nothing more comes of it, and the mirror leaves its sessions."""
+        for _, mirror in self._links.values():
+            mirror.leave()
+
+    def post(self) -> None:
+        """Carry what is new to the mirrors."""
+        with self._network:
+            self._post()
+
+    def _post(self) -> None:
+        here = FolderInbox(self.home / "here")
+        for facts in here.sessions():
+            if facts.name not in self._links:
+                mirror = Mirror(self.view(), facts.name)
+                self._links[facts.name] = Original(here, facts.name), mirror
+        for original, mirror in self._links.values():
+            while (found := original.news(mirror.last)) is not None:
+                mirror.take_in(records.decode(records.encode(found[0])))
+                found[1]()
+
+    def bring(self) -> None:
+        """Carry back what was sent there."""
+        for name, (original, mirror) in self._links.items():
+            after = self._after.get(name, 0)
+            self._after[name], sent = mirror.sent(after, mirror.boot)
+            for one in records.decode(records.encode({"sent": sent}))["sent"]:
+                with suppress(TakenError):
+                    original.send(one)
+
+
+class TestMirror(InboxContract):
+    """What the contract promises to people holds in the mirror, too.
+
+    Left out is what does not cross (`NOT_CARRIED`).
+    """
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> MirrorStore:
+        """Keep things in two folders."""
+        return MirrorStore(tmp_path)
+
+    @pytest.fixture
+    def stub(self, store: MirrorStore) -> Any:  # noqa: ANN401 - it does what an inbox does
+        """Look at the store as the process that speaks to the client."""
+        return Carried(store)
+
+
+for each in NOT_CARRIED:
+    setattr(TestMirror, each, None)

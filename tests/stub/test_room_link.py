@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.cli import main
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales.stop import StopError
 from humanmcp.stub.room_link import checked
+from tests.desk.desking import Desking
 from tests.room.rooming import Rooming
 from tests.serving import Serving
 from tests.waiting import until
@@ -30,7 +33,11 @@ def test_a_call_is_answered_in_the_room_and_goes_on_without_it(tmp_path: Path) -
             asked = learner.question("tools/call")
             assert learner.answer(asked, "sunny", "text").json["became"] in {"sent", "on its way"}
             assert "sunny" in mine.hear()
+            own = FolderInbox(tmp_path / "mine")
+            until(lambda: own.sessions()[0].room == "there", "the page here knows of the room")
             room.kill()
+            with Desking(tmp_path / "mine", "--lang", "en") as desk:
+                until(lambda: "cannot be reached" in desk.page("/list"), "the page says it is away")
             mine.say(CALL.replace(b"5", b"6"))
             mine.type('{"result":{"content":[{"type":"text","text":"from here"}]}}')
             assert "from here" in mine.hear()
@@ -61,3 +68,9 @@ def test_what_is_no_seat_is_said_before_anything_begins(url: str, key: str) -> N
     """A host shows the first lines of stderr."""
     with pytest.raises(StopError):
         checked(url, key)
+
+
+def test_over_http_the_seat_itself_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    """A client that speaks HTTP needs no server in between."""
+    assert main(["serve", "--http", "--room", "http://x/r/a/", "--seat", "k"]) == 1
+    assert "http://x/r/a/s/KEY/mcp" in capfd.readouterr().err

@@ -24,7 +24,7 @@ export const refreshList = oneAtATime(async () => {
   const page = await part(`/list?${new URLSearchParams({ session, at: keyOfOpen() })}`);
   const newer = page?.getElementById("list");
   if (!newer) return;
-  for (const name of ["around", "marks"]) {
+  for (const name of ["around", "marks", "away"]) {
     const [old, now] = [maybe(name), page?.getElementById(name)];
     if (!old || !now) continue;
     // The pen changed hands: another page.

@@ -79,6 +79,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "theme": theme if theme in THEMES else "auto",
         "version": getattr(request.state, "version", desk.board.version),
         "count": desk.board.count(),
+        "away": desk.inbox.away,
         "sessions": desk.board.sessions(),
         "now": datetime.now(UTC).timestamp(),
         "session": "",

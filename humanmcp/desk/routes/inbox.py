@@ -99,7 +99,7 @@ def _list(desk: Desk, session: str) -> dict[str, Any]:
     return {
         "session": session,
         "rows": desk.board.waiting(session),
-        "recent": history.recent(desk.board, RECENT),
+        "recent": () if desk.inbox.away else history.recent(desk.board, RECENT),
     }
 
 

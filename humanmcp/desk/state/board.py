@@ -93,6 +93,7 @@ class Board:
     _writers: dict[Key, tuple[Writer, float]] = field(default_factory=dict)
     _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
+    _away: str = ""
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _reading: threading.RLock = field(default_factory=threading.RLock)
@@ -251,6 +252,12 @@ class Board:
             before = self._version
             self._note("session", "")
         self._tell(before)
+
+    def look_away(self) -> None:
+        """Let every page look again when the inbox has gone, or is back."""
+        away, self._away = self._away, self.inbox.away
+        if away != self._away:
+            self.poke()
 
     def wait(self, seconds: float) -> None:
         """Wait for the next change, but not longer."""

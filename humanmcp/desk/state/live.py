@@ -135,6 +135,7 @@ class EventStream(Response):
         await self._send(send, f"retry: 1000\nid: {version}\nevent: hello\ndata: {{}}\n\n")
         last = loop.time()
         while not self._live.ending and self._may_stay():
+            self._live.board.look_away()
             now = self._live.board.version
             if now != version:
                 text = _event(now, report(self._live.board.since(version)))

@@ -92,6 +92,7 @@ class Database:
             "autocommit": True,
             "client_encoding": "utf8",
             "connect_timeout": int(WAITS),
+            "tcp_user_timeout": int(WAITS * 1000),
         }
         self._unflushed: deque[tuple[float, str, Mapping[str, object]]] = deque()
         self._changing = threading.Lock()

@@ -86,6 +86,11 @@ class SessionRows:
         self._ids: dict[str, int] = {}
         self._own: dict[int, _Running] = {}
 
+    @property
+    def away(self) -> str:
+        """Why the database cannot be reached now; "" while it can."""
+        return self._db.away
+
     def _id(self, session: str) -> int:
         """Return the number of a session.
 
