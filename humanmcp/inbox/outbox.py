@@ -8,10 +8,17 @@ from __future__ import annotations
 import logging
 import os
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from humanmcp.inbox import layout, records
-from humanmcp.inbox.atomic import drop, publish_first, read_file, replace_file, write_temporary
+from humanmcp.inbox.atomic import (
+    FolderTime,
+    drop,
+    publish_first,
+    read_file,
+    replace_file,
+    write_temporary,
+)
 from humanmcp.inbox.contract import Reply, UnknownItemError
 
 if TYPE_CHECKING:
@@ -22,11 +29,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_COARSEST_CLOCK: Final = 2.5
-"""Seconds: FAT writes the time of a change in steps of two."""
-_AT_LEAST_EVERY: Final = 1.0
-"""Seconds between two looks whatever the folder's time says: some drives never change it."""
-
 
 class Outbox:
     """The outbox of one session."""
@@ -36,8 +38,7 @@ class Outbox:
         self._path = folder.outbox
         self._waiting: dict[str, Reply] = {}
         self._passed: set[str] = set()
-        self._changed = (0, 0.0)  # the folder's own time, and when we noticed it
-        self._looked = 0.0
+        self._time = FolderTime()
 
     # -- the desk's side ----------------------------------------------------------------------
 
@@ -90,23 +91,12 @@ class Outbox:
         self._passed.add(ticket)
 
     def _may_have_changed(self) -> bool:
-        """Return True if to look: one `stat`, unless something happened a moment ago.
-
-        Two changes can carry the same time, so a change is followed by looks until the coarsest
-        clock has ticked.
-        """
+        """Return True if to look: one `stat`, unless something happened a moment ago."""
         try:
-            modified = self._path.stat(follow_symlinks=False).st_mtime_ns
+            found = self._path.stat(follow_symlinks=False)
         except OSError:
             return False
-        now = time.monotonic()
-        if modified != self._changed[0]:
-            self._changed = (modified, now)
-        due = now - self._looked >= _AT_LEAST_EVERY
-        if due or now - self._changed[1] <= _COARSEST_CLOCK:
-            self._looked = now
-            return True
-        return False
+        return self._time.may_have_changed(found, time.monotonic())
 
     def _look(self) -> None:
         tickets, settled = self._tickets()

@@ -38,7 +38,8 @@ YOUNG: Final = 120.0
 """Seconds after a message or a text for which that is probable. Later the looks become rarer."""
 
 PATIENT: Final = 0.5
-"""Seconds between two looks at `out.txt` when it has not changed for long, or ever."""
+"""The same when it has not changed for long; where nobody asked for the text files, it is looked
+at with the desks."""
 
 RAREST: Final = 2.0
 """Seconds between two slow looks at the most, however long nothing has happened."""
@@ -48,6 +49,9 @@ RARER: Final = 60.0
 
 BEAT: Final = 0.25
 """Slow looks fall on multiples of it."""
+
+LOOKS_A_SECOND: Final = 250
+"""Slow looks of all sessions of a process: the more there are, the rarer each of them looks."""
 
 REST_EVERY: Final = 1.0
 """Seconds between two looks at everything else: the answer book, the parent, what is owed."""
@@ -63,11 +67,27 @@ def _after(seconds: float, now: float) -> float:
     return now + seconds if seconds < BEAT else on_a_beat(now + seconds)
 
 
+class Crowd:
+    """The sessions of one process, which share its time."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.size = 0
+
+    @property
+    def pause(self) -> float:
+        """Return the seconds between two slow looks of one of them."""
+        return self.size / LOOKS_A_SECOND
+
+
 class PollSchedule:
     """The next moments. `rung` is set from the bell's thread; all else belongs to the session."""
 
-    def __init__(self, bell: Doorbell | None, *, text: bool = True) -> None:
+    def __init__(
+        self, bell: Doorbell | None, crowd: Crowd | None = None, *, text: bool = True
+    ) -> None:
         """Everything is to be looked at now. `text`: there is an `out.txt`."""
+        self._crowd = crowd or Crowd()
         self.rung = False
         self.duties = -math.inf
         self.files = False
@@ -107,7 +127,7 @@ class PollSchedule:
     def _slow(self, seconds: float, now: float) -> float:
         """Return the moment of the next slow look: the longer nothing happens, the rarer."""
         silence = (now - self._happened) / RARER
-        return _after(min(RAREST, max(seconds, silence)), now)
+        return _after(min(RAREST, max(seconds, silence, self._crowd.pause)), now)
 
     def next(self) -> float:
         """Return the moment at which something is to be looked at."""
@@ -147,7 +167,7 @@ class PollSchedule:
         young = (now - self._stirred) / YOUNG
         pause = min(PATIENT, QUICK * max(1.0, young)) if waiting else PATIENT
         rare = pause == PATIENT and not self.files
-        self._text = self._slow(pause, now) if rare else _after(pause, now)
+        self._text = self._slow(SLOW, now) if rare else _after(pause, now)
         return True
 
     def text_changes(self, now: float, look_at: float) -> None:

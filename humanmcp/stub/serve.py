@@ -22,6 +22,7 @@ from humanmcp.common.stop_signals import StopSignals
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.opening import open_inbox, open_peers
+from humanmcp.inbox.poll_schedule import Crowd
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
@@ -263,6 +264,7 @@ class ServerParts(NamedTuple):
     title: str = ""
     files: str = ""
     """The folder of the text files; "" for that of each session."""
+    crowd: Crowd = Crowd()
 
     def session(
         self,
@@ -298,6 +300,7 @@ class ServerParts(NamedTuple):
             token=lambda: os.urandom(16).hex(),
             aside=self.aside,
             when_quiet=when_quiet,
+            crowd=self.crowd,
             found=found,
         )
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
+    from humanmcp.inbox.poll_schedule import Crowd
     from humanmcp.protocol.session import Session
     from humanmcp.stub.connection import Incoming
     from humanmcp.stub.forwarding import Forwarding
@@ -75,6 +76,7 @@ class StubSession:
         token: Callable[[], str],
         aside: Callable[[str], object],
         when_quiet: Callable[[StubSession], object],
+        crowd: Crowd,
         found: Resumed | None = None,
     ) -> None:
         """Put the parts together. `token` makes an unguessable text for the hold.
@@ -83,6 +85,7 @@ class StubSession:
 
         `aside` is told what the book will do and did instead of a person: stderr. `when_quiet` is
         called once, as soon as no line comes for a moment and the session is more than a probe.
+        `crowd` are the sessions that share the time of this process.
         """
         self.session = session
         self.ledger = ledger
@@ -93,7 +96,8 @@ class StubSession:
         """What a process that serves this session alone ends with."""
         self.room: Callable[[], str] = lambda: ""
         """Tells whether the room that it is linked to can be reached (`SessionFacts.room`)."""
-        self._agenda = PollSchedule(ledger.inbox.bell(ledger.name))
+        self._agenda = PollSchedule(ledger.inbox.bell(ledger.name), crowd)
+        self._crowd = crowd
         voice = Keepalive(session, manner, shelf)
         self.answers = ReplyDispatcher(session, ledger, shelf, manner, voice)
         self.answers.exit = self._exit
@@ -144,6 +148,7 @@ class StubSession:
     def begin(self, wake: Callable[[], object]) -> None:
         """Be woken by lines of the client, and by the bell that a desk rings."""
         self._wake = wake
+        self._crowd.size += 1
         if self._found is not None:
             self._resume(self._found)
         self.connection.listen(wake)
@@ -254,6 +259,7 @@ class StubSession:
 
         What waits is over; or it is left `to_others`, to the process that goes on with the session.
         """
+        self._crowd.size -= 1
         if not to_others:
             self.session.end()
         self.answers.vigils.clear()

@@ -6,7 +6,17 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.poll_schedule import NAP, PATIENT, QUICK, RAREST, SLOW, YOUNG, PollSchedule
+from humanmcp.inbox.poll_schedule import (
+    LOOKS_A_SECOND,
+    NAP,
+    PATIENT,
+    QUICK,
+    RAREST,
+    SLOW,
+    YOUNG,
+    Crowd,
+    PollSchedule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,9 +35,14 @@ class _Hanging:
 HANGS = _Hanging()
 
 
-def schedule(*, bell: bool, files: bool) -> PollSchedule:
-    """Make a schedule; `files` says that a person asked for the text files."""
-    made = PollSchedule(HANGS if bell else None)
+def schedule(*, bell: bool, files: bool, beside: int = 0) -> PollSchedule:
+    """Make a schedule; `files` says that a person asked for the text files.
+
+    `beside` are the sessions of the process.
+    """
+    crowd = Crowd()
+    crowd.size = beside
+    made = PollSchedule(HANGS if bell else None, crowd)
     made.files = files
     return made
 
@@ -50,21 +65,30 @@ def count(agenda: PollSchedule, start: float, seconds: float) -> int:
     return sum(1 for _ in wakes(agenda, start, seconds))
 
 
-def test_a_waiting_stub_wakes_twice_a_second_and_not_a_hundred_times() -> None:
+def test_a_waiting_stub_wakes_once_a_second_and_not_a_hundred_times() -> None:
     """The looks at the desks, the text and the rest fall on the same moments."""
     agenda = schedule(bell=True, files=False)
     agenda.arrived(1000.0)
-    assert count(agenda, 1000.0, 60) <= 60 / PATIENT + 2
+    assert count(agenda, 1000.0, 60) <= 60 / SLOW + 2
+
+
+def test_in_a_crowd_each_session_wakes_more_rarely() -> None:
+    """What a process takes grows no further with its sessions; whoever rings is heard at once."""
+    agenda = schedule(bell=True, files=False, beside=LOOKS_A_SECOND * 2)
+    agenda.arrived(1000.0)
+    assert count(agenda, 1000.0, 60) <= 60 / RAREST + 2
+    agenda.rung = True
+    assert agenda.is_due(1060.0)
 
 
 def test_the_longer_nothing_happens_the_rarer_it_wakes() -> None:
     """Of hundreds in one process most have nothing to do; what happens makes a session quick."""
     agenda = schedule(bell=True, files=False)
     agenda.arrived(0.0)
-    assert count(agenda, 0.0, 30) > 30
-    assert count(agenda, HOUR, HOUR) <= 3 * HOUR / RAREST + 2
+    assert count(agenda, 0.0, 30) >= 30 / SLOW
+    assert count(agenda, HOUR, HOUR) <= HOUR / RAREST + 2
     agenda.arrived(2 * HOUR)
-    assert count(agenda, 2 * HOUR, 30) > 30
+    assert count(agenda, 2 * HOUR, 30) >= 30 / SLOW
 
 
 def test_with_text_files_it_looks_quickly_while_a_message_is_young_and_rarely_later() -> None:

@@ -106,11 +106,11 @@ def patience(
         # Each notification re-arms the limit, so there is none while they are sent.
         return TimeoutPlan(None, source, "progress", "")
     if hold_at is not None:
-        return TimeoutPlan(limit, source, "hold", "", hold_at=hold_at, progress=says)
+        return TimeoutPlan(limit, source, "hold", "", hold_at=hold_at, progress=says and has_token)
     if has_token and says and known is None:
         return TimeoutPlan(limit, source, "progress-maybe", "")
     why_not = "silenced" if has_token and not says else _why_not(exchange, has_token=has_token)
-    return TimeoutPlan(limit, source, "", why_not, progress=says)
+    return TimeoutPlan(limit, source, "", why_not, progress=says and has_token)
 
 
 def _limit(

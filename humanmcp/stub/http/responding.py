@@ -28,6 +28,7 @@ from humanmcp.protocol.http.outbound import (
 from humanmcp.protocol.policy.timeouts import STATUS_WITHIN
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.spec.versions import R2025_11
+from humanmcp.stub.http.streams import SILENCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
@@ -257,9 +258,8 @@ class HttpAnswer:
         loop = asyncio.get_running_loop()
         until = loop.time() + POLLED_AFTER
         while True:
-            try:
-                following = await asyncio.wait_for(self._stream.next(), COMMENT_EVERY)
-            except TimeoutError:
+            following = await self._stream.next(COMMENT_EVERY)
+            if following is SILENCE:
                 if loop.time() >= until and self._is_resumable and self._stream.numbers:
                     await self._response.say(priming(self._stream.at, POLL_AGAIN))
                     await self._response.end()

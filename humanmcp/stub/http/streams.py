@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.inbox.poll_schedule import on_a_beat
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.faults import INSTEAD, HttpBreak
 from humanmcp.protocol.http.outbound import EventId
@@ -43,6 +44,10 @@ class OutEvent(NamedTuple):
     broken: HttpBreak | None = None
 
 
+SILENCE: Final = OutEvent(b"")
+"""Stands for nothing, where nothing came for a while."""
+
+
 class Stream:
     """What one HTTP response still has to say. `at` is the last that was said on it before."""
 
@@ -68,9 +73,19 @@ class Stream:
         """Say nothing more."""
         self._events.put_nowait(None)
 
-    async def next(self) -> OutEvent | None:
-        """Return what comes next, None at the end."""
-        return await self._events.get()
+    async def next(self, within: float | None = None) -> OutEvent | None:
+        """Return what comes next, None at the end, `SILENCE` after so many seconds without any.
+
+        Thousands of streams wait: they wake on a beat that all share, and without an exception.
+        """
+        if within is None or not self._events.empty():
+            return await self._events.get()
+        loop = asyncio.get_running_loop()
+        timer = loop.call_at(on_a_beat(loop.time() + within), self._events.put_nowait, SILENCE)
+        try:
+            return await self._events.get()
+        finally:
+            timer.cancel()
 
 
 class Streams:

@@ -58,7 +58,8 @@ class WatchedFile:
 
         What must not be read is reported once, without waiting.
         """
-        mark = place.mark(self.name)
+        missing = self._seen is None and not place.may_have_more
+        mark = None if missing else place.mark(self.name)
         if mark is None:
             was_there, self._seen, self._settled = self._seen is not None, None, None
             return Absence.GONE if was_there else Absence.STILL

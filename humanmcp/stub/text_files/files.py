@@ -247,7 +247,8 @@ class TextFiles:
         return min((one for one in moments if one is not None), default=None)
 
     def on_purpose(self, now: float) -> Iterator[Deliberate]:
-        """Yield what was saved to be sent wrong on purpose, each once."""
+        """Look around, and yield what was saved to be sent wrong on purpose, each once."""
+        self._place.look_around(now)
         with self._noting_trouble():
             for saved in self._on_purpose.look(now):
                 if saved.unfit is None:

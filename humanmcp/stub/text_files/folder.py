@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.inbox.atomic import FolderTime
 from humanmcp.inbox.lock import LifeLock
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class OpenFolder:
         self.path = path
         self._lock = lock
         self._descriptor = descriptor
+        self._time = FolderTime()
+        self.may_have_more = True
 
     @classmethod
     def open(cls, path: Path) -> Self | None:
@@ -153,6 +156,11 @@ class OpenFolder:
         return not os.path.samestat(found, os.fstat(self._descriptor))
 
     # -- looking ------------------------------------------------------------------------------
+
+    def look_around(self, now: float) -> None:
+        """Learn whether a name that nothing had may be there by now: one call for all of them."""
+        found = None if self._descriptor is None else os.fstat(self._descriptor)
+        self.may_have_more = found is None or self._time.may_have_changed(found, now)
 
     def mark(self, name: str) -> Mark | None:
         """Look at a name without opening it. None when nothing has it."""

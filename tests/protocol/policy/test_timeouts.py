@@ -96,7 +96,9 @@ def test_l9_only_who_could_hear_progress_is_told_that_it_is_switched_off() -> No
 
 def test_without_a_token_the_reason_is_named() -> None:
     """The person sees why nothing can be done."""
-    assert patience(call(), "mcporter") == TimeoutPlan(60, "measured", "", "no-token")
+    assert patience(call(), "mcporter") == TimeoutPlan(
+        60, "measured", "", "no-token", progress=False
+    )
     assert patience(call("2026-07-28"), "mcporter").why_not == "no-means"
 
 
@@ -140,13 +142,17 @@ def test_where_a_limit_is_known_from_is_said() -> None:
     """Measured, reported, none, unknown."""
     assert patience(call(), "claude-ai").source == "reported"
     assert patience(call(), "claude-code").source == "no-limit"
-    assert patience(call(), "unheard-of") == TimeoutPlan(None, "unknown", "", "no-token")
+    assert patience(call(), "unheard-of") == TimeoutPlan(
+        None, "unknown", "", "no-token", progress=False
+    )
     assert patience(call(method="initialize"), "claude-code").limit == 30
 
 
 def test_what_was_learned_counts_where_nothing_is_known() -> None:
     """When this client cancelled before; of calls alone, and after the setting."""
-    assert patience(call(), "unheard-of", learned=20) == TimeoutPlan(20, "learned", "", "no-token")
+    assert patience(call(), "unheard-of", learned=20) == TimeoutPlan(
+        20, "learned", "", "no-token", progress=False
+    )
     assert patience(call(), "claude-code", learned=20).source == "learned"
     assert patience(call(method="tools/list"), "unheard-of", learned=20).limit is None
     assert patience(call(), "unheard-of", own_limit=50, learned=20).source == "set"

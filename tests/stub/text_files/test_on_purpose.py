@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from humanmcp.stub.text_files.folder import Mark
+
 WRONG: Final = '{"jsonrpc":"2.0","id":7,"result":{"content":"sunny"}}'
 
 
@@ -196,3 +198,30 @@ def test_f5_a_link_is_not_followed_and_the_person_is_told(stub: AtFiles, tmp_pat
     right = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
     stub.type(right)
     assert stub.hear() == right
+
+
+def test_an_idle_folder_is_looked_at_as_a_whole_and_what_is_saved_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A2: one call for all names that nothing has; hundreds of sessions wait in one process."""
+    files = TextFiles.claim(tmp_path / "me", decode=decode, language="en")
+    asked: list[str] = []
+    mark = OpenFolder.mark
+
+    def asking(place: OpenFolder, name: str) -> Mark | None:
+        asked.append(name)
+        return mark(place, name)
+
+    def look(now: float) -> list[bytes]:
+        found = [one.content for one in files.on_purpose(now)]
+        files.poll(now)
+        return found
+
+    monkeypatch.setattr(OpenFolder, "mark", asking)
+    assert [look(now) for now in (0.0, 3.0, 4.0)] == [[], [], []]
+    asked.clear()
+    assert look(4.5) == []
+    assert asked == []
+    (files.folder / "out.raw.txt").write_bytes(b"x\n")
+    assert [look(now) for now in (4.7, 4.9)] == [[], [b"x\n"]]
+    files.release()
