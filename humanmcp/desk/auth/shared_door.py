@@ -2,7 +2,7 @@
 
 So a proxy may send each request of a browser to another desk. The keys, the code, the visits and
 the token are one record there, in digests where a digest will do; each change is one transaction.
-Where the database is away nobody new is let in, and who was known is known.
+Where the database is away no new person is let in, and who was known is known.
 """
 
 from __future__ import annotations
