@@ -51,6 +51,7 @@ TITLES: Final = {
     "en": {
         "reading": "What there is, and what changed",
         "writing": "Writing and sending",
+        "completing": "Help while typing",
         "prepared": "Prepared answers and rules",
         "opening": "The opening and the demo",
         "visits": "Coming and going",
@@ -60,6 +61,7 @@ TITLES: Final = {
     "ja": {
         "reading": "今あるものと、変わったこと",
         "writing": "書くことと送ること",
+        "completing": "打ち込む間の手助け",
         "prepared": "用意した回答とルール",
         "opening": "始まりとデモ",
         "visits": "ログインとログアウト",
@@ -167,6 +169,11 @@ CALLS_JA: Final = {
         "指示 `offer` は提供するものを変えます。`text` は、回答帳のルールと同じく `add` と `remove` のある JSON です。ほかはクライアントのテスト用です。`raw` は `text` の base64 が表すバイト列をそのまま書き、`progress` と `silence` は `on` か\n"
         "`off` を、`exit` は終了ステータスを取り、`crash` は何も取りません。従えないときは 422 で理由を返します。"
     ),
+    "POST /api/sessions/{session}/complete": (
+        "プロンプトやリソーステンプレートの引数の続きの候補を、サーバーに尋ねます。\n\n"
+        "セッションがクライアントの席のものでないとき、サーバーが補完を提供していないとき、"
+        "5 秒以内に答えないとき（このリクエストは取り消します）は、候補はありません。"
+    ),
     "GET /api/sessions/{session}/reactions": (
         "一覧の変更、質問、進捗、遅れた回答、誤った行に、クライアントがどうしたかを返します。\n\n"
         "`became` はコード、`sentence` はそれを言葉にしたものです。`after` は秒数です。"
@@ -203,6 +210,8 @@ SHAPES_JA: Final = {
     "AnswerShape": "送った回答。`deliberate` は、チェックがエラーを見つけても送ったものです。",
     "BreakBody": "今までの回答と、入れる壊し方。",
     "ReactionShape": "こちらが言った 1 つのことに、相手がどうしたかです。`seq` はその行です。",
+    "CompleteBody": "何の続きか（`ref`、MCP の書き方）、打ち込まれた値、ほかの引数。",
+    "ValuesShape": "サーバーが引数に示す候補。",
     "ReactionsShape": "クライアントがどうしたかを、古い順に並べたものです。",
     "CallShape": (
         "クライアントのリクエストと、その回答。`line` と `answer` は文字列です。数としては読みません。"

@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from docs.api_words import CALLS_JA, INTRO, PRINTED_WORDS, SHAPES_JA, TITLES, TYPES
 from humanmcp.answering.schema import diagnostics, exchanges, interface
 from humanmcp.answering.schema import page as island
-from humanmcp.desk.routes import api, api_drafts, api_saved, connect, login
+from humanmcp.desk.routes import api, api_completion, api_drafts, api_saved, connect, login
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +27,7 @@ PAGES: Final = {"api.md": "en", "api.ja.md": "ja"}
 _GROUPS: Final = {
     "reading": api.router,
     "writing": api_drafts.router,
+    "completing": api_completion.router,
     "prepared": api_saved.router,
     "opening": connect.calls,
     "visits": login.calls,

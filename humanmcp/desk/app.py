@@ -21,6 +21,7 @@ from humanmcp.desk.http import error_handlers
 from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
 from humanmcp.desk.routes import (
     api,
+    api_completion,
     api_drafts,
     api_saved,
     book,
@@ -51,7 +52,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-CALLS: Final = (api.router, api_drafts.router, api_saved.router, login.calls, connect.calls)
+CALLS: Final = (
+    api.router,
+    api_drafts.router,
+    api_saved.router,
+    api_completion.router,
+    login.calls,
+    connect.calls,
+)
 """The interface for scripts, which the page's own scripts use."""
 
 PAGES: Final = (

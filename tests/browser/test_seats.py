@@ -6,13 +6,16 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
 from humanmcp.locales import sentences_of
+from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.transcript import Direction
 from tests.browser.seats import close
+from tests.desk.seated import Seated
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
+
+    from tests.browser.seats import Window
+    from tests.desk.desking import Desking
+
+    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 
@@ -280,3 +288,41 @@ def test_d17_each_seat_has_its_own_door(lay: Callable[..., Table]) -> None:
     assert refused.status == 403
     reply = model.request.post(f"{start}api/exchanges/{key}/reply", data={"text": "{}"})
     assert reply.status == 403
+
+
+TRIP = {"name": "trip", "arguments": [{"name": "country"}, {"name": "city", "required": True}]}
+
+
+def test_values_are_offered_for_an_argument_while_one_types(
+    desk: Desking, home: Path, window: Windows
+) -> None:
+    """In the client's seat, after a pause; the newest text counts, and typing is never needed."""
+    seated = Seated(home, desk)
+    seated.knows("2025-11-25", Established(offered={"prompts": {}, "completions": {}}))
+    listed = {"jsonrpc": "2.0", "id": 1, "result": {"prompts": [TRIP]}}
+    seated.lines((Direction.OUT, listed))
+    cities = ["Kobe", "Kochi", "Kyoto"]
+
+    def fitting(request: dict[str, Any]) -> dict[str, Any]:
+        typed = request["params"].get("argument", {}).get("value", "")
+        return {"completion": {"values": [one for one in cities if one.startswith(typed)]}}
+
+    page = window().goto(f"/say/{seated.name}")
+    page.get_by_role("button", name="Get trip").click()
+    page.get_by_label("country").fill("Japan")
+    city = page.get_by_role("combobox", name="city")
+    options = page.locator("datalist:has(option) option")
+    with seated.server(fitting) as asked:
+        city.press_sequentially("Ko")
+        expect(options).to_have_count(2)
+        city.press_sequentially("c")
+        expect(options).to_have_count(1)
+        assert asked[-1]["params"]["argument"] == {"name": "city", "value": "Koc"}
+        assert asked[-1]["params"]["context"] == {"arguments": {"country": "Japan"}}
+        assert [one.get_attribute("value") or one.text_content() for one in options.all()] == [
+            "Kochi"
+        ]
+        city.fill("Nara")
+        page.keyboard.press("Enter")
+        until(lambda: asked[-1]["method"] == "prompts/get", "it is sent by the keyboard alone")
+    assert asked[-1]["params"]["arguments"] == {"country": "Japan", "city": "Nara"}

@@ -3,6 +3,7 @@
 
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
+import { startCompletions } from "./completing.js";
 import { keyOfOpen, maybe } from "./dom.js";
 import { startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
@@ -35,4 +36,5 @@ startChoices(choiceChanged);
 startKeys(page);
 startClock();
 startPreviews();
+startCompletions();
 if (maybe("live")) startLive(changed);

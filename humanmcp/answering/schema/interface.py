@@ -136,6 +136,12 @@ class KeptShape(TypedDict):
     at: str
 
 
+class ValuesShape(TypedDict):
+    """Values that a server offers for an argument."""
+
+    values: list[str]
+
+
 class TicketShape(TypedDict):
     """The name under which it can be asked what became of something."""
 

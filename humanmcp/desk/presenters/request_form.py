@@ -38,6 +38,14 @@ class RequestForm:
     template: str = ""
     """An address with names in braces, which the fields fill."""
 
+    @property
+    def ref(self) -> str:
+        """What its arguments are completed by, as JSON; "" for a tool."""
+        if self.template:
+            return json.dumps({"type": "ref/resource", "uri": self.template})
+        is_prompt = self.method == "prompts/get"
+        return json.dumps({"type": "ref/prompt", "name": self.about}) if is_prompt else ""
+
     def filled(self, text: str, values: Mapping[str, str]) -> str:
         """Return the message of this request, `text`, with what was typed into its fields."""
         given = {one["name"]: values.get(PREFIX + one["name"], "") for one in self.fields}

@@ -33,6 +33,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.validation import completing
 from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -148,6 +149,8 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     frames = [
         one for one in desk.inbox.before(name, 0, SHOWN) if one.way in (Direction.IN, Direction.OUT)
     ]
+    established = desk.inbox.established(name)
+    revision = session.facts.revision or versions.LATEST_HANDSHAKE
     return page(
         request,
         "say.html",
@@ -155,6 +158,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
         begun=said.begun,
+        completes=completing.is_offered(established.offered, revision),
         values=said.values,
         problems=diagnostic_shapes(result.problems if result else (), language),
         sent=result is not None and result.outcome is Outcome.SENT,
@@ -185,7 +189,7 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     picked = [(one.method, one.about, one.params, one) for one in forms]
     everything = [*asked, *picked, ("ping", "", None, None)][:MOST]
     return tuple(
-        Beginning(method, tool, _text(method, params, facts.revision, established), form)
+        Beginning(method, tool, request_text(method, params, facts.revision, established), form)
         for method, tool, params, form in everything
     )
 
@@ -201,15 +205,16 @@ def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
     )
 
 
-def _text(
-    method: str, params: Mapping[str, Any] | None, revision: str, established: Established
+def request_text(
+    method: str,
+    params: Mapping[str, Any] | None,
+    revision: str,
+    established: Established,
+    key: str = "",
 ) -> str:
-    """Write a request, under an id that the client itself does not use."""
-    body: dict[str, Any] = {
-        "jsonrpc": "2.0",
-        "id": f"person-{datetime.now():%H%M%S}",  # noqa: DTZ005 - for the eye of the one who asks
-        "method": method,
-    }
+    """Write a request, under an id that the client itself does not use: `key`, or a moment."""
+    key = key or f"person-{datetime.now():%H%M%S}"  # noqa: DTZ005 - for the eye of the one who asks
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": key, "method": method}
     if features(revision).stateless:
         meta = {
             versions.META_REVISION: revision,

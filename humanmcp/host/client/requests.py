@@ -16,7 +16,7 @@ from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.spec import methods, uri_templates
-from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation import check, completing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -153,12 +153,10 @@ class Requests:
             raise MistypedError("complete what")
         is_address = "://" in name or "{" in name
         of = {"type": "ref/resource", "uri": name}
-        params: dict[str, Any] = {"ref": of if is_address else {"type": "ref/prompt", "name": name}}
+        ref = of if is_address else {"type": "ref/prompt", "name": name}
         last, value = given.popitem()
-        params["argument"] = {"name": last, "value": value}
-        if given:
-            params["context"] = {"arguments": given}
-        return Asking("completion/complete", params)
+        revision = self.client.stated or self.client.session.revision
+        return Asking("completion/complete", completing.asked(ref, last, value, given, revision))
 
     def remarks(self, method: str, params: Mapping[str, Any] | None) -> tuple[Diagnostic, ...]:
         """Ask the check about a request or a notification before it is sent."""

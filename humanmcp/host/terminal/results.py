@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.host.client.requests import LISTS, List
 from humanmcp.host.offering import text_of
 from humanmcp.locales import say
+from humanmcp.protocol.validation.completing import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +24,8 @@ def gist(method: str, result: Any) -> str:  # noqa: ANN401 - any JSON value
             return "\n".join(_said(one) for one in _objects(said))
         case "resources/read", {"contents": list(read)}:
             return text_of({"content": [{"type": "resource", "resource": one} for one in read]})
-        case "completion/complete", {"completion": {"values": list(values)}}:
-            return "\n".join(map(str, values))
+        case "completion/complete", {"completion": _}:
+            return "\n".join(values_of(result))
         case _, dict():
             return _names(method, result)
         case _:

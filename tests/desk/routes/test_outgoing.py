@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.inbox.contract import Seat, SessionFacts
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.contract import Seat
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.spec import versions
-from tests.desk.desking import Answer, Desking
+from tests.desk.desking import Desking
+from tests.desk.seated import Seated
 from tests.serving import Serving
 from tests.waiting import until
 
@@ -31,46 +31,6 @@ TOOL: Final = {
         "required": ["place"],
     },
 }
-
-
-class Seated:
-    """A client's session in the inbox, with a test in the place of its program, and a desk."""
-
-    def __init__(self, home: Path, desk: Desking) -> None:
-        """Begin a session of each seat that has a person."""
-        self.desk = desk
-        self.inbox = FolderInbox(home)
-        self.name = self.begun(Seat.CLIENT)
-
-    def begun(self, seat: Seat) -> str:
-        """Begin a session; return its name."""
-        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=seat, pid=1)
-        return self.inbox.begin(facts)
-
-    def knows(self, revision: str, established: Established) -> None:
-        """Tell the desk what has been established."""
-        facts = SessionFacts(
-            name=self.name,
-            started="2026-11-21T01:00:00.000Z",
-            seat=Seat.CLIENT,
-            pid=1,
-            revision=revision,
-        )
-        self.inbox.describe(facts, established)
-
-    def page(self) -> str:
-        """Return the page as a browser reads it."""
-        return html.unescape(self.desk.page(f"/say/{self.name}"))
-
-    def box(self, page: str) -> str:
-        """Return what stands in the box."""
-        found = re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)
-        assert found is not None
-        return found[1]
-
-    def press(self, act: str, text: str = "", **values: str) -> Answer:
-        """Press a button of the form."""
-        return self.desk.submit(f"/say/{self.name}", act=act, text=text, **values)
 
 
 @pytest.fixture
@@ -218,3 +178,48 @@ def test_f5_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> N
         page = desk.page(f"/m/{item['session']}/{item['number']}")
     assert 'id="keep-open"' in page
     assert 'data-order="progress"' in page
+
+
+# -- completion -----------------------------------------------------------------------------------
+
+PROMPT: Final = {"type": "ref/prompt", "name": "trip"}
+
+
+def complete(seated: Seated, value: str) -> list[str]:
+    """Ask for values of an argument."""
+    body = {"ref": PROMPT, "argument": "city", "value": value, "arguments": {"country": "Japan"}}
+    values: list[str] = seated.desk.post(f"/api/sessions/{seated.name}/complete", body).json()[
+        "values"
+    ]
+    return values
+
+
+def test_an_argument_is_completed_by_the_server(seated: Seated) -> None:
+    """The other arguments go along; its answer is found by the id."""
+    seated.knows("2025-11-25", Established(offered={"completions": {}}))
+    found = {"completion": {"values": ["Osaka", "Otaru"]}}
+    with seated.server(lambda _: found) as asked:
+        assert complete(seated, "O") == ["Osaka", "Otaru"]
+    (request,) = asked
+    assert request["method"] == "completion/complete"
+    assert request["params"] == {
+        "ref": PROMPT,
+        "argument": {"name": "city", "value": "O"},
+        "context": {"arguments": {"country": "Japan"}},
+    }
+
+
+def test_a_server_that_offers_no_completion_is_not_asked(seated: Seated) -> None:
+    """Neither from the page, nor by a script; and in no other seat."""
+    seated.knows("2025-11-25", Established(offered={"prompts": {}}))
+    assert complete(seated, "O") == []
+    seated.name = seated.begun(Seat.SERVER)
+    assert complete(seated, "O") == []
+    assert not seated.inbox.sayings(seated.name)
+
+
+def test_an_error_of_the_server_offers_no_values(seated: Seated) -> None:
+    """It is quiet: who types goes on typing."""
+    seated.knows("2025-11-25", Established(offered={"completions": {}}))
+    with seated.server(lambda _: {"completion": "?"}):
+        assert complete(seated, "O") == []

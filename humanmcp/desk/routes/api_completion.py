@@ -1,0 +1,81 @@
+"""Values for an argument that a person types in the client's seat, as the server offers them."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+import json
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+
+from humanmcp.answering import service
+from humanmcp.answering.schema.interface import ValuesShape
+from humanmcp.answering.service import Outcome, await_result
+from humanmcp.desk.http.context import BY, Desk, desk_of
+from humanmcp.desk.http.request_context import AsciiJson, CallRoute
+from humanmcp.desk.routes.outgoing import request_text
+from humanmcp.inbox.contract import Reply, Seat
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import completing
+
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+
+PATIENCE: Final = 5.0
+"""Seconds in which a server answers; a person has typed on after that."""
+_LOOK_BACK: Final = 20
+"""Lines in which the answer is looked for."""
+
+
+@dataclass
+class CompleteBody:
+    """What is completed (`ref`, as in MCP), what is typed of it, and the other arguments."""
+
+    ref: dict[str, Any]
+    argument: str
+    value: str = ""
+    arguments: dict[str, str] = field(default_factory=dict)
+
+
+@router.post("/sessions/{session}/complete")
+def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
+    """Ask the server how an argument of a prompt or a resource template may go on.
+
+    No values where the session is not a client's, where the server does not offer completion, or
+    where it does not answer within 5 seconds: the request is then cancelled.
+    """
+    desk = desk_of(request)
+    facts, established = desk.inbox.facts(session), desk.inbox.established(session)
+    revision = facts.revision or versions.LATEST_HANDSHAKE
+    if facts.seat is not Seat.CLIENT or not completing.is_offered(established.offered, revision):
+        return {"values": []}
+    asked = completing.asked(body.ref, body.argument, body.value, body.arguments, revision)
+    key = f"complete-{secrets.token_hex(4)}"
+    if not _is_said(
+        desk, session, request_text("completion/complete", asked, revision, established, key)
+    ):
+        return {"values": []}
+    answer = await_result(lambda: _answer(desk, session, key), PATIENCE, desk.board.wait)
+    if answer is None:
+        late = {"requestId": key, "reason": "no values in time"}
+        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late}
+        _is_said(desk, session, json.dumps(notice))
+    return {"values": completing.values_of(answer.body.get("result") if answer else None)}
+
+
+def _is_said(desk: Desk, session: str, text: str) -> bool:
+    said = service.say_first(desk.inbox, session, Reply(text, by=BY), wake=desk.board.wait)
+    return said.outcome is Outcome.SENT
+
+
+def _answer(desk: Desk, session: str, key: str) -> Message | None:
+    """Return the answer to a request, None as long as there is none."""
+    for frame in desk.inbox.before(session, 0, _LOOK_BACK):
+        message = read(frame.raw) if frame.way is Direction.OUT else None
+        if not isinstance(message, Message) or message.kind not in (Kind.RESULT, Kind.ERROR):
+            continue
+        if message.body.get("id") == key:
+            return message
+    return None

@@ -1,0 +1,95 @@
+"""A session of the client's seat, with the test in the place of its program."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from humanmcp.inbox.contract import Seat, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from humanmcp.protocol.conversation.exchange import Established
+    from tests.desk.desking import Answer, Desking
+
+
+class Seated:
+    """A client's session in the inbox, with a test in the place of its program, and a desk."""
+
+    def __init__(self, home: Path, desk: Desking) -> None:
+        """Begin a session of each seat that has a person."""
+        self.desk = desk
+        self.inbox = FolderInbox(home)
+        self.name = self.begun(Seat.CLIENT)
+        self.seq = 0
+
+    def begun(self, seat: Seat) -> str:
+        """Begin a session; return its name."""
+        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=seat, pid=1)
+        return self.inbox.begin(facts)
+
+    def knows(self, revision: str, established: Established) -> None:
+        """Tell the desk what has been established."""
+        facts = SessionFacts(
+            name=self.name,
+            started="2026-11-21T01:00:00.000Z",
+            seat=Seat.CLIENT,
+            pid=1,
+            revision=revision,
+        )
+        self.inbox.describe(facts, established)
+
+    def page(self) -> str:
+        """Return the page as a browser reads it."""
+        return html.unescape(self.desk.page(f"/say/{self.name}"))
+
+    def box(self, page: str) -> str:
+        """Return what stands in the box."""
+        found = re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)
+        assert found is not None
+        return found[1]
+
+    def press(self, act: str, text: str = "", **values: str) -> Answer:
+        """Press a button of the form."""
+        return self.desk.submit(f"/say/{self.name}", act=act, text=text, **values)
+
+    def lines(self, *lines: tuple[Direction, dict[str, Any]]) -> None:
+        """Record what was said."""
+        for way, message in lines:
+            self.seq += 1
+            raw = json.dumps(message, ensure_ascii=False).encode()
+            self.inbox.record(self.name, Frame(self.seq, "2026-11-21T01:00:01.000Z", way, raw))
+
+    @contextmanager
+    def server(
+        self, answer: Callable[[dict[str, Any]], dict[str, Any] | None]
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Say what is handed in, and answer it as a server: with a result, or not at all."""
+        asked: list[dict[str, Any]] = []
+        over = threading.Event()
+
+        def run() -> None:
+            while not over.wait(0.01):
+                for ticket, reply in self.inbox.sayings(self.name):
+                    message = json.loads(reply.text)
+                    asked.append(message)
+                    self.inbox.settle(self.name, ticket, ())
+                    self.lines((Direction.IN, message))
+                    result = answer(message)
+                    if result is not None:
+                        head = {"jsonrpc": "2.0", "id": message["id"]}
+                        self.lines((Direction.OUT, {**head, "result": result}))
+
+        program = threading.Thread(target=run)
+        program.start()
+        yield asked
+        over.set()
+        program.join()
