@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import Window, begin, call, request
 from tests.browser.test_answering import read_json, write_json
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.desk.desking import Desking
     from tests.serving import Serving
@@ -96,3 +99,31 @@ def test_d16_a_disabled_view_says_why(desk: Desking, host: Serving, window: Wind
     expect(page.get_by_role("button", name="JSON")).to_have_attribute("aria-pressed", "true")
     page.goto(at)
     expect(page.locator("#tab-json")).to_have_attribute("aria-selected", "true")
+
+
+def test_d16_of_many_sessions_one_is_found_by_keys(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """D16: S opens the menu, typing leaves what fits, Enter opens the first; Esc closes it."""
+    inbox = FolderInbox(home)
+    clients = [f"agent {one}" for one in range(8)]
+    facts = [SessionFacts("", "2026-11-20T18:00:00.000Z", client=one) for one in clients]
+    names = [inbox.begin(one) for one in facts]
+    until(lambda: len(desk.get("/api/sessions")["sessions"]) == len(names) or None, "all are seen")
+    page = window().goto("/")
+    menu = page.locator("#finding")
+    page.wait_for_function("() => performance.now() - document.body.dataset.opened > 500")
+    page.keyboard.press("s")
+    page.keyboard.type("AGENT 3")
+    expect(page.locator("#all-sessions li:visible")).to_have_text(["D agent 3 18:00"])
+    page.keyboard.press("Escape")
+    expect(menu).not_to_have_attribute("open", "")
+    expect(menu.locator("summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.type("d")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url.endswith(f"?session={names[3]}"))
+    expect(page.locator(".sessions [aria-current]").first).to_have_text("D agent 3")
+    page.goto(page.url.partition("?")[0] + "?find=nobody")  # as a browser without scripts asks
+    expect(menu.get_by_role("status")).to_have_text("There is none.")

@@ -69,6 +69,7 @@ function single(event, composer) {
     ArrowUp: () => move(-1),
     Slash: () => search(),
     KeyM: () => toggleSound(),
+    KeyS: () => find(),
     KeyT: () => composer?.starting.toTemplate(),
     KeyE: () => composer?.toolbar.nextKind(),
     KeyF: () => composer?.views.next(),
@@ -114,6 +115,12 @@ function search() {
   const field = maybe("search");
   if (field) field.focus();
   else location.assign(at("/history#search"));
+}
+
+function find() {
+  const menu = maybe("finding", HTMLDetailsElement);
+  if (menu) menu.open = true;
+  maybe("find")?.focus();
 }
 
 function openKeys() {

@@ -17,6 +17,13 @@ export function listChanged(changes) {
   refreshList();
 }
 
+// Of many sessions those stay that have what is typed in their row; Enter opens the first.
+document.addEventListener("input", ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || target.id !== "find") return;
+  const wanted = target.value.trim().toLowerCase();
+  for (const one of all(document, "#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
+});
+
 // The list is asked for once, however many changes come while it is on its way.
 export const refreshList = oneAtATime(async () => {
   const list = maybe("list");

@@ -23,9 +23,6 @@ EDITOR: Final = "vendor/editor.js"
 
 THEMES: Final = ("auto", "light", "dark")
 
-RECENT: Final = 12
-"""Lines of the past that stand under what waits."""
-
 YEAR: Final = 365 * 24 * 3600
 
 LARGEST_FORM: Final = 16 * 1024 * 1024

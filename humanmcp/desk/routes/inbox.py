@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
@@ -22,7 +22,7 @@ from humanmcp.demo.lesson import Lesson, lesson_of
 from humanmcp.demo.lesson_file import lesson_of_client
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import RECENT, is_quiet, note_version, page, view_of
+from humanmcp.desk.http.layout import is_quiet, note_version, page, view_of
 from humanmcp.desk.http.request_context import script_json, spoken
 from humanmcp.desk.presenters import held_messages, input_requests, rendering, sequence
 from humanmcp.desk.presenters import rows as row_words
@@ -36,7 +36,7 @@ from humanmcp.desk.presenters.pairs import copies
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes import api_saved
 from humanmcp.desk.routes.connect import offered
-from humanmcp.desk.state import history
+from humanmcp.desk.state import beside, history
 from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import (
     Draft,
@@ -61,13 +61,18 @@ _LESSON: Final = 500
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 
-@router.get("/")
-def inbox(request: Request, session: str = "", sent: str = "") -> HTMLResponse:
-    """Show what waits, the longest waiting request open."""
+@router.get("/", response_model=None)
+def inbox(
+    request: Request, session: str = "", sent: str = "", find: str = ""
+) -> HTMLResponse | RedirectResponse:
+    """Show what waits, the longest waiting request open; `find` leads to a session."""
     desk = desk_of(request)
+    found = beside.found(desk.board, find) if find else None
+    if found is not None:
+        return RedirectResponse(f"/?session={found.facts.name}", 303)
     rows = desk.board.waiting(session)
     key = rows[0].key if rows else None
-    return show_inbox(request, key, session=session, sent=sent, chosen=False)
+    return show_inbox(request, key, session=session, sent=sent, chosen=False, find=find)
 
 
 @router.get("/m/{name}/{number}")
@@ -81,7 +86,7 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
 @router.get("/list")
 def waiting_list(request: Request, session: str = "", at: str = "") -> HTMLResponse:
     """Show the list alone: what a page fetches when something changed."""
-    return page(request, "list.html", **_list(desk_of(request), session), opened=at)
+    return page(request, "list.html", **beside.listed(desk_of(request).board, session), opened=at)
 
 
 @router.get("/m/{name}/{number}/status")
@@ -93,14 +98,6 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
     row = summary.row(case.item, summary.badge_of(case.facts))
     values = _standing(desk, case, spoken(request))
     return page(request, "status.html", item=case.item, row=row, **values)
-
-
-def _list(desk: Desk, session: str) -> dict[str, Any]:
-    return {
-        "session": session,
-        "rows": desk.board.waiting(session),
-        "recent": () if desk.inbox.away else history.recent(desk.board, RECENT),
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +120,13 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     chosen: bool,
     broken: Broken | None = None,
     do: str = "",
+    find: str = "",
 ) -> HTMLResponse:
     """Show the list, and one exchange beside it."""
     desk = desk_of(request)
     values: dict[str, Any] = {
-        **_list(desk, session),
+        **beside.listed(desk.board, session),
+        "find": find,
         "chosen": chosen,
         "quiet": is_quiet(request, key.session if key else session or sent.partition("/")[0]),
         "opened": "" if key is None else f"{key.session}/{key.number}",

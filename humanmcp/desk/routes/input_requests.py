@@ -19,12 +19,12 @@ from humanmcp.answering.case import Case
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.desk.http.context import BY, desk_of
-from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
+from humanmcp.desk.http.layout import form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import input_requests as asking_back
 from humanmcp.desk.presenters.input_requests import Offer
 from humanmcp.desk.presenters.schema_form import rows_in
-from humanmcp.desk.state.history import recent
+from humanmcp.desk.state.beside import listed
 from humanmcp.inbox.contract import Draft, Key, Reply, UnknownItemError
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec.versions import features
@@ -132,8 +132,6 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         modern=features(case.item.revision).input_required,
         problems=diagnostic_shapes(result.problems if result else (), language),
         waits=result is not None and result.outcome is Outcome.QUEUED,
-        rows=desk.board.waiting(""),
-        recent=recent(desk.board, RECENT),
-        session="",
+        **listed(desk.board, ""),
         opened=row.anchor,
     )

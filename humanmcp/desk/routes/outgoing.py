@@ -22,10 +22,10 @@ from humanmcp.answering.case import Case
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.desk.http.context import BY, Desk, desk_of
-from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
+from humanmcp.desk.http.layout import form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
-from humanmcp.desk.state.history import recent
+from humanmcp.desk.state.beside import listed
 from humanmcp.inbox.contract import DeskInbox, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.exchange import Established
@@ -166,10 +166,8 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         why=said.why,
         seat=session.facts.seat.value,
         lines=[(one.way is Direction.IN, one.at, one.text) for one in reversed(frames)],
-        rows=desk.board.waiting(name),
-        recent=recent(desk.board, RECENT),
-        session=name,
         opened="",
+        **listed(desk.board, name),
     )
 
 
