@@ -287,6 +287,11 @@ PROBLEMS: Final = {
 """The pages of the problems, one a language: a reader wants one of them."""
 
 
+def in_order(code: str) -> tuple[str, int]:
+    """Return what codes are put in order by: M99 stands before M100."""
+    return code[0], int(code[1:])
+
+
 def kinds() -> Mapping[str, type[raw.RawDiagnostic]]:
     """Return every class of a diagnostic by its code: each registers itself as its module loads."""
     for module in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}."):
@@ -307,7 +312,7 @@ def _problems(words: Words) -> Iterator[str]:
     for letter, title in words.groups.items():
         yield ""
         yield f"## {title}"
-        for code, kind in sorted(kinds().items()):
+        for code, kind in sorted(kinds().items(), key=lambda one: in_order(one[0])):
             if code.startswith(letter):
                 yield from problem(kind, words)
 

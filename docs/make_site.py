@@ -88,7 +88,7 @@ _TOGGLES: Final = {"en": ("Dark", "Light"), "ja": ("暗く", "明るく")}
 def pages(language: str) -> Mapping[Path, str]:
     """Return the pages of one language, by where they stand in its part of the site."""
     made = {_place(page): _rewritten(page) for page in _manual(language)}
-    codes = sorted(make_reference.kinds())
+    codes = sorted(make_reference.kinds(), key=make_reference.in_order)
     made |= {Path("reference", "mistakes", f"{code}.md"): mistake(code, language) for code in codes}
     made[Path("reference", "mistakes", "index.md")] = _index(codes, language)
     return made

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference"
-PROBLEM_CODE: Final = re.compile(r"\b[JRMNFX]\d{2}\b")
+PROBLEM_CODE: Final = re.compile(r"\b[JRMNFX]\d{2,3}\b")
 FENCE: Final = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 HEADING: Final = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
