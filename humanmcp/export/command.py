@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common import paths
 from humanmcp.common.regular_file import write_whole
@@ -27,20 +27,28 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.export.reading import Recording
 
+
+class ExportFormat(NamedTuple):
+    """A form of a session: the function of this folder that writes it, and how its file ends."""
+
+    writer: str
+    ending: str
+
+
 FORMATS: Final = MappingProxyType(
     {
-        "log": "lines.write_log",
-        "pretty": "lines.write_laid_out",
-        "jsonl": "lines.write_transcript",
-        "markdown": "markdown.write",
-        "mermaid": "mermaid.write",
-        "html": "html.write",
-        "har": "har.write",
-        "server": "server.write",
-        "pytest": "pytest.write",
+        "html": ExportFormat("html.write", "html"),
+        "mermaid": ExportFormat("mermaid.write", "mmd"),
+        "markdown": ExportFormat("markdown.write", "md"),
+        "server": ExportFormat("server.write", "py"),
+        "pytest": ExportFormat("pytest.write", "test.py"),
+        "jsonl": ExportFormat("lines.write_transcript", "jsonl"),
+        "har": ExportFormat("har.write", "har"),
+        "log": ExportFormat("lines.write_log", "log"),
+        "pretty": ExportFormat("lines.write_laid_out", "txt"),
     }
 )
-"""Every format, and the function of this folder that writes it from a recording and options."""
+"""Every format, in the order in which it is offered; a new one is a record here and its words."""
 
 RUNNABLE: Final = frozenset({"server", "pytest"})
 """The formats in which each redacted value keeps a name: what is run can ask for it."""
@@ -110,7 +118,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def written(form: str, recording: Recording, options: ExportOptions) -> str:
     """Write a recording in one of the formats."""
-    module, _, function = FORMATS[form].partition(".")
+    module, _, function = FORMATS[form].writer.partition(".")
     write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
     text: str = write(recording, options)
     return text

@@ -64,23 +64,25 @@ def _taken(records: list[HttpRecord], seq: int, name: str) -> HttpRecord | None:
 
 def _bare(record: HttpRecord) -> dict[str, Any]:
     """Write an exchange that brought no message: a stream, the end of a session."""
-    entry: dict[str, Any] = {
-        "startedDateTime": record.frame.at,
-        "time": 0.0,
-        "request": {"cookies": [], "queryString": [], "headersSize": -1, "bodySize": 0},
-        "response": {
-            "cookies": [],
-            "content": {"size": 0, "mimeType": ""},
-            "redirectURL": "",
-            "headersSize": -1,
-            "bodySize": 0,
-        },
-        "cache": {},
-        "timings": {"send": 0, "wait": 0.0, "receive": 0},
-        "comment": "",
-    }
+    entry = _archived(record.frame.at, 0.0, "", {}, {"content": {"size": 0, "mimeType": ""}})
     _over_http(entry, record)
     return entry
+
+
+def _archived(
+    at: str, waited: float, comment: str, request: dict[str, Any], response: dict[str, Any]
+) -> dict[str, Any]:
+    """Write an entry; what the archive wants beside its parts is unknown here, or empty."""
+    unknown = {"cookies": [], "headers": [], "headersSize": -1, "bodySize": 0}
+    return {
+        "startedDateTime": at,
+        "time": waited,
+        "request": {**unknown, "queryString": [], **request},
+        "response": {**unknown, "redirectURL": "", **response},
+        "cache": {},
+        "timings": {"send": 0, "wait": waited, "receive": 0},
+        "comment": comment,
+    }
 
 
 def _over_http(entry: dict[str, Any], record: HttpRecord) -> None:
@@ -114,15 +116,8 @@ def _headers(part: dict[str, Any]) -> list[dict[str, str]]:
 
 def _entry(request: Entry, answer: Entry | None) -> dict[str, Any]:
     waited = _milliseconds(request.frame.at, answer.frame.at) if answer else 0.0
-    return {
-        "startedDateTime": request.frame.at,
-        "time": waited,
-        "request": _request(request),
-        "response": _response(request, answer),
-        "cache": {},
-        "timings": {"send": 0, "wait": waited, "receive": 0},
-        "comment": request.words,
-    }
+    parts = _request(request), _response(request, answer)
+    return _archived(request.frame.at, waited, request.words, *parts)
 
 
 def _request(entry: Entry) -> dict[str, Any]:
@@ -131,11 +126,7 @@ def _request(entry: Entry) -> dict[str, Any]:
         "method": "POST",
         "url": f"stdio://{side}/{entry.method}",
         "httpVersion": "JSON-RPC/2.0",
-        "cookies": [],
-        "headers": [],
-        "queryString": [],
         "postData": {"mimeType": "application/json", "text": entry.frame.text},
-        "headersSize": -1,
         "bodySize": len(entry.frame.raw),
     }
 
@@ -153,11 +144,7 @@ def _response(request: Entry, answer: Entry | None) -> dict[str, Any]:
         "status": status,
         "statusText": words,
         "httpVersion": "JSON-RPC/2.0",
-        "cookies": [],
-        "headers": [],
         "content": {"size": len(text.encode()), "mimeType": "application/json", "text": text},
-        "redirectURL": "",
-        "headersSize": -1,
         "bodySize": len(answer.frame.raw) if answer else 0,
     }
 

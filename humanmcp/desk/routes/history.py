@@ -38,19 +38,6 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 STAGED: Final = 400
 """Lines of a conversation that the projector's page can go back to."""
 
-SUFFIXES: Final = {
-    "html": "html",
-    "mermaid": "mmd",
-    "markdown": "md",
-    "server": "py",
-    "pytest": "test.py",
-    "jsonl": "jsonl",
-    "har": "har",
-    "log": "log",
-    "pretty": "txt",
-}
-"""What a session can be exported as, and how the name of the file ends."""
-
 LONGEST: Final = 400_000
 """Characters of a line that are compared, or offered to be copied in other forms."""
 
@@ -204,7 +191,7 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
     desk = desk_of(request)
     view = desk.board.session(name)
     if form not in FORMATS:
-        return page(request, "export.html", view=view, formats=tuple(SUFFIXES))
+        return page(request, "export.html", view=view, formats=tuple(FORMATS))
     recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
     options = ExportOptions(spoken(request))
     if secrets != "keep":
@@ -212,7 +199,7 @@ def export(request: Request, name: str, form: str = "", secrets: str = "") -> Re
         recording = replace(recording, frames=redacted.frames)
         options = replace(options, secrets=redacted.names)
     text = written(form, recording, options)
-    attached = {"Content-Disposition": f'attachment; filename="{name}.{SUFFIXES[form]}"'}
+    attached = {"Content-Disposition": f'attachment; filename="{name}.{FORMATS[form].ending}"'}
     kind = "text/html" if form == "html" else "text/plain; charset=utf-8"
     return Response(text.encode("utf-8", "replace"), media_type=kind, headers=attached)
 

@@ -34,7 +34,7 @@ def initialize(client: Client, opening: Opening, revision: str) -> None:
             _accept(client, client.wait(_hello(client, revision)), revision)
         case Opening.MODERN:
             if not _adopt(client, client.wait(_discovery(client))):
-                raise OpeningError("not modern", revision=versions.R2026_07)
+                raise OpeningError("not modern", revision=versions.LATEST_STATELESS)
         case Opening.PROBE:
             _probe(client, revision)
 
@@ -76,7 +76,7 @@ def _shows_modern(refusal: Response) -> bool:
     revisions in whatever error it answers `initialize` with.
     """
     number, _why = refusal.error or (None, "")
-    return number == UNSUPPORTED_REVISION or versions.R2026_07 in supported(refusal)
+    return number == UNSUPPORTED_REVISION or bool(_spoken_by_both(refusal))
 
 
 def _probe_again(client: Client, probe: Begun, refusal: Response) -> None:
@@ -92,7 +92,7 @@ def _probe_again(client: Client, probe: Begun, refusal: Response) -> None:
 
 def _discovery(client: Client) -> Begun:
     """Ask what the server speaks."""
-    client.stated = versions.R2026_07
+    client.stated = versions.LATEST_STATELESS
     try:
         return client.begin("server/discover")
     finally:
@@ -110,11 +110,18 @@ def _is_adopted(client: Client, probe: Begun) -> bool:
         return False
 
 
+def _spoken_by_both(found: Response) -> list[str]:
+    """List the versions without a handshake that a server names and this client speaks."""
+    named = supported(found)
+    return [one for one in versions.STATELESS if one in named]
+
+
 def _adopt(client: Client, found: Response) -> bool:
-    """Speak 2026-07-28 from now on, when the server says that it does."""
-    if versions.R2026_07 not in supported(found):
+    """Speak the newest version without a handshake from now on, when the server has one, too."""
+    both = _spoken_by_both(found)
+    if not both:
         return False
-    client.stated = versions.R2026_07
+    client.stated = both[-1]
     client.server = found.result or {}
     return True
 

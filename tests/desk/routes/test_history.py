@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.desk.routes.history import SUFFIXES
+from humanmcp.export.command import FORMATS
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -38,11 +38,11 @@ def test_desk_2_5_a_session_is_saved_in_each_format(session: tuple[Desking, str]
     """The page offers them; a file has its name, and no secret unless it is wanted."""
     desk, name = session
     page = desk.page(f"/export/{name}")
-    for form, suffix in SUFFIXES.items():
+    for form, made in FORMATS.items():
         assert f'value="{form}"' in page
         answer = desk.ask("GET", f"/export/{name}?form={form}", headers=desk.bearer)
         assert answer.status == 200
-        assert f'filename="{name}.{suffix}"' in answer.headers["content-disposition"]
+        assert f'filename="{name}.{made.ending}"' in answer.headers["content-disposition"]
         assert name in answer.text or "dice" in answer.text
         assert SECRET not in answer.text
     kept = desk.ask("GET", f"/export/{name}?form=jsonl&secrets=keep", headers=desk.bearer)
