@@ -182,6 +182,24 @@ def test_a_watch_wakes_for_an_exchange_a_line_and_a_death(store: PostgresStore) 
         until(lambda: (session, 0) in woken, "the death is told")
 
 
+def test_a_watch_tells_of_more_changes_than_a_look_expects(store: PostgresStore) -> None:
+    """Those of another inbox among them."""
+    stub, desk = store.view(), store.view()
+    session = stub.begin(SessionFacts("", AT))
+    woken: set[tuple[str, int]] = set()
+    watch = desk.watch(lambda *what: woken.add(what))
+    with watch:
+        desk._db.follower.leave(watch._look)
+        for number in range(1, 260):
+            stub.deliver(item_of(session, number))
+        other = PostgresInbox(stub._db, store.home, f"{store.name} beside")
+        beside = other.begin(SessionFacts("", AT))
+        other.record(beside, frame_of(1))
+        watch._look()
+    assert {(session, number) for number in range(1, 260)} <= woken
+    assert beside not in {name for name, _ in woken}
+
+
 def test_a_process_whose_session_another_has_taken_says_nothing_more(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

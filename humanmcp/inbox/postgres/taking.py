@@ -13,7 +13,7 @@ from humanmcp.inbox import layout, records
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.inbox.postgres.exchanges import ExchangeRows
 from humanmcp.inbox.postgres.sessions import text_of
-from humanmcp.inbox.postgres.statements import SINCE
+from humanmcp.inbox.postgres.statements import SINCE, SOON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +26,12 @@ _Came = TypeVar("_Came")
 _MINE: Final = "s.owner = %(owner)s AND s.inbox = %(inbox)s AND NOT s.ended"
 _TAKE: Final = f"""
 UPDATE humanmcp.replies r SET taken = %(owner)s
-FROM humanmcp.sessions s, humanmcp.exchanges e
-WHERE (r.taken IS NULL OR %(again)s AND r.taken = %(owner)s) AND s.id = r.session AND {_MINE}
+FROM humanmcp.sessions s, humanmcp.exchanges e, {SOON}
+WHERE {{}} AND s.id = r.session AND {_MINE}
     AND e.session = r.session AND e.number = r.number AND e.state = 'pending'
 RETURNING s.name, r.number, r.record, r.sent"""
+_NEW: Final = _TAKE.format("r.taken IS NULL")
+_AGAIN: Final = _TAKE.format("(r.taken IS NULL OR r.taken = %(owner)s)")
 _DRAFTS: Final = f"""
 SELECT s.name, e.number, d.record, d.saved
 FROM humanmcp.exchanges e JOIN humanmcp.sessions s ON s.id = e.session AND {_MINE}
@@ -46,6 +48,7 @@ SELECT %(session)s, said, %(record)s FROM one RETURNING ticket"""
 _SETTLE: Final = """
 UPDATE humanmcp.sayings SET result = %(result)s
 WHERE session = %(session)s AND ticket = %(ticket)s RETURNING ticket"""
+_NOW: Final = f"{SINCE}, (SELECT opening_held FROM humanmcp.inboxes WHERE id = %(inbox)s)"
 _LOST: Final = """
 SELECT name, id FROM humanmcp.sessions WHERE id = ANY(%(mine)s) AND owner <> %(owner)s"""
 _RESULT: Final = """
@@ -116,7 +119,7 @@ class Taking(ExchangeRows):
             if (lapses := self._db.follower.lapses) != self._lapses:
                 self._find_lost()
                 self._lapses = lapses
-            until = self._db.run(SINCE)[0][0]
+            until, opening_held = self._db.run(_NOW, **mine)[0]
             self._take(mine)
             for name, number, record, saved in self._db.run(_DRAFTS, since=self._since, **mine):
                 key = Key(name, number)
@@ -129,14 +132,14 @@ class Taking(ExchangeRows):
                 reply = records.read_reply(records.decode(record))
                 sayings.setdefault(name, []).append((layout.exchange_name(ticket), reply))
             self._sayings = sayings
-            self._opening_held = super().opening_is_held()
+            self._opening_held = bool(opening_held)
             self._since = until
             return {*self._replies, *self._drafts, *sayings}
 
     def _take(self, mine: Mapping[str, int]) -> None:
         """Take the replies; once more those of a try that failed: it may have taken them."""
         again, self._unsure = self._unsure, True
-        taken = self._db.run(_TAKE, again=again, **mine)
+        taken = self._db.run(_AGAIN if again else _NEW, **mine)
         self._unsure = False
         for name, number, record, sent in sorted(taken, key=lambda row: row[3]):
             key = Key(name, number)

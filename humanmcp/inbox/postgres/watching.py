@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.inbox.postgres.following import EVERY
 from humanmcp.inbox.postgres.statements import SINCE
 
 if TYPE_CHECKING:
@@ -12,16 +14,33 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.postgres.database import Database
 
-_OF: Final = "JOIN humanmcp.sessions s ON s.id = session AND s.inbox = %(inbox)s"
-_NEW: Final = "changed >= %(since)s::xid8"
-_CHANGED: Final = f"""
-SELECT s.name, number, e.changed::text FROM humanmcp.exchanges e {_OF} WHERE e.{_NEW}
-UNION ALL SELECT name, 0, changed::text FROM humanmcp.sessions
-    WHERE inbox = %(inbox)s AND {_NEW}
-UNION ALL SELECT s.name, 0, max(seq)::text FROM humanmcp.frames f {_OF} WHERE f.{_NEW}
-    GROUP BY s.name
-UNION ALL SELECT name, 0, 'gone' FROM humanmcp.sessions
-    WHERE inbox = %(inbox)s AND NOT ended AND NOT humanmcp.lives(owner)"""
+_FEW: Final = 200
+"""Rows of a table that a look expects at most; where there are more it asks for all of them."""
+
+
+def _of(table: str, limit: str) -> str:
+    """Return the rows of a table that have changed, as a part of a statement.
+
+    In this order the first of them come from the index: a plan that is made once for any number
+    expects a third of the table, and would read all of it.
+    """
+    of = f"FROM humanmcp.{table} WHERE changed >= %(since)s::xid8"
+    return f"(SELECT * {of} ORDER BY changed {limit})"
+
+
+def _changed(limit: str = "") -> str:
+    this = "JOIN humanmcp.sessions s ON s.id = session"
+    return f"""
+SELECT s.name, number, e.changed::text, inbox FROM {_of("exchanges", limit)} e {this}
+UNION ALL SELECT name, 0, changed::text, inbox FROM {_of("sessions", limit)} s
+UNION ALL SELECT s.name, 0, seq::text, inbox FROM {_of("frames", limit)} f {this}"""
+
+
+_CHANGED: Final = _changed(f"LIMIT {_FEW}")
+_ALL_CHANGED: Final = f"SELECT * FROM ({_changed()}) one WHERE inbox = %(inbox)s"
+_GONE: Final = """
+SELECT name, 0, 'gone' FROM humanmcp.sessions WHERE inbox = %(inbox)s AND NOT ended
+    AND owner NOT IN (SELECT id FROM humanmcp.processes WHERE humanmcp.lives(id))"""
 
 
 class PostgresWatch:
@@ -38,6 +57,8 @@ class PostgresWatch:
         self._wake = wake
         self._since = ""
         self._told: set[tuple[str, int, str]] = set()
+        self._gone: set[tuple[str, int, str]] = set()
+        self._look_for_gone_at = 0.0
 
     @property
     def why_polling(self) -> str:
@@ -56,7 +77,15 @@ class PostgresWatch:
 
     def _look(self) -> None:
         until = self._db.run(SINCE)[0][0]
-        found = set(self._db.run(_CHANGED, inbox=self._inbox, since=self._since))
-        for name, number, _ in sorted(found - self._told):
+        rows = self._db.run(_CHANGED, since=self._since)
+        if len(rows) >= _FEW:  # of any inbox
+            rows = self._db.run(_ALL_CHANGED, inbox=self._inbox, since=self._since)
+        found = {(name, number, mark) for name, number, mark, of in rows if of == self._inbox}
+        now, gone = time.monotonic(), self._gone
+        if now >= self._look_for_gone_at:  # nobody rings for it
+            self._look_for_gone_at = now + EVERY / 2
+            gone = set(self._db.run(_GONE, inbox=self._inbox))
+        new = (found - self._told) | (gone - self._gone)
+        for name, number in sorted({(name, number) for name, number, _ in new}):
             self._wake(name, number)
-        self._told, self._since = found, until
+        self._told, self._since, self._gone = found, until, gone
