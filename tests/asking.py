@@ -56,12 +56,12 @@ def stating(capabilities: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 def codes(problems: Iterable[Diagnostic]) -> list[str]:
     """List the codes of problems that are more than a note on what was done."""
-    return [each.code for each in problems if each.level is not Severity.REPAIRED]
+    return [each.code for each in problems if each.severity is not Severity.REPAIRED]
 
 
 def serious(problems: Iterable[Diagnostic]) -> list[str]:
     """List the codes of errors and warnings."""
-    return [each.code for each in problems if each.level in (Severity.ERROR, Severity.WARNING)]
+    return [each.code for each in problems if each.severity in (Severity.ERROR, Severity.WARNING)]
 
 
 def check(

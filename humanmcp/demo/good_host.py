@@ -206,7 +206,7 @@ class GoodHost:
     def _answered(
         self, asked: Message, message: Message, problems: tuple[Diagnostic, ...]
     ) -> Answered | Failed:
-        wrong = next((one for one in problems if one.level is Severity.ERROR), None)
+        wrong = next((one for one in problems if one.severity is Severity.ERROR), None)
         if "result" in message.body and "error" in message.body:
             return Failed(asked, message, wrong)
         if asked.method == "initialize" and self._speaks_not(message):

@@ -94,7 +94,7 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
     yield from _explained(entry, language)
     for found in entry.hints:
         yield (
-            f'<p class="problem level-{found.level.value}"><b>{_safe(found.code)}</b> '
+            f'<p class="problem level-{found.severity.value}"><b>{_safe(found.code)}</b> '
             f"{_safe(problem(found, language))}</p>"
         )
     if entry.observed and entry.observed.asked and entry.kind in ANSWERING:

@@ -268,7 +268,8 @@ def _list_of(problems: Sequence[Diagnostic]) -> list[Record]:
 
 
 def _problem_record(problem: Diagnostic) -> Record:
-    record = record_of(problem, "fix", "times")
+    kept = record_of(problem, "fix", "times", "severity")
+    record = {"code": problem.code, "level": problem.severity, **kept}
     if problem.fix is not None:
         edits = [record_of(edit) for edit in problem.fix.edits]
         record["fix"] = record_of(problem.fix, "edits") | {"edits": edits}
@@ -289,7 +290,7 @@ def _read_problem(record: Record) -> Diagnostic:
     return read(
         Diagnostic,
         record,
-        level=_choice(record, "level", Severity.ERROR),
+        severity=_choice(record, "level", Severity.ERROR),
         detail=tuple(_read_pair(value) for value in _list(record, "detail")),
         fix=None if fix is None else _read_fix(fix),
         times=_typed(record, "count", int) or 1 if "count" in record else 1,

@@ -211,7 +211,9 @@ class RoomSeat:
     # -- what the check says --------------------------------------------------------------------
 
     def _judged(self, key: Key, problems: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
-        codes = frozenset(one.code for one in problems if one.level is not Severity.HINT) - _LAYOUT
+        codes = (
+            frozenset(one.code for one in problems if one.severity is not Severity.HINT) - _LAYOUT
+        )
         with self._lock:
             before, self._standing_codes = self._standing_codes, (key, codes)
         if sent:

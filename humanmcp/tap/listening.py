@@ -222,7 +222,7 @@ class Listening:
     def _check(self, one: _Unchecked) -> None:
         found = hints(one.heard, one.established, one.revision)
         for problem in found:
-            if problem.level in _SAID:
+            if problem.severity in _SAID:
                 self._say(one.seq, problem)
         if isinstance(one.heard, Malformed):
             failed = self._unanswered.broken(one.seq, one.heard, one.waiting)
@@ -235,7 +235,7 @@ class Listening:
         record = {
             "about": seq,
             "code": found.code,
-            "level": found.level.value,
+            "level": found.severity.value,
             "pointer": found.pointer,
             "detail": dict(found.detail),
         }

@@ -156,7 +156,7 @@ def _fixed(case: TypedCase, language: str) -> int:
     fixed = autofix(case.text, case.judge)
     text, verdict = fixed
     raw_to_stdout(text.removesuffix("\n"))
-    left = [problem for problem in verdict.problems if problem.level is not Severity.REPAIRED]
+    left = [problem for problem in verdict.problems if problem.severity is not Severity.REPAIRED]
     for problem in left:
         for parts in explained(problem, text, language):
             to_stderr(*parts)

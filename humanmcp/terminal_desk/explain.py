@@ -42,10 +42,10 @@ def explained(
     `name` is what the text is called (a file), `shift` the lines that stand above it there.
     """
     place = place_of(problem, language, name=name, shift=shift)
-    colour = _COLOUR[problem.level]
+    colour = _COLOUR[problem.severity]
     yield (
         Painted(f"{place}: " if place else "", "bold"),
-        Painted(say("check", problem.level.value, language), colour),
+        Painted(say("check", problem.severity.value, language), colour),
         f" {_coded(problem, language)}",
     )
     if problem.line:
@@ -106,7 +106,7 @@ def _changes(fix: Fix, text: str, language: str) -> str:
 def summary(problems: Sequence[Diagnostic], language: str) -> str:
     """Count the problems by level: `1 error, 2 warnings`."""
     counts = [
-        (level, sum(problem.times for problem in problems if problem.level is level))
+        (level, sum(problem.times for problem in problems if problem.severity is level))
         for level in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
     ]
     words = [

@@ -42,7 +42,7 @@ class CheckedFile(NamedTuple):
         """List each problem, with the message that has it; what is sent as it is meant is none."""
         for one in self.judged:
             for problem in one.problems:
-                if problem.level is not Severity.REPAIRED:
+                if problem.severity is not Severity.REPAIRED:
                     yield one, problem
 
 
@@ -78,7 +78,7 @@ def _rule(problem: Diagnostic, language: str) -> dict[str, Any]:
         "id": problem.code,
         "shortDescription": {"text": says},
         "helpUri": published.page_of(problem.code) or problem.page or SPECIFICATION,
-        "defaultConfiguration": {"level": _LEVELS[problem.level]},
+        "defaultConfiguration": {"level": _LEVELS[problem.severity]},
     }
     if why := sentences.get(f"{problem.code}.why"):
         rule["fullDescription"] = {"text": " ".join(why.split())}
@@ -96,7 +96,7 @@ def _result(file: CheckedFile, one: Judged, problem: Diagnostic, language: str) 
         location["logicalLocations"] = [{"fullyQualifiedName": problem.pointer, "kind": "member"}]
     return {
         "ruleId": problem.code,
-        "level": _LEVELS[problem.level],
+        "level": _LEVELS[problem.severity],
         "message": {"text": problem_or_code(problem, language)},
         "locations": [location],
     }

@@ -99,7 +99,7 @@ def judge(
         _print_json(found, name if len(arguments.files) > 1 else "", language)
     else:
         _print(found, problems, name, language, alone=form is TranscriptForm.MESSAGE)
-    return REFUSED if any(problem.level is Severity.ERROR for problem in problems) else 0
+    return REFUSED if any(problem.severity is Severity.ERROR for problem in problems) else 0
 
 
 def verdict_of(text: str, revision: str) -> Verdict:
@@ -163,7 +163,7 @@ def _print(
     alone: bool,
 ) -> None:
     for one in sorted(judged, key=lambda one: one.line):
-        told = [problem for problem in one.problems if alone or problem.level in _SHOWN]
+        told = [problem for problem in one.problems if alone or problem.severity in _SHOWN]
         if told:
             to_stdout(Painted(_heading(one, language), "dim"))
         for problem in told:
@@ -171,11 +171,11 @@ def _print(
                 _placed(problem, one), one.text, language, name=name, shift=one.line - 1
             ):
                 to_stdout(*parts)
-    bad = [problem for problem in problems if problem.level in _SHOWN]
+    bad = [problem for problem in problems if problem.severity in _SHOWN]
     if bad:
         to_stdout(Painted(mistakes.hint((problem.code for problem in bad), language), "dim"))
     counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
-    wrong = any(problem.level is Severity.ERROR for problem in bad)
+    wrong = any(problem.severity is Severity.ERROR for problem in bad)
     words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
     to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))
 
@@ -199,7 +199,7 @@ def _placed(problem: Diagnostic, one: Judged) -> Diagnostic:
 
 
 def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
-    levels = Counter(problem.level for one in judged for problem in one.problems)
+    levels = Counter(problem.severity for one in judged for problem in one.problems)
     found: ConversationShape = {
         "messages": _count(judged),
         "errors": levels[Severity.ERROR],

@@ -135,7 +135,7 @@ def diagnostic_shape(found: Diagnostic, language: str) -> DiagnosticShape:
     message = problem_or_code(found, language)
     return {
         "code": found.code,
-        "level": found.level.value,
+        "level": found.severity.value,
         "blocks": found.blocks,
         "message": message,
         "text": message,

@@ -167,7 +167,7 @@ class OneShot:
         found = requests.remarks(*asking)
         for one in found:
             to_stderr(*problem_line_for_asker(one, language))
-        if any(one.level is not Severity.HINT for one in found):
+        if any(one.severity is not Severity.HINT for one in found):
             raise MistypedError("not asked", name=self.name)
 
     def _list(self, requests: Requests, language: str) -> ExitStatus:

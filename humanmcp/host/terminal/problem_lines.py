@@ -32,7 +32,7 @@ def problem_line(
     said = one_line(sentence(problem, language, seen=seen))
     return (
         "  ",
-        Painted(say("check", problem.level.value, language), _COLOUR[problem.level]),
+        Painted(say("check", problem.severity.value, language), _COLOUR[problem.severity]),
         f" {problem.code}{f' {place}' if place else ''}: {said}",
         Painted(f"  {problem.page}" if problem.page else "", "dim"),
     )

@@ -252,7 +252,7 @@ class Prompt:
         found = self.requests.remarks(method, params)
         for one in found:
             to_stdout(*problem_line_for_asker(one, self.language))
-        return any(one.level is not Severity.HINT for one in found)
+        return any(one.severity is not Severity.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------
 

@@ -32,13 +32,13 @@ def grouped(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     if len(problems) <= FEW:
         return problems
     same = _joined(problems, _alike, FEW)
-    return _joined(same, lambda one: (one.code, one.level), MOST, keep=True)
+    return _joined(same, lambda one: (one.code, one.severity), MOST, keep=True)
 
 
 def _alike(one: Diagnostic) -> _Kind:
     """Return what two problems share that differ only in the item of a list they are about."""
     detail = tuple((name, _INDEX.sub("[]", text)) for name, text in one.detail)
-    return (one.code, one.level, detail)
+    return (one.code, one.severity, detail)
 
 
 def _joined(

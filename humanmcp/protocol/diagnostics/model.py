@@ -104,7 +104,7 @@ class Diagnostic(NamedTuple):
     """
 
     code: str
-    level: Severity
+    severity: Severity
     detail: tuple[tuple[str, str], ...] = ()
     pointer: str = ""
     start: int = 0
@@ -120,7 +120,7 @@ class Diagnostic(NamedTuple):
     @property
     def blocks(self) -> bool:
         """Return True if this keeps the text from being sent."""
-        return self.level is Severity.ERROR
+        return self.severity is Severity.ERROR
 
 
 def unreadable(line: Malformed) -> Diagnostic:

@@ -195,7 +195,7 @@ def _inner_json(value: Json) -> str | None:
 
 def in_order(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """Sort problems by place; of two at one place the worse first."""
-    return tuple(sorted(problems, key=lambda each: (each.start, each.level.value != "error")))
+    return tuple(sorted(problems, key=lambda each: (each.start, each.severity.value != "error")))
 
 
 def _typed(reading: Reading) -> Callable[[int], int] | None:

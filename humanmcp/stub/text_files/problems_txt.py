@@ -64,7 +64,7 @@ def _to_tell(outcome: DocumentOutcome) -> list[Diagnostic]:
     problems = [*outcome.text.notes, *outcome.problems]
     if outcome.sent:
         return problems
-    told = [each for each in problems if each.level is not Severity.REPAIRED]
+    told = [each for each in problems if each.severity is not Severity.REPAIRED]
     return sorted(told, key=lambda each: not each.blocks)
 
 

@@ -66,7 +66,7 @@ def test_a_finding_has_its_fillings_as_attributes_and_as_detail() -> None:
     text = '{"result":{"tools":[1,2]}}'
     (placed,) = Placer(Source(text, text)).problems([found])
     assert problem(placed, "en") == 'name: "a" is in the list twice.'
-    assert placed.level is Severity.WARNING
+    assert placed.severity is Severity.WARNING
 
 
 def test_what_somebody_else_sent_is_noted_without_a_fix() -> None:

@@ -35,7 +35,7 @@ def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> Non
     """BRIDGE-16: the exact line each time, plus a note naming what was repaired."""
     text, (problem,) = decode(raw)
     assert text == OSAKA
-    assert (problem.code, problem.level) == (code, Severity.REPAIRED)
+    assert (problem.code, problem.severity) == (code, Severity.REPAIRED)
     hold_problem(problem, text)
 
 
@@ -61,7 +61,7 @@ def test_japanese_of_any_length_is_recognised(word: str) -> None:
 def test_windows_1252_is_refused_with_advice(text: str) -> None:
     """FOLDER-5: “hello” would be valid CP932; a guess would send what nobody typed."""
     shown, (problem,) = decode(text.encode("cp1252"))
-    assert (problem.code, problem.level) == ("F04", Severity.ERROR)
+    assert (problem.code, problem.severity) == ("F04", Severity.ERROR)
     assert shown == text
     hold_problem(problem, shown)
 

@@ -133,7 +133,7 @@ def test_valid_json_is_left_alone(text: str) -> None:
     assert reading.readable
     assert reading.json == text
     assert reading.value == json.loads(text)
-    assert all(each.level is Severity.REPAIRED for each in reading.problems)
+    assert all(each.severity is Severity.REPAIRED for each in reading.problems)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_a_mistake_is_named_placed_and_mended(
 ) -> None:
     """E18, E25: one problem, at its place, and a fix that makes it valid."""
     reading = json_reading.read(text)
-    (problem,) = (each for each in reading.problems if each.level is not Severity.REPAIRED)
+    (problem,) = (each for each in reading.problems if each.severity is not Severity.REPAIRED)
     assert problem.code == code
-    assert problem.level is Severity.ERROR
+    assert problem.severity is Severity.ERROR
     assert (problem.line, problem.column) == (1, column)
     hold_problem(problem, text)
     assert problem.fix is not None
@@ -165,7 +165,7 @@ def test_what_cannot_be_mended_is_named(text: str, code: str) -> None:
     """No guess would be safe, so there is no value to go on with."""
     reading = json_reading.read(text)
     assert not reading.readable
-    (problem,) = (each for each in reading.problems if each.level is not Severity.REPAIRED)
+    (problem,) = (each for each in reading.problems if each.severity is not Severity.REPAIRED)
     assert problem.code == code
     assert problem.blocks
     hold_problem(problem, text)
@@ -217,7 +217,7 @@ def test_a_byte_order_mark_and_a_code_fence_are_taken_away_and_named() -> None:
     reading = json_reading.read('\ufeff```json\n{"a": 1}\n```\n')
     assert reading.value == {"a": 1}
     assert [each.code for each in reading.problems] == ["F01", "J50", "J51"]
-    assert all(each.level is Severity.REPAIRED for each in reading.problems)
+    assert all(each.severity is Severity.REPAIRED for each in reading.problems)
 
 
 def test_places_are_given_in_the_text_as_typed() -> None:
@@ -238,9 +238,9 @@ def test_a_deep_text_within_the_limit_is_read() -> None:
 def test_a_large_text_is_a_warning_and_a_too_large_one_an_error() -> None:
     """Trap table, huge line: the TypeScript SDK closes the connection above 10 MiB."""
     large = json_reading.read(json.dumps({"a": "x" * 1_100_000}))
-    assert [(p.code, p.level) for p in large.problems] == [("J40", Severity.WARNING)]
+    assert [(p.code, p.severity) for p in large.problems] == [("J40", Severity.WARNING)]
     huge = json_reading.read(json.dumps({"a": "日" * 3_600_000}, ensure_ascii=False))
-    assert [(p.code, p.level) for p in huge.problems] == [("J27", Severity.ERROR)]
+    assert [(p.code, p.severity) for p in huge.problems] == [("J27", Severity.ERROR)]
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_k1_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(
         check.from_server(exchange.request, "2025-11-25"),
         check.review(exchange, response),
     ):
-        assert [(each.code, each.level) for each in found] == [("X01", Severity.WARNING)]
+        assert [(each.code, each.severity) for each in found] == [("X01", Severity.WARNING)]
 
 
 def test_k1_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
     verdict = check(asked("ping"), row.text)
     assert codes(verdict.problems) == [row.code]
     problem = verdict.problems[0]
-    assert (problem.pointer, problem.level) == (row.pointer, Severity.ERROR)
+    assert (problem.pointer, problem.severity) == (row.pointer, Severity.ERROR)
     assert (problem.fix is not None) == row.fix
     assert verdict.line is None
     if row.fix and row.name != "a request":

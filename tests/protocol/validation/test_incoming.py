@@ -51,7 +51,7 @@ def said(
     problems = check.remarks(message, revision, established)
     for problem in problems:
         assert not problem.blocks
-        assert problem.level in (Severity.WARNING, Severity.HINT)
+        assert problem.severity in (Severity.WARNING, Severity.HINT)
         assert problem.fix is None
         hold_problem(problem, message.raw)
     return [(problem.code, problem.pointer) for problem in problems]

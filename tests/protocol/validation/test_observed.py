@@ -41,7 +41,7 @@ def levels(*passed: tuple[Direction, Message]) -> list[tuple[str, Severity]]:
     for way, message in passed:
         heard = state.observe(way, message)
         found = hints(heard, state.established, "2025-11-25")
-        told = [(problem.code, problem.level) for problem in found]
+        told = [(problem.code, problem.severity) for problem in found]
     return told
 
 
@@ -148,4 +148,4 @@ def test_a_line_that_is_no_message_is_an_error() -> None:
     found = read(b"Listening on port 80")
     assert isinstance(found, Malformed)
     (problem,) = hints(found, ConversationState().established, "")
-    assert (problem.code, problem.level) == ("N01", Severity.ERROR)
+    assert (problem.code, problem.severity) == ("N01", Severity.ERROR)

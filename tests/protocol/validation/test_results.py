@@ -260,8 +260,8 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     exchange = asked(row.method, params, revision=row.revision)
     verdict = check(exchange, row.text, TextForm.RESULT)
     assert codes(verdict.problems) == [row.code]
-    (problem,) = (each for each in verdict.problems if each.level is not Severity.REPAIRED)
-    assert (problem.pointer, problem.level) == (row.pointer, row.level)
+    (problem,) = (each for each in verdict.problems if each.severity is not Severity.REPAIRED)
+    assert (problem.pointer, problem.severity) == (row.pointer, row.level)
     assert problem.page.startswith(f"https://modelcontextprotocol.io/specification/{row.revision}/")
     assert (problem.fix is not None) == row.fix
     if row.fix:
@@ -276,7 +276,7 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
     exchange = asked(row.method, params, revision=row.revision)
     text = f'{{"jsonrpc": "2.0", "id": 3, "result": {row.text}}}'
     verdict = check(exchange, text)
-    (problem,) = (each for each in verdict.problems if each.level is not Severity.REPAIRED)
+    (problem,) = (each for each in verdict.problems if each.severity is not Severity.REPAIRED)
     assert (problem.code, problem.pointer) == (row.code, row.pointer)
     assert problem.start >= text.index(row.text)
     if row.fix:
@@ -707,7 +707,7 @@ def test_k7_the_name_of_an_extension_has_a_prefix() -> None:
     declared = OPENED.replace("{}", '{"extensions":{"ui":{}}}', 1)
     text = f"{{{declared}}}"
     (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, TextForm.RESULT).problems
-    assert (found.code, found.level) == ("M93", WARNING)
+    assert (found.code, found.severity) == ("M93", WARNING)
 
 
 @pytest.mark.parametrize(
@@ -773,7 +773,7 @@ def test_k14_a_schema_that_clients_cannot_use_is_told(schema: dict[str, Any], po
     """K14: an unknown dialect, a reference to nothing, a reference that nobody may fetch."""
     text = json.dumps({"tools": [{"name": "t", "inputSchema": schema}]})
     (found,) = check(asked(TOOLS, {}), text, TextForm.RESULT).problems
-    assert (found.code, found.level) == ("M92", WARNING)
+    assert (found.code, found.severity) == ("M92", WARNING)
     assert found.pointer == f"/result/tools/0/inputSchema/{pointer}"
 
 

@@ -82,7 +82,7 @@ def test_l8_the_check_warns_at_the_place_and_blocks_nothing(form: TextForm, text
     """L8: in every form; the secret itself is not in what is said."""
     verdict = check(asked(CALL), text, form)
     (found,) = [each for each in verdict.problems if each.code == "J45"]
-    assert (found.level, found.line) == (Severity.WARNING, 2)
+    assert (found.severity, found.line) == (Severity.WARNING, 2)
     assert "sk-abcdefghijklmnop1234" in text[found.start : found.end]
     assert "abcdefgh" not in str(found.detail)
     assert verdict.line is not None

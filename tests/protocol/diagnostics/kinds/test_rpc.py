@@ -32,4 +32,4 @@ def test_r9_a_line_that_is_no_message_has_the_fields_of_its_kind(
     assert isinstance(found, Malformed)
     assert (KINDS[found.why], found.why) == (kind, kind.code)
     assert {name for name, _text in found.detail} == set(kind.__annotations__)
-    assert unreadable(found).level is kind.severity is Severity.ERROR
+    assert unreadable(found).severity is kind.severity is Severity.ERROR
