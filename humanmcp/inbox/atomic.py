@@ -77,7 +77,7 @@ class FolderTime:
     """
 
     def __init__(self) -> None:
-        """Begin with a folder that nobody has looked at."""
+        """Begin with a folder that was not looked at yet."""
         self._changed = (-1, 0.0)  # the folder's own time, and when we noticed it
         self._looked = -math.inf
 

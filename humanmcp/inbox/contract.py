@@ -572,7 +572,7 @@ class SharedRecord(Protocol):
     def changing(self) -> AbstractContextManager[list[str]]:
         """Lend the text in a list, and keep what stands there at the end of the block.
 
-        Nobody else changes it meanwhile.
+        No other process changes it meanwhile.
         """
 
 

@@ -90,7 +90,7 @@ class Original:
         """Put what was sent elsewhere into this inbox, like any other desk.
 
         Raises:
-            TakenError: somebody was first.
+            TakenError: another desk was first.
         """
         reply = records.read_reply(record["reply"])
         if "ticket" not in record:

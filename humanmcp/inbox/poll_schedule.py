@@ -38,7 +38,7 @@ YOUNG: Final = 120.0
 """Seconds after a message or a text for which that is probable. Later the looks become rarer."""
 
 PATIENT: Final = 0.5
-"""The same when it has not changed for long; where nobody asked for the text files, it is looked
+"""The same when it has not changed for long; where the text files were not asked for, it is looked
 at with the desks."""
 
 RAREST: Final = 2.0
