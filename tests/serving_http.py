@@ -42,6 +42,11 @@ class Got(NamedTuple):
     body: bytes
 
     @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8", "replace")
+
+    @property
     def json(self) -> Any:  # noqa: ANN401 - any JSON value
         """The body, decoded."""
         return json.loads(self.body)

@@ -120,10 +120,10 @@ class GoodHost:
         assert isinstance(asked, Message)  # noqa: S101 - our own line
         return asked
 
-    def give_up(self, asked: Message, reason: str) -> str | None:
-        """Stop waiting for an answer; return the line that tells the server, if there is one."""
+    def give_up(self, asked: Message, seconds: float) -> str | None:
+        """Stop waiting after so long; return the line that tells the server, if there is one."""
         self._end(asked, "late")
-        return self._session.give_up(asked, reason)
+        return self._session.give_up(asked, f"no answer within {seconds:g} s")
 
     def take(self, line: bytes) -> tuple[Reaction, ...]:
         """Take one line of the server: mostly one reaction, for a batch none or several."""

@@ -77,7 +77,7 @@ def lesson_of(frames: Iterable[Frame], course: Course, language: str) -> Lesson 
                 found.append(LessonStep(step.title, step.task, hints=step.hints))
                 heard = []
         elif message.method == "notifications/cancelled" and asked is not None and found:
-            host.give_up(asked, "")
+            host.give_up(asked, GIVES_UP_AFTER)
             found[-1] = _given_up(found[-1], wanted[len(found) - 1], heard, language)
     return Lesson(tuple(found), len(wanted)) if found else None
 

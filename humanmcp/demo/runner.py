@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import queue
 import time
@@ -147,10 +146,8 @@ class DemoRunner:
         if params is None:
             return "", None  # there is no tool to call
         if step.method.startswith("notifications/"):
-            said = {"method": step.method, "jsonrpc": "2.0"}
-            line = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
-            self._child.transport.send(line)
-            return line, None
+            self._child.transport.send(step.line)
+            return step.line, None
         asked = self._host.ask(step.method, params)
         self._child.transport.send(asked.raw)
         return asked.raw, asked
@@ -159,7 +156,7 @@ class DemoRunner:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None and step.passes.answer != NOTHING:
             self._screen.invite(step, asked)
-        answer = self._answer_to(asked, step.patience)
+        answer = self._answer_to(asked, step)
         self._screen.notes(within=_NOTES_WITHIN)
         if answer is not None:
             self._screen.answered(answer)
@@ -181,9 +178,9 @@ class DemoRunner:
         self._heard = heard
         return goes_on
 
-    def _answer_to(self, asked: Message, patience: float) -> Answered | Failed | None:
+    def _answer_to(self, asked: Message, step: DemoStep) -> Answered | Failed | None:
         """Wait for the answer to the one request that is open. None where the host gave up."""
-        deadline = time.monotonic() + patience if patience else math.inf
+        deadline = time.monotonic() + step.patience if step.patience else math.inf
         self._heard = []
         while (left := deadline - time.monotonic()) > 0:
             line = self._child.receive(min(LOOK_EVERY, left))
@@ -197,7 +194,7 @@ class DemoRunner:
                     return reaction
                 if self._is_in_vain(reaction):
                     deadline = min(deadline, time.monotonic() + GIVES_UP_AFTER)
-        self._give_up(asked, patience or GIVES_UP_AFTER)
+        self._give_up(asked, step.gives_up_after)
         return None
 
     def _is_in_vain(self, reaction: Reaction) -> bool:
@@ -218,7 +215,7 @@ class DemoRunner:
         return False
 
     def _give_up(self, asked: Message, seconds: float) -> None:
-        line = self._host.give_up(asked, f"no answer within {seconds:g} s")
+        line = self._host.give_up(asked, seconds)
         if line is not None:
             self._child.transport.send(line)
         self._screen.gave_up(asked, seconds, line or "")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.demo.good_host import GoodHost, Mood
+from humanmcp.demo.good_host import GIVES_UP_AFTER, GoodHost, Mood
 from humanmcp.demo.passing import Passing, picked
 from humanmcp.locales import say
 from humanmcp.protocol.validation.starting_draft import empty_arguments
@@ -61,6 +62,16 @@ class DemoStep:
     """Seconds until the host gives up; 0: it waits as long as its person needs."""
     when_passed: bool = False
     """The host says it only when the step before passed."""
+
+    @property
+    def line(self) -> str:
+        """What the host says where it wants no answer."""
+        return json.dumps({"method": self.method, "jsonrpc": "2.0"}, separators=(",", ":"))
+
+    @property
+    def gives_up_after(self) -> float:
+        """Seconds until the host gives up once something came that was no answer."""
+        return self.patience or GIVES_UP_AFTER
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,8 +147,7 @@ class Practice:
             self._passed += [False] * (len(self._course.requests) - len(self._passed))
             return
         if step.example is None and not again:
-            said = {"method": step.method, "jsonrpc": "2.0"}
-            self._connection.say(json.dumps(said).encode())
+            self._connection.say(step.line.encode())
             return
         asked = self._host.ask(step.method, params)
         self._asked, self._heard = (step, asked), []
@@ -216,7 +215,7 @@ class Practice:
 
     def _give_up(self, open_one: tuple[DemoStep, Message]) -> None:
         step, asked = open_one
-        line = self._host.give_up(asked, f"no answer within {step.patience or GIVES_UP_AFTER:g} s")
+        line = self._host.give_up(asked, step.gives_up_after)
         if line is not None:
             self._connection.say(line.encode())
         self._finish(step)

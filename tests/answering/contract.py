@@ -53,7 +53,7 @@ class Page:
     def send(self, key: Key, text: str, form: TextForm = MESSAGE, *, anyway: bool = False) -> Told:
         """Press Send."""
         body = {"text": text, "form": form.value, "anyway": anyway}
-        said = self.desk.post(f"/api/exchanges/{key.session}/{key.number}/reply", body).json()
+        said = self.desk.post(f"/api/exchanges/{key.session}/{key.number}/reply", body).json
         return Told(said["became"], codes(said["problems"]), said["line"])
 
 

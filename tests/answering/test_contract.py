@@ -110,9 +110,9 @@ def test_what_is_wrong_is_said_by_the_same_sentences_at_every_desk(scene: Scene)
         judged = page.post(f"/api/exchanges/{key.session}/{key.number}/check", {"text": text})
         if name == "files":
             complaint = scene.host.complaint()
-            assert [one["text"] for one in judged.json()["problems"] if one["blocks"]] == [
+            assert [one["text"] for one in judged.json["problems"] if one["blocks"]] == [
                 one["text"]
-                for one in judged.json()["problems"]
+                for one in judged.json["problems"]
                 if one["blocks"] and one["text"] in complaint
             ]
         else:
@@ -260,7 +260,7 @@ def test_r4_every_fix_is_applied_alike_at_every_desk(scene: Scene) -> None:
     key = scene.ask("70")
     text = "{'jsonrpc':'2.0','id':70,'result':{'content':'sunny',},}"
     path = f"/api/exchanges/{key.session}/{key.number}/autofix"
-    fixed = scene.page.desk.post(path, {"text": text}).json()
+    fixed = scene.page.desk.post(path, {"text": text}).json
     file = scene.terminal.home.parent / "given.json"
     file.write_text(text, encoding="utf-8")
     scene.terminal.capsys.readouterr()
@@ -325,7 +325,7 @@ def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name:
         path = f"/api/exchanges/{key.session}/{key.number}"
         scene.page.desk.post(f"{path}/draft", draft)
         document = str(scene.item(key)["document"])
-        assert scene.page.desk.post(f"{path}/check", {"text": document}).json()["sendable"] is True
+        assert scene.page.desk.post(f"{path}/check", {"text": document}).json["sendable"] is True
         said = scene.seats[name].send(key, "sunny", TEXT)
         assert said.became == "sent"
         assert asked.result() == said.line

@@ -132,7 +132,7 @@ def test_a_second_answer_is_ignored() -> None:
 def test_an_answer_after_the_host_gave_up_is_ignored() -> None:
     """The server was told so with notifications/cancelled."""
     host, asked = asking()
-    line = host.give_up(asked, "no answer within 20 s")
+    line = host.give_up(asked, 20)
     assert line is not None
     assert json.loads(line)["params"] == {"requestId": 1, "reason": "no answer within 20 s"}
     assert take(host, answer()).code == "ignored-late"

@@ -10,11 +10,12 @@ import socket
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from humanmcp.desk.http import launch
 from tests.forking import start
+from tests.serving_http import Got
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -22,23 +23,6 @@ if TYPE_CHECKING:
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "desk")
 JSON: Final = {"Content-Type": "application/json"}
-
-
-class Answer(NamedTuple):
-    """What the desk answered."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        """The body as text."""
-        return self.body.decode("utf-8", "replace")
-
-    def json(self) -> Any:  # noqa: ANN401 - any JSON value
-        """The body as JSON."""
-        return json.loads(self.body)
 
 
 class Desking(AbstractContextManager["Desking"]):
@@ -96,14 +80,14 @@ class Desking(AbstractContextManager["Desking"]):
         *,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Got:
         """Send one request with exactly these headers (and a Host) and return the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, body=body, headers=dict(headers or {}))
             response = connection.getresponse()
             names = {key.lower(): value for key, value in response.getheaders()}
-            return Answer(response.status, names, response.read())
+            return Got(response.status, names, response.read())
         finally:
             connection.close()
 
@@ -116,14 +100,14 @@ class Desking(AbstractContextManager["Desking"]):
         """Return what the interface says, as a script asks it."""
         answer = self.ask("GET", path, headers=self.bearer)
         assert answer.status == 200, (path, answer.status, answer.text)
-        return answer.json()
+        return answer.json
 
     def session(self, name: str) -> dict[str, Any]:
         """Return what it says of a session; nothing before it knows of it."""
         listed = self.get("/api/sessions")["sessions"]
         return next((dict(one) for one in listed if one["name"] == name), {})
 
-    def post(self, path: str, record: Any) -> Answer:  # noqa: ANN401 - any JSON value
+    def post(self, path: str, record: Any) -> Got:  # noqa: ANN401 - any JSON value
         """Act through the interface, as a script."""
         return self.ask(
             "POST", path, body=json.dumps(record).encode(), headers={**self.bearer, **JSON}
@@ -138,7 +122,7 @@ class Desking(AbstractContextManager["Desking"]):
     def key(self) -> str:
         """Return a fresh one-time key."""
         answer = self.post("/api/login-key", {})
-        return str(answer.json()["key"])
+        return str(answer.json["key"])
 
     def cookie(self) -> dict[str, str]:
         """Log in as a browser does, and return the header with its cookie.
@@ -153,14 +137,14 @@ class Desking(AbstractContextManager["Desking"]):
             headers={**JSON, "Origin": own, "Sec-Fetch-Site": "same-origin"},
         )
         assert answer.status == 200, answer.text
-        self.place = str(answer.json()["place"])
+        self.place = str(answer.json["place"])
         return {"Cookie": answer.headers["set-cookie"].split(";")[0]}
 
     def placed(self, path: str) -> str:
         """Return the address of a path for the browser that logged in last."""
         return self.place + path
 
-    def submit(self, path: str, **fields: str) -> Answer:
+    def submit(self, path: str, **fields: str) -> Got:
         """Press a button of a form, in a browser without scripts.
 
         Where it leads on is told without the place of the visit.

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.protocol.conversation.exchange import Established
-    from tests.desk.desking import Answer, Desking
+    from tests.desk.desking import Desking
+    from tests.serving_http import Got
 
 
 class Seated:
@@ -57,7 +58,7 @@ class Seated:
         assert found is not None
         return found[1]
 
-    def press(self, act: str, text: str = "", **values: str) -> Answer:
+    def press(self, act: str, text: str = "", **values: str) -> Got:
         """Press a button of the form."""
         return self.desk.submit(f"/say/{self.name}", act=act, text=text, **values)
 

@@ -116,7 +116,7 @@ def test_a_browser_logs_in_answers_and_hears_of_it_through_any_of_two_desks(
             for stream in streams:
                 until(lambda: session.encode() in stream.readline(), "it is told")  # noqa: B023 - at once
                 stream.close()
-            code = two.post("/api/login-key", {}).json()["code"]
+            code = two.post("/api/login-key", {}).json["code"]
             status, body = Browser(one.port).ask("POST", "/api/login", {"code": code})
             assert status == 200, body
             assert browser.ask("POST", "/api/logout", {})[0] == 200

@@ -65,7 +65,7 @@ def test_a_script_asks_for_a_fault_and_nothing_is_kept(asked: Asked) -> None:
     answer = asked.desk.post(
         f"{path}/break", {"text": "sunny", "form": "text", "fault": "id-as-text"}
     )
-    broken: dict[str, Any] = json.loads(answer.json()["document"])
+    broken: dict[str, Any] = json.loads(answer.json["document"])
     assert broken["id"] == "7"
     assert broken["result"]["content"] == [{"type": "text", "text": "sunny"}]
     assert asked.inbox.item(asked.key).draft is None
@@ -79,7 +79,7 @@ def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked
     facts = asked.inbox.facts(asked.key.session)._replace(http_port=8766, letter="")
     asked.inbox.describe(facts, Established())
     until(lambda: "HTTP: wrong status" in asked.desk.page(asked.path), "the page knows of HTTP")
-    right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/break", body).json()["document"])
+    right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/break", body).json["document"])
     assert right["id"] == 7
     ((_ticket, order),) = asked.inbox.sayings(asked.key.session)
     assert (order.order, order.text) == (Order.HTTP, "wrong-status")
@@ -90,7 +90,7 @@ def test_a_fault_that_there_is_not_is_refused(asked: Asked) -> None:
     path = f"/api/exchanges/{asked.key.session}/{asked.key.number}"
     answer = asked.desk.post(f"{path}/break", {"text": "sunny", "fault": "nonsense"})
     assert answer.status == 422
-    assert answer.json()["at"] == ["fault"]
+    assert answer.json["at"] == ["fault"]
 
 
 def test_every_fault_stands_in_the_page_with_what_a_good_host_does(asked: Asked) -> None:

@@ -36,7 +36,7 @@ def desk(home: Path) -> Iterator[Desking]:
 
 def detail(answer: Any) -> str:  # noqa: ANN401 - an answer of the desk
     """Return the sentence of an error."""
-    return str(answer.json()["detail"])
+    return str(answer.json["detail"])
 
 
 def test_what_is_not_there_is_said_in_both_languages(desk: Desking) -> None:
@@ -53,7 +53,7 @@ def test_what_is_not_there_is_said_in_both_languages(desk: Desking) -> None:
         assert (answer.status, said in detail(answer)) == (401, True)
     answer = desk.post("/api/rules?lang=ja", {"method": 5})
     assert answer.status == 422
-    assert "text" in answer.json()["at"]
+    assert "text" in answer.json["at"]
     assert "説明と違います" in detail(answer)
 
 

@@ -8,36 +8,18 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
 from tests.forking import start
 from tests.serving import bare_environment
-from tests.serving_http import JSON
+from tests.serving_http import JSON, Got
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORM: Final = "application/x-www-form-urlencoded"
-
-
-class Page(NamedTuple):
-    """An answer that is whole."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        """The body as text."""
-        return self.body.decode("utf-8", "replace")
-
-    @property
-    def json(self) -> Any:  # noqa: ANN401 - any JSON value
-        """The body, decoded."""
-        return json.loads(self.text)
 
 
 class Rooming:
@@ -122,7 +104,7 @@ class Visitor:
         path: str,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Page:
+    ) -> Got:
         """Send one request with the cookies that belong to its path."""
         ours = [one for at, one in self.cookies.items() if path == at or path.startswith(f"{at}/")]
         all_headers = {**({"Cookie": "; ".join(ours)} if ours else {}), **(headers or {})}
@@ -131,7 +113,7 @@ class Visitor:
             connection.request(method, path, body, all_headers)
             got = connection.getresponse()
             named = {name.lower(): value for name, value in got.getheaders()}
-            page = Page(got.status, named, got.read())
+            page = Got(got.status, named, got.read())
         finally:
             connection.close()
         if "set-cookie" in named:
@@ -140,18 +122,18 @@ class Visitor:
             self.cookies[at] = cookie
         return page
 
-    def get(self, path: str) -> Page:
+    def get(self, path: str) -> Got:
         """Look at a page of the own place."""
         return self.ask("GET", self.place + path)
 
-    def submit(self, path: str, **fields: object) -> Page:
+    def submit(self, path: str, **fields: object) -> Got:
         """Press a button of a form."""
         form = {name.replace("_", " ").strip(): str(value) for name, value in fields.items()}
         own = f"http://127.0.0.1:{self.port}"
         headers = {"Content-Type": FORM, "Origin": own}
         return self.ask("POST", self.place + path, urlencode(form).encode(), headers)
 
-    def call(self, path: str, record: object) -> Page:
+    def call(self, path: str, record: object) -> Got:
         """Make a call of the interface as a page does."""
         own = f"http://127.0.0.1:{self.port}"
         headers = {"Content-Type": "application/json", "Origin": own}
@@ -161,7 +143,7 @@ class Visitor:
         """Open a personal link."""
         return self.led_by(self.ask("GET", link.partition(f":{self.port}")[2]))
 
-    def led_by(self, page: Page) -> Self:
+    def led_by(self, page: Got) -> Self:
         """Go where a page leads by itself."""
         found = re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', page.text)
         assert found, (page.status, page.text)
@@ -188,7 +170,7 @@ class Visitor:
 
         return until(asked, f"a request {method}")
 
-    def answer(self, asked: Mapping[str, Any], text: str, form: str = "message") -> Page:
+    def answer(self, asked: Mapping[str, Any], text: str, form: str = "message") -> Got:
         """Send an answer."""
         path = f"/api/exchanges/{asked['session']}/{asked['number']}/reply"
         return self.call(path, {"text": text, "form": form})
@@ -201,7 +183,7 @@ class Visitor:
         assert page.status == 200, page
         return asked
 
-    def host(self, body: str, **headers: str) -> Page:
+    def host(self, body: str, **headers: str) -> Got:
         """Speak to the own seat as a host does: with its address and nothing else."""
         path = self.link.partition(f":{self.port}")[2] + "/mcp"
         return Visitor(self.port).ask("POST", path, body.encode(), {**JSON, **headers})

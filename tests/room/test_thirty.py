@@ -19,7 +19,8 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.room.rooming import Page, Visitor
+    from tests.room.rooming import Visitor
+    from tests.serving_http import Got
 
 LEARNERS: Final = 30
 
@@ -76,7 +77,7 @@ def test_a_host_of_ones_own_needs_the_address_of_the_seat_and_nothing_else(room:
     session = hello.headers["mcp-session-id"]
     call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "ask_human"}}
     call["params"] = {"name": "ask_human", "arguments": {"question": "Which colour?"}}
-    got: list[Page] = []
+    got: list[Got] = []
     headers = {"Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-11-25"}
     waiting = threading.Thread(target=lambda: got.append(mine.host(json.dumps(call), **headers)))
     waiting.start()

@@ -98,7 +98,8 @@ async def on_store(request: Request, error: Exception) -> Response:
     if request.scope["path"].startswith(API):
         return AsciiJson({"detail": what}, status_code=507)
     # A page of its own: what every page shows may not be had from a full disk.
-    text = linked(render("trouble.html", language, what=what), request.scope)
+    again = request.method == "GET"
+    text = linked(render("trouble.html", language, what=what, again=again), request.scope)
     return HTMLResponse(text, status_code=507)
 
 

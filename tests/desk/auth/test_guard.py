@@ -328,7 +328,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(desking: Desking) -> No
         "POST", "/api/login", body=json.dumps({"key": desking.key()}).encode(), headers=JSON
     )
     flags = {part.strip() for part in answer.headers["set-cookie"].split(";")[1:]}
-    place = f"Path={answer.json()['place']}"  # its case counts
+    place = f"Path={answer.json['place']}"  # its case counts
     assert place in flags
     flags = {flag.lower() for flag in flags}
     assert {"httponly", "samesite=strict"} <= flags

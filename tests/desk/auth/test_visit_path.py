@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.desk.auth.visit_path import linked, parts_of, placed, visit_of, within
-from tests.desk.desking import JSON, Answer
+from tests.desk.desking import JSON
 from tests.serving import Serving
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.desk.desking import Desking
+    from tests.serving_http import Got
 
 PLACE = "0123456789abcdefABCDEF"
 
@@ -70,7 +71,7 @@ def own(desking: Desking) -> dict[str, str]:
     return {"Origin": f"http://127.0.0.1:{desking.port}", "Sec-Fetch-Site": "same-origin"}
 
 
-def attempt(desking: Desking, method: str, path: str, headers: dict[str, str]) -> Answer:
+def attempt(desking: Desking, method: str, path: str, headers: dict[str, str]) -> Got:
     """Ask for a path, with an empty object where something is sent."""
     body = b"{}" if method == "POST" else None
     return desking.ask(method, path, body=body, headers={**JSON, **own(desking), **headers})
@@ -106,7 +107,7 @@ def test_a1_a_visit_makes_no_keys(desking: Desking) -> None:
     cookie = desking.cookie()
     refused = attempt(desking, "POST", desking.placed("/api/login-key"), cookie)
     assert refused.status == 403
-    assert "humanmcp desk" in refused.json()["detail"]
+    assert "humanmcp desk" in refused.json["detail"]
     assert desking.post("/api/login-key", {}).status == 200
 
 

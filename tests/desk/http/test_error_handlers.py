@@ -90,7 +90,7 @@ def test_a_call_that_fails_answers_with_an_object(failing: Desking) -> None:
     answer = failing.post("/api/fails?lang=ja", {"text": "tokyo"})
     said_after(failing, before, ", in fail\n")
     assert answer.status == 500
-    record = answer.json()
+    record = answer.json
     assert record["log"] == str(failing.home / launch.LOG_NAME)
     assert "予期しないこと" in record["detail"]
 

@@ -169,7 +169,7 @@ def test_in_the_modern_era_the_question_is_put_into_the_box(desking: Desking) ->
     path = f"/api/exchanges/{there.key.session}/1"
     draft = desking.get(path)["draft"]
     assert json.loads(draft["text"])["result"]["resultType"] == "input_required"
-    assert desking.post(f"{path}/check", {"text": draft["text"]}).json()["sendable"] is True
+    assert desking.post(f"{path}/check", {"text": draft["text"]}).json["sendable"] is True
     there.inbox.end(there.key.session)
 
 

@@ -78,7 +78,7 @@ def test_d1_fields_that_are_no_json_are_checked_by_themselves(
     text = '{"result": {"content": [{"type": "text", "text": 7}], "structuredContent": 1}}'
     place = "/result/structuredContent"
     body = {"text": text, "fields": {place: '{"a": 1', "/result/content/0/text": "+5"}}
-    judged = desk.post(f"{path(desk)}/check", body).json()
+    judged = desk.post(f"{path(desk)}/check", body).json
     found = {(one["code"], one["field"], one["pointer"]) for one in judged["problems"]}
     assert found == {("J07", place, place), ("J21", *["/result/content/0/text"] * 2)}
     assert (judged["sendable"], judged["forcible"], judged["line"]) == (False, False, None)
@@ -88,7 +88,7 @@ def test_a_script_checks_saves_and_sends(seats: tuple[Desking, Serving]) -> None
     """Check, draft, reply: what the page does, in three calls."""
     desk, host = seats
     here = path(desk)
-    judged = desk.post(f"{here}/check", {"text": '{"id": "7", "result": {}}'}).json()
+    judged = desk.post(f"{here}/check", {"text": '{"id": "7", "result": {}}'}).json
     assert judged["sendable"] is False
     assert {"R04"} <= {one["code"] for one in judged["problems"]}
     assert desk.post(f"{here}/draft", {"text": "sun", "form": "text"}).status == 200
@@ -97,10 +97,10 @@ def test_a_script_checks_saves_and_sends(seats: tuple[Desking, Serving]) -> None
     assert kept["draft"]["touched"] is True
     assert '"text": "sun"' in kept["document"]
     sent = desk.post(f"{here}/reply", {"text": "sunny", "form": "text"})
-    assert (sent.status, sent.json()["became"]) == (200, "sent")
-    assert sent.json()["line"] == host.hear()
+    assert (sent.status, sent.json["became"]) == (200, "sent")
+    assert sent.json["line"] == host.hear()
     late = desk.post(f"{here}/reply", {"text": "rain", "form": "text"})
-    assert (late.status, late.json()["became"]) == (409, "taken")
+    assert (late.status, late.json["became"]) == (409, "taken")
 
 
 def test_a_broken_answer_is_kept_and_sent_when_insisted_on(
@@ -111,7 +111,7 @@ def test_a_broken_answer_is_kept_and_sent_when_insisted_on(
     here = path(desk)
     broken = {"text": '{"jsonrpc": "2.0", "id": "7", "result": {"content": []}}'}
     blocked = desk.post(f"{here}/reply", broken)
-    assert (blocked.status, blocked.json()["became"]) == (422, "blocked")
+    assert (blocked.status, blocked.json["became"]) == (422, "blocked")
     assert desk.get(here)["draft"]["text"] == broken["text"]
     assert desk.post(f"{here}/reply", {**broken, "anyway": True}).status == 200
     assert '"id":"7"' in host.hear()
@@ -125,7 +125,7 @@ def test_problems_are_worded_in_the_language_that_is_asked_for(
     desk, _ = seats
     body = {"text": "{"}
     english, japanese = (
-        desk.post(f"{path(desk)}/check?lang={language}", body).json()["problems"]
+        desk.post(f"{path(desk)}/check?lang={language}", body).json["problems"]
         for language in ("en", "ja")
     )
     assert [one["code"] for one in english] == [one["code"] for one in japanese]
@@ -137,11 +137,11 @@ def test_a_notification_of_ones_own_goes_out(seats: tuple[Desking, Serving]) -> 
     desk, host = seats
     session = desk.get("/api/sessions")["sessions"][0]["name"]
     text = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-    ticket = desk.post(f"/api/sessions/{session}/say", {"text": text}).json()["ticket"]
+    ticket = desk.post(f"/api/sessions/{session}/say", {"text": text}).json["ticket"]
     here = f"/api/sessions/{session}/say/{ticket}"
     until(lambda: desk.get(here)["became"] == "refused" or None, "nothing may be said yet")
     assert desk.get(here)["problems"]
-    ticket = desk.post(f"/api/sessions/{session}/say", {"text": text, "anyway": True}).json()[
+    ticket = desk.post(f"/api/sessions/{session}/say", {"text": text, "anyway": True}).json[
         "ticket"
     ]
     assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
@@ -192,7 +192,7 @@ def test_fix_all_is_the_same_in_the_page_in_the_terminal_and_in_the_files(
     here = path(desk)
     number = desk.get(here)["id"]
     text = f"{{'jsonrpc':'2.0','id':{number},'result':{{'content':'sunny',}},}}"
-    fixed = desk.post(f"{here}/autofix", {"text": text}).json()
+    fixed = desk.post(f"{here}/autofix", {"text": text}).json
     assert fixed["sendable"] is True
     file = tmp_path / "answer.json"
     file.write_text(text, encoding="utf-8")
@@ -202,7 +202,7 @@ def test_fix_all_is_the_same_in_the_page_in_the_terminal_and_in_the_files(
     host.type(text)
     until(lambda: fixed["text"] in host.complaint(), "the same text in problems.txt")
     note = f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[]}},"note":"mine"}}'
-    assert desk.post(f"{here}/autofix", {"text": note}).json()["text"] == note
+    assert desk.post(f"{here}/autofix", {"text": note}).json["text"] == note
 
 
 def test_wrong_bodies_and_names_are_refused_and_change_nothing(
@@ -243,7 +243,7 @@ def test_a_saved_answer_fits_its_tool(seats: tuple[Desking, Serving]) -> None:
     """Kept in a file of our naming, listed where it fits, thrown away."""
     desk, _ = seats
     body = {"name": "../../evil", "method": "tools/call", "tool": "get_forecast", "text": "sunny"}
-    number = desk.post("/api/answers", body).json()["number"]
+    number = desk.post("/api/answers", body).json["number"]
     fitting = "/api/answers?method=tools/call&tool="
     assert [one["name"] for one in desk.get(f"{fitting}get_forecast")["answers"]] == ["../../evil"]
     assert desk.get(f"{fitting}other")["answers"] == []
@@ -262,10 +262,10 @@ def test_a_saved_rule_answers_the_next_call(home: Path) -> None:
             "text": 'sunny "and" dry\nall day 東京 \x7f',
             "where": {"city": "東京"},
         }
-        shown = desk.post("/api/rules", {**rule, "save": False}).json()
+        shown = desk.post("/api/rules", {**rule, "save": False}).json
         assert "get_forecast" in shown["sentence"]
         assert not (home / "book.toml").exists()
-        assert desk.post("/api/rules", rule).json()["saved"] is True
+        assert desk.post("/api/rules", rule).json["saved"] is True
         bad = desk.post("/api/rules", {**rule, "form": "result", "text": "[]"})
         assert bad.status == 422
 

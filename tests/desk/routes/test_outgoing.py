@@ -164,7 +164,7 @@ def test_f5_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> Non
     path = f"/api/sessions/{seated.name}/say"
     refused = seated.desk.post(path, {"text": "", "order": "crash"})
     assert refused.status == 422
-    assert "humanmcp serve" in refused.json()["detail"]
+    assert "humanmcp serve" in refused.json["detail"]
 
 
 def test_f5_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ PROMPT: Final = {"type": "ref/prompt", "name": "trip"}
 def complete(seated: Seated, value: str) -> list[str]:
     """Ask for values of an argument."""
     body = {"ref": PROMPT, "argument": "city", "value": value, "arguments": {"country": "Japan"}}
-    values: list[str] = seated.desk.post(f"/api/sessions/{seated.name}/complete", body).json()[
+    values: list[str] = seated.desk.post(f"/api/sessions/{seated.name}/complete", body).json[
         "values"
     ]
     return values
