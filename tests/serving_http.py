@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -200,6 +201,12 @@ class Open:
         if self._response is not None:
             self._response.close()
         self._connection.close()
+
+
+def own_port() -> str:
+    """Return a port that a server may come back to: the usual one is taken by whoever is first."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return str(listening.getsockname()[1])
 
 
 def initialize(revision: str) -> str:

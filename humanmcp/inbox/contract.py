@@ -17,7 +17,7 @@ The promises
 6. Numbers are ours: nothing that came over the wire ever becomes part of a path or a key.
 7. No method blocks on a peer, a person or another process for longer than a disk takes.
 8. A session whose process has died is `GONE` for every reader, without any cleaning up.
-   Where its client can come back (`SessionFacts.http_id`), one other process may `resume` it.
+   Where its client can come back (`SessionFacts.comes_back`), one other process may `resume` it.
    The process that ran it before records nothing more in it, and so says nothing more.
 9. Every session that is listed has a letter. It never changes, and two sessions never share one.
 10. Who waits need not look all the time: after `send`, `save`, `say` and `hold` the session's
@@ -107,11 +107,17 @@ class SessionFacts(NamedTuple):
     """The `Mcp-Session-Id` under which its client comes again; "" where it cannot."""
     http_port: int = 0
     """Where it comes to: the next process that listens there goes on with the session."""
+    http_visitor: str = ""
+    """A digest of who its client says that it is, where it has no id to come back under."""
 
     @property
     def is_open(self) -> bool:
         """Return True if it can still answer its client."""
         return self.life is Life.OPEN
+
+    def comes_back(self, port: int) -> bool:
+        """Return True if its client comes back to this port."""
+        return self.http_port == port and bool(self.http_id or self.http_visitor)
 
 
 class Purpose(enum.Enum):

@@ -166,17 +166,17 @@ class FolderInbox:
         """List the sessions of clients that come back to this port, and that no process holds."""
         return [
             facts
-            for facts in self._of_clients()
-            if facts.life is Life.GONE and facts.http_port == port
+            for facts in self._all_facts()
+            if facts.life is Life.GONE and facts.comes_back(port)
         ]
 
     def of_client(self, http_id: str) -> SessionFacts | None:
         """Return the session that a client comes back to under this id, in any process."""
-        return next((facts for facts in self._of_clients() if facts.http_id == http_id), None)
+        return next((facts for facts in self._all_facts() if facts.http_id == http_id), None)
 
-    def _of_clients(self) -> Iterator[SessionFacts]:
+    def _all_facts(self) -> Iterator[SessionFacts]:
         found = (self._sessions.facts(name) for name in sorted(self._sessions.names()))
-        return (facts for facts in found if facts is not None and facts.http_id)
+        return (facts for facts in found if facts is not None)
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
         """Hold open a session whose process is gone, as if this one had begun it."""

@@ -133,7 +133,7 @@ class Original:
 
 def _from_elsewhere(facts: SessionFacts) -> SessionFacts:
     """Return facts without what means something on one machine only: paths, processes, ports."""
-    return facts._replace(files="", pid=0, http_id="", http_port=0, room="")
+    return facts._replace(files="", pid=0, http_id="", http_port=0, http_visitor="", room="")
 
 
 def _item_record(item: Item) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from humanmcp.protocol.conversation.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.exchange import (
+    CUT,
     Established,
     Exchange,
     ExchangeState,
@@ -225,7 +226,7 @@ class Session:
     def _receive_request(
         self, message: Message, batch: int, stated: Stated | None
     ) -> RequestArrived | RequestRepeated:
-        repeated = self._repeated(message)
+        repeated = self.repeated_by(message)
         number = self.exchanges.last + 1 if repeated is None else repeated.number
         asked = self._observed(message, number, stated.revision if stated else "")
         if repeated is not None:
@@ -260,19 +261,9 @@ class Session:
             RequestSuperseded(self._finish(one, Transition.CLIENT_WENT_ON)) for one in asked
         )
 
-    def _repeated(self, message: Message) -> Exchange | None:
+    def repeated_by(self, message: Message) -> Exchange | None:
         """Return the exchange that awaits its retry and that this request repeats."""
-        token = message.params.get("requestState")
-        if not isinstance(token, str) or not token:
-            return None
-        return next(
-            (
-                one
-                for one in self.pending
-                if one.awaiting_retry == token and one.request.method == message.method
-            ),
-            None,
-        )
+        return next((one for one in self.pending if _repeats(message, one)), None)
 
     def _observed(self, request: Message, number: int, stated: str) -> ObservedRequest:
         asked = self.state.observe(self._peer, request, number, stated).asked
@@ -425,6 +416,14 @@ class Session:
         )
         self.state.answer(self._peer, number, line)
         return line
+
+    def held(self, number: int, token: str) -> None:
+        """Take it that the client was asked to repeat a request, with this `requestState`."""
+        exchange = self._pending_of(number)
+        if exchange is not None:
+            attempts = exchange.attempts + (token != CUT)
+            self.exchanges.put(exchange._replace(awaiting_retry=token, attempts=attempts))
+            self.state.forget(self._peer, number)
 
     def went_quiet(self, number: int) -> Exchange | None:
         """Give up on a client that was asked to repeat a request and did not."""
@@ -607,6 +606,22 @@ def cancellation(asked: RequestId, reason: str = "") -> str:
         '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
         f'{{"requestId":{asked.token}{said}}}}}'
     )
+
+
+def _repeats(message: Message, exchange: Exchange) -> bool:
+    """Return True if a request is the repeat that an exchange waits for.
+
+    One whose stream was cut may come again under another id; 2026-07-28 has no way to resume it.
+    """
+    if exchange.awaiting_retry != CUT:
+        state = message.params.get("requestState")
+        is_asked = bool(exchange.awaiting_retry) and state == exchange.awaiting_retry
+        return is_asked and exchange.method == message.method
+    return exchange.method == message.method and _asked(exchange.request) == _asked(message)
+
+
+def _asked(request: Message) -> Mapping[str, Any]:
+    return {name: value for name, value in request.params.items() if name != "_meta"}
 
 
 def _listens(exchange: Exchange, of: str) -> bool:

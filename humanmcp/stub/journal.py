@@ -37,6 +37,12 @@ def _to_none(_line: str) -> int:
 BY_US: Final = "humanmcp"
 """Who wrote a line that neither a person nor the book decided: progress, a hold."""
 
+HOLD: Final = "hold"
+"""The note of a line that asks the client to repeat its request."""
+
+CUT_OFF: Final = "the server began again, and the stream was cut"
+"""The note of a request whose client may ask the same again."""
+
 DELIBERATE: Final = "deliberate"
 """The note of a line that was sent although the check found errors in it."""
 

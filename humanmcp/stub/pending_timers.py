@@ -18,7 +18,7 @@ from humanmcp.protocol.policy.timeouts import (
     STATUS_WITHIN,
     TimeoutPlan,
 )
-from humanmcp.stub.journal import BY_US
+from humanmcp.stub.journal import BY_US, HOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +186,7 @@ class Timekeeper:
                     vigil.patience = vigil.patience._replace(hold_at=None)
                 else:
                     vigil.retry_awaited(now)
-                    self._ledger.write(line, exchange.number, by=BY_US, note="hold")
+                    self._ledger.write(line, exchange.number, by=BY_US, note=HOLD)
             case DueAction.GIVE_UP:
                 quiet = self._session.went_quiet(exchange.number)
                 self._answers.forget(exchange.number)

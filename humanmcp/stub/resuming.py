@@ -17,18 +17,27 @@ goes on. Over HTTP a client comes again by itself; nothing here knows of streams
 from __future__ import annotations
 
 import logging
+import math
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.conversation.events import Sent
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.exchange import CUT, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
 from humanmcp.protocol.policy.answer_book import Decision
 from humanmcp.protocol.session import Session
-from humanmcp.stub.journal import BY_US, DELIBERATE, DELIBERATE_BYTES, DELIBERATE_UNENDED
+from humanmcp.protocol.spec import methods
+from humanmcp.stub.journal import (
+    BY_US,
+    CUT_OFF,
+    DELIBERATE,
+    DELIBERATE_BYTES,
+    DELIBERATE_UNENDED,
+    HOLD,
+)
 from humanmcp.stub.pending_timers import PendingTimers
 
 if TYPE_CHECKING:
@@ -69,6 +78,8 @@ def resumed(inbox: StubInbox, name: str, waiting: Sequence[int]) -> Resumed:
         found = found._replace(last=frame)
         if frame.way is Direction.IN and not frame.note:
             _hear(found, frame)
+        elif frame.note == CUT_OFF:
+            found.session.held(frame.number, CUT)
         elif frame.way is Direction.OUT and frame.note not in _NO_MESSAGE:
             _say(found, frame)
     return found
@@ -86,7 +97,9 @@ def _hear(found: Resumed, frame: Frame) -> None:
 def _say(found: Resumed, frame: Frame) -> None:
     message = jsonrpc.read(frame.raw)
     exchange = found.session.exchanges.get(frame.number)
-    if exchange is None or (isinstance(message, Message) and message.method):
+    if frame.note == HOLD and isinstance(message, Message):
+        found.session.held(frame.number, str(message.body["result"]["requestState"]))
+    elif exchange is None or (isinstance(message, Message) and message.method):
         found.session.remember(frame.text, by_person=frame.by != BY_US)
         if frame.by != BY_US:
             found.begun.add(frame.number)
@@ -136,6 +149,9 @@ class Resumption:
                 self._is_over(number, exchange)
         for exchange in self._session.pending:
             self._go_on(exchange)
+        if self._ledger.facts.http_visitor:
+            for exchange in self._session.pending:
+                self._is_cut(exchange)
         self._tell_of_changes()
         self._ledger.describe(self._session)
 
@@ -184,6 +200,25 @@ class Resumption:
                 self._answers.sent(outcome, item.answer.by)
         else:
             self._session.cancelled(exchange.number)
+
+    def _is_cut(self, exchange: Exchange) -> None:
+        """Let a request wait whose stream was cut, until its client asks the same again.
+
+        There are no ids of sessions or events in 2026-07-28 to come back with. A subscription is
+        begun anew by its client, and is over.
+        """
+        if methods.of(exchange.method).stays_open:
+            self._arrivals.hung_up(exchange.number)
+            return
+        vigil = self._answers.vigils[exchange.number]
+        if exchange.awaiting_retry not in ("", CUT):
+            vigil.retry_awaited(self._ledger.clock.now())
+            return
+        self._ledger.record(Direction.NOTE, b"", exchange.number, note=CUT_OFF)
+        self._session.held(exchange.number, CUT)
+        vigil.retry_awaited(math.inf)
+        vigil.patience = vigil.patience._replace(limit=None, means="", why_not=CUT)
+        self._ledger.update(self._session.exchanges[exchange.number], vigil)
 
     def _wait_on(self, exchange: Exchange) -> None:
         plan = self._answers.patience(exchange)

@@ -7,11 +7,10 @@ on its own machine only.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Holder
+from humanmcp.protocol.http.lifetimes import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +48,7 @@ class PostgresPeers:
 
     def of_visitor(self, who: Sequence[str]) -> Holder | None:
         """Return the other process that has sessions of a visitor."""
-        return self._found(_OF_VISITOR, visitor=_digest(who))
+        return self._found(_OF_VISITOR, visitor=digest_of(who))
 
     def _found(self, sql: str, **named: str) -> Holder | None:
         rows = self._db.run(sql, **self._own, **named)
@@ -57,13 +56,8 @@ class PostgresPeers:
 
     def visited(self, session: str, who: Sequence[str]) -> None:
         """Tell the others that this session is one of a visitor's."""
-        self._db.run(_VISITED, name=session, visitor=_digest(who), owner=self._own["lease"])
+        self._db.run(_VISITED, name=session, visitor=digest_of(who), owner=self._own["lease"])
 
     def lives(self, holder: Holder) -> bool:
         """Return True if a process renews its lease."""
         return bool(self._db.run(_LIVES, process=holder.process)[0][0])
-
-
-def _digest(who: Sequence[str]) -> str:
-    """Name a visitor without its key."""
-    return hashlib.sha256(json.dumps(who).encode()).hexdigest()

@@ -148,10 +148,10 @@ class SessionRows:
     def left(self, port: int) -> Sequence[SessionFacts]:
         """List the sessions of clients that come back to this port, and that no process holds."""
         rows = self._db.run(
-            f"{_FACTS} AND NOT ended AND http_id <> '' AND NOT humanmcp.lives(owner)",
+            f"{_FACTS} AND NOT ended AND NOT humanmcp.lives(owner)",
             inbox=self._inbox,
         )
-        return [facts for facts in map(_facts, rows) if facts.http_port == port]
+        return [facts for facts in map(_facts, rows) if facts.comes_back(port)]
 
     def of_client(self, http_id: str) -> SessionFacts | None:
         """Return the session that a client comes back to under this id, in any process."""

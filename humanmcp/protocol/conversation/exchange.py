@@ -88,6 +88,10 @@ class Stated(NamedTuple):
     found: tuple[RawDiagnostic, ...] = ()
 
 
+CUT: Final = "cut"
+"""Stands in `Exchange.awaiting_retry` where the client may ask the same again, without a state."""
+
+
 class Exchange(NamedTuple):
     """One request and what became of it.
 

@@ -9,13 +9,14 @@ Pure: the clock's time comes in.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from humanmcp.protocol.json.jsonrpc import Message
 
@@ -68,3 +69,8 @@ def visitor_of(message: Message, key: str) -> tuple[str, str]:
     """Return who sends a request, as far as one can tell."""
     client = message.meta.get(versions.META_CLIENT)
     return key, json.dumps(client, sort_keys=True)[:_LONGEST_NAME]
+
+
+def digest_of(who: Sequence[str]) -> str:
+    """Name a visitor without its key, as it may be written down."""
+    return hashlib.sha256(json.dumps(who).encode()).hexdigest()

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
-from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
+from humanmcp.protocol.http.lifetimes import digest_of, makes_room, silent, visitor_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.stub.http.connection import HttpConnection
 from humanmcp.stub.http.relaying import HELD_ELSEWHERE
 from humanmcp.stub.http.streams import said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
     from humanmcp.inbox.attendant import Attendant
@@ -87,10 +87,10 @@ class HttpSession:
     def leave(self) -> None:
         """End the session, and its streams.
 
-        Where its client can come again, and has not ended it, it is left to the next process.
+        Its client can come again: where it was not ended, it is left to the next process.
         """
         try:
-            self.stub.leave(to_others=bool(self.id) and not self.stub.is_over)
+            self.stub.leave(to_others=not self.stub.is_over)
         finally:
             self._over(self)
 
@@ -123,9 +123,11 @@ class HttpSession:
         """Return True if a request under the same id is open."""
         return message.id is not None and message.id.key in self._ids.values()
 
-    def knows_state(self, state: Json) -> bool:
-        """Return True if a question of this session went out with this `requestState`."""
-        return isinstance(state, str) and self.stub.session.state.asked_with(state)
+    def goes_on_with(self, message: Message) -> bool:
+        """Return True if a request answers a question of this session, or repeats one here."""
+        state, session = message.params.get("requestState"), self.stub.session
+        is_told = isinstance(state, str) and session.state.asked_with(state)
+        return is_told or session.repeated_by(message) is not None
 
     def schema_of(self, tool: str) -> Json:
         """Return the inputSchema of a tool, as it was listed last or as the book has it."""
@@ -153,6 +155,16 @@ def _left_open(stub: StubSession) -> tuple[dict[int, int], dict[int, int]]:
     return owed, places
 
 
+def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession | None:
+    """Return which of a visitor's sessions a message is for, None for a new one."""
+    for one in open_ones:
+        if one.goes_on_with(message):
+            return one
+    if message.kind is not Kind.REQUEST:
+        return open_ones[0] if open_ones else None
+    return next((one for one in open_ones if not one.uses(message)), None)
+
+
 class HttpSessions:
     """All sessions of the process. `port` is where their clients come back to."""
 
@@ -172,7 +184,8 @@ class HttpSessions:
         self._attendant = attendant
         self._loop = asyncio.get_running_loop()
         self._by_id: dict[str, HttpSession] = {}
-        self._visits: dict[tuple[str, str], list[HttpSession]] = {}
+        self._visits: dict[str, list[HttpSession]] = {}
+        """The sessions of each visitor, by the digest of who it is."""
         self._opening: asyncio.Lock = asyncio.Lock()
         self._ended: deque[str] = deque(maxlen=MOST_SESSIONS)  # the inbox may not know it yet
 
@@ -225,29 +238,19 @@ class HttpSessions:
             HeldElsewhereError: another process behind the address `host` knows the visitor.
         """
         who = visitor_of(message, key)
+        digest = digest_of(who)
         async with self._opening:
-            if self._peers is not None and who not in self._visits:
+            if self._peers is not None and digest not in self._visits:
                 await self._peers.look_for_visitor((host, *who))
-            open_ones = self._visits.setdefault(who, [])
-            found = self._visited(open_ones, message)
+            found = _visited(self._visits.get(digest, []), message)
             if found is not None:
                 found.seen()
                 return found
-            begun = await self._begin(SessionFacts("", "", http_port=self._port))
-            if isinstance(begun, HttpSession):
-                open_ones.append(begun)
-                if self._peers is not None:
-                    await self._peers.visited(begun.stub.ledger.name, (host, *who))
+            facts = SessionFacts("", "", http_port=self._port, http_visitor=digest)
+            begun = await self._begin(facts)
+            if isinstance(begun, HttpSession) and self._peers is not None:
+                await self._peers.visited(begun.stub.ledger.name, (host, *who))
             return begun
-
-    def _visited(self, open_ones: list[HttpSession], message: Message) -> HttpSession | None:
-        state = message.params.get("requestState")
-        for one in open_ones:
-            if state and one.knows_state(state):
-                return one
-        if message.kind is not Kind.REQUEST:
-            return open_ones[0] if open_ones else None
-        return next((one for one in open_ones if not one.uses(message)), None)
 
     async def _begin(self, facts: SessionFacts) -> HttpSession | HttpRefusal:
         ones = self._all()
@@ -258,11 +261,13 @@ class HttpSessions:
             self.end(longest_idle)
         connection = HttpConnection(self._loop.call_soon_threadsafe)
         stub = await asyncio.to_thread(self._make, connection, facts)
-        if facts.name:
+        if facts.name and facts.http_id:
             connection.streams.go_on(*await asyncio.to_thread(_left_open, stub))
         session = HttpSession(facts.http_id, connection, stub, self._is_over)
         if facts.http_id:
             self._by_id[facts.http_id] = session
+        else:
+            self._visits.setdefault(facts.http_visitor, []).append(session)
         session.seen()
         await asyncio.to_thread(self._attendant.attend, session)
         return session
@@ -308,6 +313,6 @@ class HttpSessions:
     def schema_of(self, message: Message, key: str) -> Json:
         """Return the inputSchema of the tool that a visitor calls, None where it is not known."""
         tool = message.params.get("name")
-        ones = self._visits.get(visitor_of(message, key), [])
+        ones = self._visits.get(digest_of(visitor_of(message, key)), [])
         found = (one.schema_of(tool) for one in ones if isinstance(tool, str))
         return next((schema for schema in found if schema is not None), None)

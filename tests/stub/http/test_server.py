@@ -14,7 +14,7 @@ from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.spec import versions
 from tests.serving import Serving
-from tests.serving_http import ServingHttp, call, initialize, modern
+from tests.serving_http import Modern, ServingHttp, call, initialize, modern, own_port
 from tests.stub.test_replaying import recorded_at
 from tests.waiting import PATIENCE, until
 
@@ -308,14 +308,15 @@ def test_the_server_ends_in_order_when_it_is_told_to_stop(home: Path) -> None:
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENCE) == 0
         assert waiting.response.status == 503
-        assert '"closed"' in (folder / "session.json").read_text()
+        assert (folder / "pending" / "0001").exists()  # its client may ask again
         waiting.close()
 
 
 def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path) -> None:
     """HTTP-19: under its id and the ids of its events; what a person is asked still waits."""
-    with ServingHttp(home, "--opening", "book") as server:
-        headers, port = server.initialize(), str(server.port)
+    port = own_port()
+    with ServingHttp(home, "--opening", "book", address=port) as server:
+        headers = server.initialize()
         waiting = server.open(headers, call())
         server.folder()
         server.process.send_signal(signal.SIGTERM)
@@ -342,6 +343,36 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
         assert ping.json == {"jsonrpc": "2.0", "id": 9, "result": {}}
         assert server.ask("DELETE", headers=headers).status == 204
         assert server.ask(body=call(4), headers=headers).status == 404
+
+
+def test_a_client_of_2026_asks_again_after_a_stop_and_after_a_kill_and_gets_the_answer(
+    home: Path,
+) -> None:
+    """HTTP-23: nothing can be resumed there, but the same request finds the one that waits."""
+
+    def asking(number: int) -> Modern:
+        return modern("tools/call", number, name="ask_human", arguments={"question": "?"})
+
+    port = own_port()
+    with ServingHttp(home, "--opening", "book", address=port) as server:
+        server.open(asking(2).headers, asking(2).body)
+        server.folder()
+        server.kill()
+    with ServingHttp(home, "--opening", "book", address=port) as server:
+        again = server.open(asking(2).headers, asking(2).body)
+        other = server.open(asking(9).headers, asking(9).body)  # another call, which asks the same
+        until(lambda: len(list(home.glob("sessions/*/pending/*"))) == 2, "both")
+        server.process.send_signal(signal.SIGTERM)
+        assert (again.response.status, other.response.status) == (503, 503)
+        assert server.process.wait(PATIENCE) == 0
+    with ServingHttp(home, "--opening", "book", address=port) as server:
+        again = server.open(asking(7).headers, asking(7).body)
+        server.answer(1, "sunny")
+        answer = json.loads(again.response.read())
+        assert (answer["id"], answer["result"]["content"][0]["text"]) == (7, "sunny")
+        server.process.terminate()
+        server.process.wait(PATIENCE)
+    assert len(list(home.glob("sessions/*"))) == 1
 
 
 def test_nothing_is_said_on_stdout(home: Path) -> None:

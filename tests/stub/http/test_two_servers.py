@@ -15,7 +15,7 @@ from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.proxying import RoundRobin
-from tests.serving_http import ServingHttp, call
+from tests.serving_http import ServingHttp, call, own_port
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -41,13 +41,16 @@ def desk(tmp_path: Path, postgres: PostgresServer) -> Inbox:
 def servers(
     tmp_path: Path, postgres: PostgresServer, desk: Inbox
 ) -> Iterator[tuple[ServingHttp, ServingHttp]]:
-    """Start two servers on one database."""
-    flags = ("--auto", "--inbox", postgres.url + SOONER)
+    """Start two servers on one database, at ports of their own: they go on with no other test."""
+    flags, ports = ("--auto", "--inbox", postgres.url + SOONER), (own_port(), own_port())
     for facts in desk.sessions():  # of another test
         if facts.is_open:
             name = facts.name
             until(lambda: desk.facts(name).life is not Life.OPEN, "it is over")  # noqa: B023 - at once
-    with ServingHttp(tmp_path / "one", *flags) as one, ServingHttp(tmp_path / "two", *flags) as two:
+    with (
+        ServingHttp(tmp_path / "one", *flags, address=ports[0]) as one,
+        ServingHttp(tmp_path / "two", *flags, address=ports[1]) as two,
+    ):
         yield one, two
 
 
