@@ -231,7 +231,7 @@ def test_the_command_lists_lessons_and_checks_one(
     file = tmp_path / "my.toml"
     file.write_text(GOOD, encoding="utf-8")
     assert main(["lesson", "--check", str(file), "--lang", "en"]) == 0
-    assert "T. Steps: 1. t" in capsys.readouterr().out
+    assert "T. Requests to answer: 1. t" in capsys.readouterr().out
     file.write_text(GOOD.replace("task", "tasks"), encoding="utf-8")
     assert main(["lesson", "--check", str(file), "--lang", "en"]) == 1
     assert "my.toml: line 6, steps[0]: tasks has no meaning here" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def place(step: Step) -> str:
 
 
 def pairs(steps: Iterable[Step]) -> list[Pair]:
-    """Put each answer to its request, and the pings of a session into one row."""
+    """Put each answer to its request, by its id, and the pings of a session into one row."""
     found: list[Pair] = []
     asked: dict[tuple[str, str, bool], int] = {}
     pings: dict[str, int] = {}
@@ -83,7 +83,25 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
             pings |= {one.session: len(found)} if one.word == "ping" else {}
             asked[one.session, one.id, one.inwards] = len(found)
         found.append(Pair(one, state="pending" if one.kind == "request" else ""))
-    return found
+    return _by_number(found)
+
+
+def _by_number(found: list[Pair]) -> list[Pair]:
+    """Put an answer that was sent under another id on purpose to the request that it was for."""
+    open_ones: dict[tuple[str, int, bool], int] = {}
+    rows: list[Pair] = []
+    for one in found:
+        step = one.step
+        at = None
+        if step.number and one.state == "pending":
+            open_ones[step.session, step.number, step.inwards] = len(rows)
+        elif step.number and step.kind in _ANSWERS:
+            at = open_ones.pop((step.session, step.number, not step.inwards), None)
+        if at is None:
+            rows.append(one)
+        else:
+            rows[at] = replace(rows[at], answer=step, state=_state(step))
+    return rows
 
 
 def _state(answer: Step) -> str:

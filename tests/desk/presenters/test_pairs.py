@@ -44,6 +44,29 @@ def test_desk_2_6_an_answer_stands_with_its_request_and_how_long_it_took() -> No
     ]
 
 
+def test_desk_2_6_an_answer_with_a_wrong_id_stands_with_its_request_unless_another_has_it() -> None:
+    """It was sent so on purpose: our number says what it was for."""
+    said = [(IN, 7, CALL), (OUT, 7, '"id":99,"result":{}'), (OUT, 7, '"id":1,"result":{}')]
+
+    def rows(*frames: tuple[Direction, int, str]) -> list[Pair]:
+        return pairs(
+            step(
+                "s",
+                A,
+                Frame(
+                    seq, stamp(1_800_000_000), way, f'{{"jsonrpc":"2.0",{line}}}'.encode(), number
+                ),
+            )
+            for seq, (way, number, line) in enumerate(frames, 1)
+        )
+
+    (one,) = rows(*said[:2])
+    assert one.answer is not None
+    assert (one.answer.seq, one.state) == (2, "answered")
+    both = rows(*said)
+    assert [one.answer and one.answer.seq for one in both] == [3, None]
+
+
 def test_desk_2_6_pings_are_one_row() -> None:
     """Those of a session; a request that nobody answered waits."""
     ping = '"id":%d,"method":"ping"'
