@@ -118,8 +118,7 @@ function search() {
 }
 
 function find() {
-  const menu = maybe("finding", HTMLDetailsElement);
-  if (menu) menu.open = true;
+  maybe("finding")?.setAttribute("open", "");
   maybe("find")?.focus();
 }
 

@@ -17,7 +17,7 @@ export function listChanged(changes) {
   refreshList();
 }
 
-// Of many sessions those stay that have what is typed in their row; Enter opens the first.
+// Of many sessions those stay that have what is typed; Enter opens the first.
 document.addEventListener("input", ({ target }) => {
   if (!(target instanceof HTMLInputElement) || target.id !== "find") return;
   const wanted = target.value.trim().toLowerCase();
@@ -30,11 +30,10 @@ export const refreshList = oneAtATime(async () => {
   const session = list?.dataset.session ?? "";
   const page = await part(`/list?${new URLSearchParams({ session, at: keyOfOpen() })}`);
   const newer = page?.getElementById("list");
-  if (!newer) return;
+  if (!page || !newer) return;
   for (const name of ["around", "marks", "away"]) {
-    const [old, now] = [maybe(name), page?.getElementById(name)];
-    if (!old || !now) continue;
-    // The pen changed hands: another page.
+    const [old, now] = [maybe(name), page.getElementById(name)];
+    if (!old || !now) continue; // below: the pen changed hands
     if (old.dataset.looksOn !== now.dataset.looksOn) {
       location.replace(location.pathname + location.search);
       return;
@@ -58,19 +57,13 @@ function announce(newer) {
 
 /** @param {HTMLElement} list @param {HTMLElement} newer */
 function settle(list, newer) {
-  const still = list.matches(":hover") || list.contains(document.activeElement);
+  const still = list.matches(":hover, :focus-within");
   const [rows, wanted] = [first(list, "#rows"), first(newer, "#rows")];
   if (rows && wanted) settleRows(rows, wanted, still);
-  const [others, more] = [first(list, "#others"), first(newer, "#others")];
-  if (others && more) others.replaceWith(more);
-  if (still) {
-    list.addEventListener("pointerleave", refreshList, { once: true });
-    return;
-  }
-  for (const name of [".sessions", "#recent"]) {
-    const [old, young] = [list.querySelector(name), newer.querySelector(name)];
-    if (old && young) old.replaceWith(young);
-    else if (young) list.replaceChildren(...newer.childNodes);
+  if (still) list.addEventListener("pointerleave", refreshList, { once: true });
+  for (const name of still ? ["#others"] : ["#others", "#running", "#lately"]) {
+    const [past, now] = [first(list, name), first(newer, name)];
+    if (past && now) past.replaceWith(now);
   }
 }
 
@@ -102,6 +95,5 @@ function update(known, row) {
   if (!link || !young) return;
   known.className = row.className;
   link.replaceChildren(...young.childNodes); // the link itself stays: it may have the focus
-  if (young.hasAttribute("aria-current")) link.setAttribute("aria-current", "true");
-  else link.removeAttribute("aria-current");
+  link.ariaCurrent = young.ariaCurrent;
 }

@@ -8,9 +8,9 @@ import { say } from "./words.js";
 
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
-const SILENT_FOR = 45_000; // the desk pings every 15 s: this long without a word is a dead line
+const SILENT_FOR = 45_000; // the desk pings every 15 s
 const NAME = `humanmcp-live${place}`; // one browser may have several places: a teacher has
-const GREETED_WITHIN = 10_000; // the desk greets at once: something on the way keeps the stream back
+const GREETED_WITHIN = 10_000; // the desk greets at once
 
 let version = Number(document.body.dataset.version);
 /** @type {(changes: ChangeShape[]) => void} */

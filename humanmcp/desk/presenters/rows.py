@@ -140,8 +140,8 @@ class Step:
     """The beginning of the line: what a row of the history opens."""
     failed: bool = False
     """It is the result of a tool that failed."""
-    call: bool = False
-    """It answers the call of a tool (`paired`)."""
+    method: str = ""
+    """Of an answer the method of its request (`paired`)."""
 
     @property
     def sender(self) -> str:
@@ -196,8 +196,7 @@ def paired(steps: Iterable[Step]) -> list[Step]:
             asked[one.session, one.id, one.inwards] = one
         elif one.kind in ("result", "error"):
             of = asked.pop((one.session, one.id, not one.inwards), None)
-        called = of is not None and of.word == "tools/call"
-        found.append(replace(one, answers=of.name or of.word, call=called) if of else one)
+        found.append(replace(one, answers=of.name or of.word, method=of.word) if of else one)
     return found
 
 

@@ -105,7 +105,7 @@ def draw(
 def _aside(arrow: Arrow) -> Arrow:
     """Make room for the model on the left, and say what it has to do with a message."""
     called = arrow.step.word == "tools/call"
-    read = arrow.step.kind in ("result", "error") and arrow.step.call and not arrow.step.inwards
+    read = arrow.step.method == "tools/call" and not arrow.step.inwards
     asks = 1 if called and arrow.step.inwards else -1 if read else 0
     return replace(arrow, tail=arrow.tail + ASIDE, head=arrow.head + ASIDE, asks=asks)
 

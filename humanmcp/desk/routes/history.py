@@ -18,6 +18,7 @@ from humanmcp.desk.presenters import rows, sequence
 from humanmcp.desk.presenters.conversation import ModelToolResult, tool_result
 from humanmcp.desk.presenters.media import media_in
 from humanmcp.desk.presenters.pairs import Pair, copies, difference
+from humanmcp.desk.presenters.result_card import result_card
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
 from humanmcp.export.command import FORMATS, RUNNABLE, written
@@ -238,7 +239,7 @@ def _parts(text: str) -> tuple[str, str, str]:
 
 def _result(step: rows.Step, line: str) -> ModelToolResult | None:
     """Return what the model reads of the answer to a call."""
-    text = jsonrpc.member(line, "result") if step.call else None
+    text = jsonrpc.member(line, "result") if step.method == "tools/call" else None
     return None if text is None else tool_result(text)
 
 
@@ -258,6 +259,8 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
     drawn = (rows.step(name, mark.badge, one, mark.facts.seat) for one in lines if one.seq < last)
     steps = rows.folded(rows.paired(drawn))
     step = next(one for one in steps if one.seq == frames[at].seq)
+    result = _result(step, frames[at].text)
+    answer = step.kind in ("result", "error") and result is None
     asks = step.kind == "request"
     waits = {row.key.number: row for row in desk.board.waiting(name)}.get(step.number)
     return {
@@ -269,7 +272,8 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "card": _card(step, mark.facts, language) if step.word else None,
         "media": media_in(frames[at].text),
         "parts": _parts(pretty(frames[at].text)),
-        "result": _result(step, frames[at].text),
+        "result": result,
+        "says": result_card(step.method, frames[at].text) if answer else None,
         "steps": sequence.draw(
             steps[-AROUND - 1 :], step.seq, by_seq=True, model=True, held=desk.board.held(name)
         ),

@@ -179,6 +179,13 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
 
 _laid_out: Final = lru_cache(16)(pretty)
 """A request is laid out once, however often its page is looked at."""
+LONGEST: Final = 50_000
+"""Characters of a request that is offered to be copied in other forms."""
+
+
+@lru_cache(16)
+def _copies(line: str) -> list[tuple[str, str]]:
+    return copies(line) if len(line) < LONGEST else []
 
 
 def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any]:
@@ -209,6 +216,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "question": (asked or form or UserAsked("")).question,
         "fields": [one for one in row_words.fields(item, _declared(case)) if one.name not in told],
         "raw": _laid_out(item.line),
+        "asked_copies": [one for one in _copies(item.line) if one[0] != "pretty"],
         "task": task,
         "media": media_in(item.line),
         "sent_media": media_in(item.answer.line) if item.answer else (),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
 
 import pytest
 
 from humanmcp.export.command import FORMATS
-from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.desk.desking import Desking
@@ -61,3 +62,26 @@ def test_desk_2_12_the_projector_shows_what_matters_and_the_model_behind(
     assert 'class="behind"' in page
     assert 'data-theme="dark"' in page
     assert 'class="present bare"' in page
+
+
+def test_desk_2_5_a_request_that_waits_is_copied_and_an_answer_has_a_card(
+    tmp_path: Path,
+) -> None:
+    """As the line that it is, as Markdown, with its session; an error says its code and words."""
+    home = tmp_path / "home"
+    inbox = FolderInbox(home)
+    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    at = "2026-11-20T18:00:00.000Z"
+    inbox.deliver(Item(Key(name, 1), LINE, "tools/call", "1", "2025-11-25", arrived=at))
+    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No dice."}}'
+    inbox.record(name, Frame(1, at, Direction.OUT, error, 1))
+    with Desking(home, "--lang", "en") as desk:
+        page = html.unescape(desk.page(f"/m/{name}/1"))
+        raw = page.partition('<details class="raw">')[2].partition("</section>")[0]
+        assert LINE in raw
+        assert "```json" in raw
+        assert "humanmcp answer" not in raw
+        assert f'/export/{name}"' in raw
+        page = desk.page(f"/present?name={name}")
+        assert "What went wrong" in page
+        assert "<dd>No dice.</dd>" in page
