@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox.contract import Purpose
+from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.validation import check, inquiry
@@ -18,6 +20,7 @@ from humanmcp.protocol.validation.held import HeldMessage
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
+    from humanmcp.locales.explain import Card
     from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Batch, Malformed
@@ -150,6 +153,18 @@ class Case:
         if self.has_twin:
             return (*remarks, check.same_id(found, self.item.revision))
         return remarks
+
+    def card(self, language: str) -> Card:
+        """Return what it means, in words, to who sits in its seat."""
+        item = self.item
+        return explain(
+            item.method,
+            item.revision,
+            language,
+            asks=bool(item.id),
+            seat=self.facts.seat.value,
+            inwards=item.way is Direction.IN,
+        )
 
     @property
     def has_twin(self) -> bool:

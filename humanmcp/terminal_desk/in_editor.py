@@ -9,8 +9,6 @@ from humanmcp.answering import service
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.terminal import to_stderr
 from humanmcp.inbox.contract import Draft
-from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.layout import pretty
@@ -88,13 +86,7 @@ def _comments(at: Answering, problems: Sequence[Diagnostic]) -> list[str]:
     The problems name lines as the editor counts them: with the comments on top.
     """
     item = at.case.item
-    card = explain(
-        item.method,
-        item.revision,
-        at.language,
-        seat=at.case.facts.seat.value,
-        inwards=item.way is Direction.IN,
-    )
+    card = at.case.card(at.language)
     lines = [
         f"humanmcp {at.name}: {card.title} ({at.who})",
         request_in_short(item, 160),

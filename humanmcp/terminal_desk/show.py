@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering import service
 from humanmcp.answering.schema.exchanges import ShownShape, shown_shape
@@ -12,11 +11,9 @@ from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_t
 from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
-from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Malformed
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.spec import methods
 from humanmcp.terminal_desk import command, waits
@@ -33,34 +30,26 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, Item
+    from humanmcp.locales.explain import Card
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.inquiry import Inquiry
 
 ROOM: Final = "show"
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """Everything that is to be said about one exchange."""
+class ShownExchange(NamedTuple):
+    """The exchange that a person means, with the name that is typed for it, and what it means."""
 
     name: str
     case: Case
     card: Card
-    message: str
-    """The message laid out over several lines; a line that is no JSON stays as it is."""
-    remarks: tuple[Diagnostic, ...]
-    """What the check says of the request itself."""
     draft: str
+    """What was written of its answer, or what that begins with."""
 
     @property
     def item(self) -> Item:
         """The exchange."""
         return self.case.item
-
-    @property
-    def inquiry(self) -> Inquiry | None:
-        """The question that it puts to the person, with the options there are."""
-        return self.case.inquiry
 
 
 def add_arguments(parser: Parser) -> None:
@@ -80,87 +69,72 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     if arguments.unreadable:
         show_unreadable(open_inbox(settings), arguments, language)
         return 0
-    sheet = sheet_of(open_inbox(settings), arguments.number, language)
+    shown = shown_of(open_inbox(settings), arguments.number, language)
     if arguments.json:
-        json_to_stdout(_as_json(sheet, language))
+        json_to_stdout(_as_json(shown, language))
     elif arguments.raw and is_terminal():
-        to_stdout(sheet.item.line)  # made visible: no message may act on the screen it is shown on
+        to_stdout(shown.item.line)  # made visible: no message may act on the screen it is shown on
     elif arguments.raw:
-        raw_to_stdout(sheet.item.line)
+        raw_to_stdout(shown.item.line)
     else:
-        _print(sheet, language)
+        _print(shown, language)
     return 0
 
 
-def sheet_of(inbox: DeskInbox, wanted: str, language: str) -> Sheet:
-    """Collect what is to be said about the exchange that a person means.
+def shown_of(inbox: DeskInbox, wanted: str, language: str) -> ShownExchange:
+    """Find the exchange that a person means.
 
     Raises:
         ChoiceError: there is none, or there are several.
     """
     case = choose(inbox, wanted)
-    item, request = case.item, case.message
+    item = case.item
     draft = item.draft.text if item.draft else ""
     if case.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
         draft = service.starting_draft(case, language).text
-    asks = isinstance(request, Malformed) or (
-        isinstance(request, Message) and request.kind is Kind.REQUEST
-    )
-    return Sheet(
-        name=label(case.facts, item.key.number, seats(inbox)),
-        case=case,
-        card=explain(
-            item.method,
-            item.revision,
-            language,
-            asks=asks,
-            seat=case.facts.seat.value,
-            inwards=item.way is Direction.IN,
-        ),
-        message=item.line if isinstance(request, Malformed) else pretty(item.line),
-        remarks=case.remarks,
-        draft=draft,
-    )
+    name = label(case.facts, item.key.number, seats(inbox))
+    return ShownExchange(name, case, case.card(language), draft)
 
 
-def _print(sheet: Sheet, language: str) -> None:
-    item, card = sheet.item, sheet.card
+def _print(shown: ShownExchange, language: str) -> None:
+    item, card = shown.item, shown.card
     revision = one_line(item.revision) or say(ROOM, "no revision", language)
     to_stdout(
-        Painted(f"{sheet.name}  {request_in_short(item)}", "bold"),
+        Painted(f"{shown.name}  {request_in_short(item)}", "bold"),
         Painted(f"  · id {item.id} · {revision}", "dim"),
     )
-    _show_sender(sheet, language)
+    _show_sender(shown, language)
     for one in waits.outlook(item, waits.now(), language):
         to_stdout(Painted(one.sentence, "yellow" if one.soon else "dim"))
     if item.state is ExchangeState.PENDING and waits.kept_waiting(item, language):
         to_stdout(Painted(waits.kept_waiting(item, language), "dim"))
     to_stdout("")
-    _explain(sheet)
+    _explain(shown)
     if item.state is ExchangeState.PENDING:
         to_stdout("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
     to_stdout("  ", Painted(card.page, "dim"))
-    _section(say(ROOM, "message", language), sheet.message)
-    _problems(say(ROOM, "remarks", language), sheet.remarks, item.line, language)
-    _problems(say(ROOM, "refused", language), item.problems, sheet.draft, language)
+    text = item.line if isinstance(shown.case.message, Malformed) else pretty(item.line)
+    _section(say(ROOM, "message", language), text)
+    _problems(say(ROOM, "remarks", language), shown.case.remarks, item.line, language)
+    _problems(say(ROOM, "refused", language), item.problems, shown.draft, language)
     if item.answer is not None:
         _section(say(ROOM, "sent", language), item.answer.line)
-    elif sheet.draft:
+    elif shown.draft:
         touched = item.draft is not None and item.draft.touched
-        _section(say(ROOM, "draft" if touched else "start", language), sheet.draft)
+        _section(say(ROOM, "draft" if touched else "start", language), shown.draft)
     for kept in item.kept:
         _section(say(ROOM, "kept", language, by=kept.by), kept.text)
     if item.state is ExchangeState.PENDING:
         to_stdout("")
-        to_stdout(Painted(_what_next(sheet, language), "dim"))
+        to_stdout(Painted(_what_next(shown, language), "dim"))
 
 
-def _explain(sheet: Sheet) -> None:
+def _explain(shown: ShownExchange) -> None:
     """Say what it is, in words; a question to the person comes before all else."""
-    card = sheet.card
-    if sheet.inquiry is not None:
-        _ask(sheet.inquiry)
-    to_stdout(Painted(card.title, "bold" if sheet.inquiry is None else "dim"))
+    card = shown.card
+    if shown.case.inquiry is not None:
+        _ask(shown.case.inquiry)
+    to_stdout(Painted(card.title, "bold" if shown.case.inquiry is None else "dim"))
     for sentence in (card.what, card.note, card.sender):
         if sentence:
             to_stdout("  " + sentence)
@@ -179,25 +153,25 @@ def _ask(asked: Inquiry) -> None:
         to_stdout("")
 
 
-def _what_next(sheet: Sheet, language: str) -> str:
+def _what_next(shown: ShownExchange, language: str) -> str:
     """Return which commands decide about it."""
-    key = sheet.item.key
-    if sheet.inquiry is not None and sheet.inquiry.options:
-        code = "next choice" if sheet.inquiry.free_text else "next choice only"
-        return say(ROOM, code, language, name=sheet.name)
-    if sheet.item.purpose is Purpose.ANSWER:
-        code = "next words" if methods.of(sheet.item.method).plain_text else "next"
-        return say(ROOM, code, language, name=sheet.name)
-    alone = sheet.name == str(key.number)
+    key = shown.item.key
+    if shown.case.inquiry is not None and shown.case.inquiry.options:
+        code = "next choice" if shown.case.inquiry.free_text else "next choice only"
+        return say(ROOM, code, language, name=shown.name)
+    if shown.item.purpose is Purpose.ANSWER:
+        code = "next words" if methods.of(shown.item.method).plain_text else "next"
+        return say(ROOM, code, language, name=shown.name)
+    alone = shown.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
-    return say(ROOM, "next held", language, name=sheet.name, held=held)
+    return say(ROOM, "next held", language, name=shown.name, held=held)
 
 
-def _show_sender(sheet: Sheet, language: str) -> None:
-    who = asker_of(sheet.case.facts, language)
-    passed = clock(waits.waited(sheet.item, waits.now()))
+def _show_sender(shown: ShownExchange, language: str) -> None:
+    who = asker_of(shown.case.facts, language)
+    passed = clock(waits.waited(shown.item, waits.now()))
     to_stdout(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
-    if sheet.case.facts.stuck:
+    if shown.case.facts.stuck:
         to_stdout(Painted(say(ROOM, "stuck", language), "yellow"))
 
 
@@ -218,6 +192,7 @@ def _problems(title: str, problems: Sequence[Diagnostic], text: str, language: s
             to_stdout("  ", *line)
 
 
-def _as_json(sheet: Sheet, language: str) -> ShownShape:
-    waited = waits.waited(sheet.item, waits.now())
-    return shown_shape(sheet.case, sheet.name, waited, language, card=sheet.card, draft=sheet.draft)
+def _as_json(shown: ShownExchange, language: str) -> ShownShape:
+    waited = waits.waited(shown.item, waits.now())
+    name, case, card, draft = shown
+    return shown_shape(case, name, waited, language, card=card, draft=draft)

@@ -65,12 +65,12 @@ class Room:
     def ask(self, session: str, number: int, line: str = CALL, **parts: Any) -> Key:  # noqa: ANN401 - parts of an item
         """Deliver a request."""
         key = Key(session, number)
-        message = read(line.encode())
+        message, about = read(line.encode()), read(parts.get("asked", line).encode())
         parts.setdefault("arrived", stamp(datetime.now(UTC)))
         item = Item(
             key=key,
             line=line,
-            method=message.method if isinstance(message, Message) else "",
+            method=about.method if isinstance(about, Message) else "",
             id=message.id.token if isinstance(message, Message) and message.id else "",
             revision="2025-11-25",
             **parts,

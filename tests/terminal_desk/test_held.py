@@ -96,3 +96,11 @@ def test_f6_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, sh
     assert ran.status == 2
     assert "There are" not in ran.err
     assert "`humanmcp answer 3` opens it in your editor" in ran.err
+
+
+def test_the_card_of_what_is_held_is_the_pages_own(room: Room, shell: Shell) -> None:
+    """A held answer was shown as a notification that MCP does not know."""
+    session = room.session(seat=Seat.TAP)
+    answer = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
+    room.ask(session, 3, answer, purpose=Purpose.PASS, way=Direction.OUT, asked=CALL)
+    assert shell("show", "3", "--json").json["card"]["title"] == "The model calls a tool"

@@ -45,9 +45,7 @@ from humanmcp.inbox.contract import (
     Seat,
     UnknownItemError,
 )
-from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.policy import known_clients
@@ -226,14 +224,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "held_answer": held_messages.answer_of(case),
         "faults": _faults(case, task, language),
         "offers": input_requests.offers(case, language),
-        "card": explain(
-            item.method,
-            item.revision,
-            language,
-            asks=bool(item.id),
-            seat=case.facts.seat.value,
-            inwards=item.way is Direction.IN,
-        ),
+        "card": case.card(language),
         "design": design,
         "answerable": bool(task) and (case.exchange is not None or task == Task.CHANGE),
         "steps": sequence.draw(
