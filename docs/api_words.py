@@ -169,6 +169,14 @@ CALLS_JA: Final = {
         "指示 `offer` は提供するものを変えます。`text` は、回答帳のルールと同じく `add` と `remove` のある JSON です。ほかはクライアントのテスト用です。`raw` は `text` の base64 が表すバイト列をそのまま書き、`progress` と `silence` は `on` か\n"
         "`off` を、`exit` は終了ステータスを取り、`crash` は何も取りません。従えないときは 422 で理由を返します。"
     ),
+    "GET /api/exchanges/{session}/{number}/schema": (
+        "回答に書けるものを、JSON Schema で返します。エディターのためのものです。\n\n"
+        "セッションのリビジョンのもので、ツールや質問が宣言したものを含みます。"
+    ),
+    "GET /api/sessions/{session}/schema": (
+        "クライアントがサーバーに言えることを、JSON Schema で返します。エディターのためのものです。\n\n"
+        "各ツールの引数は、サーバーが宣言したものです。"
+    ),
     "POST /api/sessions/{session}/complete": (
         "プロンプトやリソーステンプレートの引数の続きの候補を、サーバーに尋ねます。\n\n"
         "セッションがクライアントの席のものでないとき、サーバーが補完を提供していないとき、"
@@ -211,6 +219,7 @@ SHAPES_JA: Final = {
     "BreakBody": "今までの回答と、入れる壊し方。",
     "ReactionShape": "こちらが言った 1 つのことに、相手がどうしたかです。`seq` はその行です。",
     "CompleteBody": "何の続きか（`ref`、MCP の書き方）、打ち込まれた値、ほかの引数。",
+    "JsonSchemaShape": "書けるもの（JSON Schema）。",
     "ValuesShape": "サーバーが引数に示す候補。",
     "ReactionsShape": "クライアントがどうしたかを、古い順に並べたものです。",
     "CallShape": (

@@ -27,7 +27,7 @@ OLDEST_NODE: Final = 20
 _HERE: Final = Path(__file__).resolve().parent
 _VENDOR: Final = _HERE.parent / "web" / "static" / "vendor"
 _INSTALL: Final = ("ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
-_SOURCES: Final = ("editor.js", "package.json", "package-lock.json")
+_SOURCES: Final = ("editor.js", "offering.js", "package.json", "package-lock.json")
 
 
 class CannotBuildError(Exception):

@@ -10,6 +10,8 @@ import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField
 import { Decoration, drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
+import { offering } from "./offering.js";
+
 const fromOutside = Annotation.define();
 
 // -- problems: a wavy line under the place, a sign beside the line ---------------------------------
@@ -108,6 +110,18 @@ const look = EditorView.theme({
     background: "var(--surface)", border: "1px solid var(--strong-line)", borderRadius: "var(--round)",
   },
   ".sentences p": { margin: 0 },
+  ".cm-tooltip.cm-tooltip-autocomplete": {
+    color: "var(--ink)", background: "var(--surface)", border: "1px solid var(--strong-line)", borderRadius: "var(--round)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "12rem" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "0.125rem 0.75rem" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": { color: "var(--surface)", background: "var(--hue)" },
+  ".cm-completionDetail": { color: "inherit", fontStyle: "normal" },
+  ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "700" },
+  ".cm-tooltip.cm-completionInfo": {
+    maxWidth: "24rem", padding: "0.5rem 0.75rem", font: "0.9375rem/1.45 var(--text)", color: "var(--ink)",
+    background: "var(--surface)", border: "1px solid var(--strong-line)", borderRadius: "var(--round)",
+  },
   ".signs": { width: "1.25rem" },
   ".sign": { display: "inline-block", width: "1.25rem", textAlign: "center", fontWeight: "700" },
   ".sign.error": { color: "var(--bad)" },
@@ -115,7 +129,7 @@ const look = EditorView.theme({
 });
 
 export class CodeEditor {
-  constructor(place, { text, label, onChange, onMove }) {
+  constructor(place, { text, label, onChange, onMove, schema }) {
     this.writable = new Compartment();
     const root = place.shadowRoot ?? place.attachShadow({ mode: "open" });
     root.replaceChildren();
@@ -135,11 +149,13 @@ export class CodeEditor {
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
       // Keys that belong to the page: Ctrl+Enter sends, and Ctrl+Z undoes in every view what was
       // written in any of them. Esc, then Tab leaves the editor.
+      offering(schema),
       keymap.of([
         { key: "Mod-Enter", run: () => false },
         ...defaultKeymap.filter((one) => one.key !== "Mod-Enter"), indentWithTab,
       ]),
       this.writable.of([]),
+      EditorState.phrases.of({ Completions: label }),
     ];
     this.view = new EditorView({ doc: text, extensions, parent: inside, root });
   }
@@ -189,4 +205,14 @@ export class CodeEditor {
     this.view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
     this.view.focus();
   }
+}
+
+// An editor over a text area of a form, which goes on holding what is sent.
+export function over(area, schema) {
+  const place = document.createElement("div");
+  place.className = "editor coded";
+  area.before(place);
+  area.hidden = true;
+  const label = area.labels[0].innerText.trim();
+  return new CodeEditor(place, { text: area.value, label, schema, onMove() {}, onChange(text) { area.value = text; } });
 }

@@ -273,3 +273,36 @@ def test_switching_views_loses_nothing(desk: Desking, host: Serving, window: Win
     assert '"_meta":{"n":1.0e2}' in line
     assert '"isError":true' in line
     assert json.loads(line)["result"]["content"][0]["text"] == "rain"
+
+
+def test_the_json_editor_offers_what_can_be_written_there(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Members and values of the place; nothing is chosen unless an arrow key chose it."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    page = window().page
+    page.locator("#tab-json").click()
+    editor = page.locator("#editor .cm-content")
+    options = page.locator("#editor [role=option]")
+    head = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": '
+    write_json(page, head)
+    editor.press("ControlOrMeta+End")
+    editor.press_sequentially('"im')
+    expect(options).to_have_text(["image"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    editor.press_sequentially(', "')
+    expect(options.filter(has_text="mimeType")).to_be_visible()
+    expect(options.filter(has_text="text")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(options).to_have_count(0)
+    editor.press_sequentially("mime")
+    expect(options).to_have_text(["mimeType*"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    editor.press_sequentially('"image/png", "dat')
+    expect(options).to_be_visible()
+    page.keyboard.press("Enter")  # the next line: no arrow key has chosen
+    written = read_json(page)
+    assert written.startswith(head + '"image", "mimeType": "image/png", "dat\n'), written

@@ -1,7 +1,7 @@
 // Times that go on: how long somebody waits, and how long until something happens.
 
 import { all, first } from "./dom.js";
-import { say, tell } from "./words.js";
+import { tell } from "./words.js";
 
 const SPOKEN = [30, 10]; // seconds left that are said aloud, and only those
 const SOON = 15;
@@ -9,10 +9,9 @@ const SOON = 15;
 /** @param {number} seconds */
 export function clock(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
-  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
-  const minutes = Math.floor(whole / 60) % 60;
-  const hours = Math.floor(whole / 3600);
-  return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+  const [hours, ...rest] = [whole / 3600, (whole / 60) % 60, whole % 60].map(Math.floor);
+  const parts = hours ? [hours, ...rest] : rest;
+  return parts.map((one, at) => (at ? String(one).padStart(2, "0") : one)).join(":");
 }
 
 // Also called when new times were put on the page.
@@ -51,7 +50,7 @@ function speak(now, before) {
   const left = Number(limit.dataset.until) - now;
   for (const mark of SPOKEN) {
     if (before !== null && before > mark && left <= mark && left > 0) {
-      tell(say("left", { seconds: mark }));
+      tell("left", { seconds: mark });
     }
   }
   return left;

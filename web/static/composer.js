@@ -103,7 +103,7 @@ export class Composer {
 
   listen() {
     this.box.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || isComposing(event) || !(event.target instanceof HTMLElement)) return;
+      if (event.key !== "Escape" || event.defaultPrevented || isComposing(event) || !(event.target instanceof HTMLElement)) return;
       if (event.target.shadowRoot) this.views.json.leave();
       else event.target.blur();
     });

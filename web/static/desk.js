@@ -4,7 +4,7 @@
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
 import { startCompletions } from "./completing.js";
-import { keyOfOpen, maybe } from "./dom.js";
+import { all, keyOfOpen, maybe } from "./dom.js";
 import { startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
@@ -12,7 +12,7 @@ import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
 import { startPreviews } from "./preview.js";
 import { refreshStatus } from "./status.js";
-import { follow } from "./talk.js";
+import { call, follow } from "./talk.js";
 
 const page = new Page();
 
@@ -37,4 +37,7 @@ startKeys(page);
 startClock();
 startPreviews();
 startCompletions();
+for (const area of all(document, "[data-schema]", HTMLTextAreaElement)) {
+  import(document.body.dataset.editor ?? "").then(({ over }) => over(area, () => call(area.dataset.schema ?? ""))).catch(() => {});
+}
 if (maybe("live")) startLive(changed);

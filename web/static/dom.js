@@ -6,29 +6,26 @@ export function isWide() {
 }
 
 // The element with an id. A template that lacks it is a fault of ours.
-/** @template {HTMLElement} [T=HTMLElement] @param {string} name @param {new () => T} [kind] */
-export function byId(name, kind) {
+/** @type {ById} */
+export const byId = (name, kind) => {
   const found = maybe(name, kind);
   if (!found) throw new Error(`#${name} is missing on this page`);
   return found;
-}
+};
 
 // The element with an id where the page has one.
-/** @template {HTMLElement} [T=HTMLElement] @param {string} name @param {new () => T} [kind] */
-export function maybe(name, kind) {
-  const found = document.getElementById(name);
-  return found instanceof (kind ?? HTMLElement) ? /** @type {T} */ (found) : null;
-}
+/** @type {Maybe} */
+export const maybe = (name, kind) => first(document, `[id="${name}"]`, kind);
 
 // Every element of a kind that fits a selector.
-/** @template {HTMLElement} [T=HTMLElement] @param {ParentNode} place @param {string} selector @param {new () => T} [kind] */
+/** @type {All} */
 export function all(place, selector, kind) {
-  const found = [...place.querySelectorAll(selector)];
-  return /** @type {T[]} */ (found.filter((one) => one instanceof (kind ?? HTMLElement)));
+  const found = /** @type {any[]} */ ([...place.querySelectorAll(selector)]);
+  return found.filter((one) => one instanceof (kind ?? HTMLElement));
 }
 
 // The first of them, null where there is none.
-/** @template {HTMLElement} [T=HTMLElement] @param {ParentNode} place @param {string} selector @param {new () => T} [kind] */
+/** @type {First} */
 export function first(place, selector, kind) {
   return all(place, selector, kind)[0] ?? null;
 }

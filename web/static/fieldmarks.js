@@ -10,11 +10,6 @@ export class FieldMarks {
     this.shown = "";
   }
 
-  // The fields were made anew, without their marks.
-  forget() {
-    this.shown = "";
-  }
-
   get controls() {
     return /** @type {Control[]} */ (all(this.place, "[data-pointer]"));
   }

@@ -63,7 +63,7 @@ export class FormView {
     const fields = new FormFields(this, root).build(this.form.field, this.path);
     fields.classList.add("form-top");
     this.place.replaceChildren(fields);
-    this.marks.forget();
+    this.marks.shown = ""; // they were made anew, without their marks
     if (focused !== undefined) this.marks.at(focused)?.focus();
   }
 

@@ -4,6 +4,7 @@
 import { byId } from "./dom.js";
 import { PlainEditor } from "./editor.js";
 import { unitsAt } from "./jsontree.js";
+import { call } from "./talk.js";
 import { say } from "./words.js";
 
 export class JsonView {
@@ -19,6 +20,7 @@ export class JsonView {
     const acts = {
       onChange: (text) => draft.write(text, "json"),
       onMove: (place) => { byId("position").textContent = say("position", place); },
+      schema: () => call(`/api/exchanges/${draft.facts.session}/${draft.facts.number}/schema`),
     };
     /** @type {AnyEditor} */
     this.editor = new PlainEditor(this.area, acts);

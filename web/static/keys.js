@@ -5,7 +5,7 @@ import { chosen } from "./choices.js";
 import { all, first, maybe } from "./dom.js";
 import { toggleSound } from "./notice.js";
 import { at } from "./place.js";
-import { say, tell } from "./words.js";
+import { tell } from "./words.js";
 
 const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page
 
@@ -42,7 +42,7 @@ function withControl(event, page) {
     event.preventDefault();
     // A key that is held, or pressed twice, sends one answer and not the next one's template too.
     if (event.repeat) return;
-    if (stillSending(page) && !composer.draft.typed) tell(say("again"));
+    if (stillSending(page) && !composer.draft.typed) tell("again");
     else composer.sender.send({ now: event.shiftKey });
   } else if (event.code === "KeyS") {
     event.preventDefault();

@@ -25,7 +25,7 @@ export function showCount(count) {
 
 /** @param {string} key of the exchange @param {string} what it is, in words */
 export function arrived(key, what) {
-  tell(say("new", { what }));
+  tell("new", { what });
   if (!leading) return; // the other tabs of this browser heard it too
   if (chosen("sound")) sound();
   if (chosen("notify") && document.hidden && "Notification" in window && Notification.permission === "granted") {
@@ -61,12 +61,12 @@ export async function choiceChanged(name, on) {
     const given = "Notification" in window ? await Notification.requestPermission() : "denied";
     if (given !== "granted") {
       choose("notify", false);
-      tell(say("denied"));
+      tell("denied");
     }
   }
 }
 
 export function toggleSound() {
   choose("sound", !chosen("sound"));
-  tell(say(chosen("sound") ? "sound.on" : "sound.off"));
+  tell(chosen("sound") ? "sound.on" : "sound.off");
 }

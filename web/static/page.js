@@ -10,7 +10,7 @@ import { at, here } from "./place.js";
 import { hideOwn, listenToCopies, listenToStatus } from "./status.js";
 import { part } from "./talk.js";
 import { composed, goOnTyping } from "./typeahead.js";
-import { say, tell } from "./words.js";
+import { tell } from "./words.js";
 
 export class Page {
   constructor() {
@@ -43,7 +43,7 @@ export class Page {
   /** @param {OutcomeShape} outcome @param {Composer} from */
   async sent(outcome, from) {
     const key = `${from.facts.session}/${from.facts.number}`;
-    if (outcome.became === "on its way") tell(say("onway"));
+    if (outcome.became === "on its way") tell("onway");
     const session = maybe("list")?.dataset.session ?? "";
     const query = new URLSearchParams({ sent: key, ...(session && { session }) });
     const next = await part(`/?${query}`);
@@ -112,8 +112,9 @@ export class Page {
 /** Still nothing to open, but who is connected may have changed, or all of it has ended. @param {Element | null} [young] */
 function tellAnew(young) {
   const old = document.querySelector(".empty");
-  const said = (/** @type {Element} */ section) => Array.from(section.querySelectorAll("p"), (one) => one.textContent).join();
-  if (!young || !old || old.contains(document.activeElement) || said(old) === said(young)) return;
+  if (!young || !old || old.contains(document.activeElement)) return;
+  const [said, now] = [old, young].map((one) => all(one, "p").map((line) => line.textContent).join());
+  if (said === now) return;
   old.replaceWith(young);
   listenToCopies();
 }

@@ -101,7 +101,7 @@ export class Sender {
     const { draft, facts } = this.composer;
     try {
       await call(`/api/sessions/${facts.session}/say`, { text: draft.text, anyway: true });
-      tell(say("kept open"));
+      tell("kept open");
     } catch (error) {
       tellFailed(error);
     }

@@ -6,7 +6,7 @@ import { askFault } from "./asking.js";
 import { all, byId, maybe } from "./dom.js";
 import { put } from "./jsontext.js";
 import { call } from "./talk.js";
-import { say, tell, tellFailed, visible } from "./words.js";
+import { tell, tellFailed, visible } from "./words.js";
 
 export class StartingPoints {
   /** @param {Composer} composer */
@@ -25,7 +25,6 @@ export class StartingPoints {
   offerTemplates() {
     const { facts } = this.composer;
     const select = byId("starts", HTMLSelectElement);
-    for (const name of Object.keys(facts.templates)) select.append(new Option(name.replaceAll("_", " "), name));
     select.addEventListener("change", () => {
       const text = facts.templates[select.value];
       select.value = "";
@@ -48,11 +47,11 @@ export class StartingPoints {
   async reuse() {
     const { document: text } = await call(`${this.composer.path}/last`).catch(() => ({}));
     if (!text) {
-      tell(say("nolast"));
+      tell("nolast");
       return;
     }
     this.goOnFrom(text);
-    tell(say("reused"));
+    tell("reused");
   }
 
   /** @param {number} key */
@@ -66,7 +65,7 @@ export class StartingPoints {
     } else {
       this.goOnFrom(messageOf(facts, saved.form, saved.text));
     }
-    tell(say("inserted", { name: visible(saved.name) }));
+    tell("inserted", { name: visible(saved.name) });
   }
 
   // Begin anew in the model's place.

@@ -12,7 +12,7 @@ export async function refreshStatus(page, key) {
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(page, fresh);
   const heard = fresh.querySelectorAll(".question.told").length;
-  if (heard > old.querySelectorAll(".question.told").length) tell(say("told"));
+  if (heard > old.querySelectorAll(".question.told").length) tell("told");
   if (old.querySelector("details[open]")) fresh.querySelector("details")?.setAttribute("open", "");
   old.replaceWith(fresh);
   tick();
@@ -42,11 +42,11 @@ export function listenToStatus(page) {
     const { order, text } = one.dataset;
     if (order) {
       await call(`/api/sessions/${key.split("/")[0]}/say`, { text, order });
-      tell(say("ordered"));
+      tell("ordered");
     } else {
       if (page.composer) page.composer.drafts.hold = true;
       await call(`/api/exchanges/${key}/hold`, { hold: true });
-      tell(say("held"));
+      tell("held");
       refreshStatus(page, key);
     }
   });

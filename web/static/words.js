@@ -23,11 +23,11 @@ export function visible(text) {
 
 const said = maybe("said");
 
-/** Say something once, quietly, to eyes and to screen readers. @param {string} sentence @param {number} [seconds] */
-export function tell(sentence, seconds = 5) {
-  const line = make("p", {}, sentence);
+/** Say something once, quietly, to eyes and to screen readers. @param {string} code @param {Record<string, any>} [fillings] */
+export function tell(code, fillings) {
+  const line = make("p", {}, say(code, fillings));
   said?.append(line);
-  setTimeout(() => line.remove(), seconds * 1000);
+  setTimeout(() => line.remove(), code === "failed" ? 10_000 : 5000);
 }
 
 /** Copy a text. A page that came over a plain network has no clipboard of its own. @param {string} text */
@@ -35,19 +35,18 @@ export async function copy(text) {
   if (navigator.clipboard) {
     await navigator.clipboard.writeText(text);
   } else {
-    const give = (/** @type {ClipboardEvent} */ event) => {
+    document.addEventListener("copy", (event) => {
       event.clipboardData?.setData("text/plain", text);
       event.preventDefault();
-    };
-    document.addEventListener("copy", give, { once: true });
+    }, { once: true });
     document.execCommand("copy");
   }
-  tell(say("copied"));
+  tell("copied");
 }
 
 /** @param {unknown} error */
 export function tellFailed(error) {
   // A browser words in its own language that nobody answers.
   const why = error instanceof TypeError ? say("nodesk") : error instanceof Error ? error.message : String(error);
-  tell(say("failed", { why }), 10);
+  tell("failed", { why });
 }

@@ -12,6 +12,12 @@ type MessageDocument = import("../static/document.js").MessageDocument;
 type Page = import("../static/page.js").Page;
 type UnreadFields = import("../static/unreadfields.js").UnreadFields;
 
+/** How an element is found: by its id, or by a selector; of a kind, or any. */
+type ById = <T extends HTMLElement = HTMLElement>(name: string, kind?: new () => T) => T;
+type Maybe = <T extends HTMLElement = HTMLElement>(name: string, kind?: new () => T) => T | null;
+type All = <T extends HTMLElement = HTMLElement>(place: ParentNode, selector: string, kind?: new () => T) => T[];
+type First = <T extends HTMLElement = HTMLElement>(place: ParentNode, selector: string, kind?: new () => T) => T | null;
+
 /** What the live stream says. */
 interface LiveRecord { version: number; changes: ChangeShape[] }
 
@@ -46,7 +52,7 @@ interface Span { from: number; to: number }
 interface Mark extends Span { severity: string; message: string }
 
 /** What both editors tell. */
-interface EditorActs { onChange(text: string): void; onMove(place: LineAndColumn): void }
+interface EditorActs { onChange(text: string): void; onMove(place: LineAndColumn): void; schema(): Promise<object> }
 
 /** What both editors can do. */
 interface AnyEditor {

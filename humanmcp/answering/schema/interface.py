@@ -136,6 +136,12 @@ class KeptShape(TypedDict):
     at: str
 
 
+class JsonSchemaShape(TypedDict):
+    """What can be written, as a JSON Schema."""
+
+    schema: dict[str, Any]
+
+
 class ValuesShape(TypedDict):
     """Values that a server offers for an argument."""
 

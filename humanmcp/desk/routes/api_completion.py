@@ -1,4 +1,4 @@
-"""Values for an argument that a person types in the client's seat, as the server offers them."""
+"""What can be written where a person types: values that a server offers, and the shape of JSON."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
@@ -10,15 +10,17 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 
 from humanmcp.answering import service
-from humanmcp.answering.schema.interface import ValuesShape
+from humanmcp.answering.schema.interface import JsonSchemaShape, ValuesShape
 from humanmcp.answering.service import Outcome, await_result
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute
+from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
-from humanmcp.inbox.contract import Reply, Seat
+from humanmcp.inbox.contract import Key, Reply, Seat
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.typed import Schemas
 from humanmcp.protocol.validation import completing
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
@@ -63,6 +65,39 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
         notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late}
         _is_said(desk, session, json.dumps(notice))
     return {"values": completing.values_of(answer.body.get("result") if answer else None)}
+
+
+@router.get("/exchanges/{session}/{number}/schema")
+def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShape:
+    """Return what can be written in an answer, as a JSON Schema: for an editor.
+
+    Of the revision of the session, with what the tool or the question declares.
+    """
+    case = desk_of(request).case(Key(session, number))
+    item, form = case.item, form_of(case.item, case.established, case.name, "en")
+    more: dict[str, Any] = {}
+    if form is not None and form.mirror:
+        more["structuredContent"] = form.schema
+    elif item.method == "elicitation/create" and form is not None:
+        more = dict(form.schema["properties"])
+    result = methods.of(item.method).result_in(item.revision)
+    return {"schema": Schemas(item.revision).answer(result, more)}
+
+
+@router.get("/sessions/{session}/schema")
+def request_schema(request: Request, session: str) -> JsonSchemaShape:
+    """Return what a client can say to its server, as a JSON Schema: for an editor.
+
+    The arguments of each tool are as the server declared them.
+    """
+    desk = desk_of(request)
+    facts, established = desk.inbox.facts(session), desk.inbox.established(session)
+    tools = {
+        name: entry["inputSchema"]
+        for name, entry in (established.tools or {}).items()
+        if isinstance(entry, dict) and isinstance(entry.get("inputSchema"), dict)
+    }
+    return {"schema": Schemas(facts.revision or versions.LATEST_HANDSHAKE).requests(tools)}
 
 
 def _is_said(desk: Desk, session: str, text: str) -> bool:

@@ -232,6 +232,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
             key.number,
             held=desk.board.held(key.session),
         ),
+        "templates": () if held_messages.goes_on(case, task) else service.templates(case),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
         "island": script_json(_island(desk, case, task, language)),

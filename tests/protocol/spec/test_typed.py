@@ -1,0 +1,50 @@
+"""The JSON Schema that an editor offers names and values from is the table of objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.objects import SHAPES
+from humanmcp.protocol.spec.typed import Schemas
+
+
+def defined(schema: dict[str, Any], name: str) -> set[str]:
+    """Return the members of an object."""
+    return set(schema["$defs"][name]["properties"])
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+def test_an_answer_has_the_members_of_its_revision(revision: str) -> None:
+    """A tool has an `outputSchema` from 2025-06-18 on, and needs a name in each."""
+    schema = Schemas(revision).answer("ListToolsResult", {})
+    wanted = {one for one, member in SHAPES["Tool"].members.items() if member.exists(revision)}
+    assert defined(schema, "Tool") == wanted
+    assert ("outputSchema" in wanted) == (revision >= versions.R2025_06)
+    assert "name" in schema["$defs"]["Tool"]["required"]
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+def test_every_result_and_request_can_be_described(revision: str) -> None:
+    """Whatever the table has a name for, objects that hold themselves included."""
+    for method in methods.REQUESTS.values():
+        schema = Schemas(revision).answer(method.result_in(revision), {})
+        for reference in str(schema).split("#/$defs/")[1:]:
+            assert reference.split("'")[0] in schema["$defs"]
+    said = Schemas(revision).requests({})
+    allowed = {one["properties"]["method"]["const"] for one in said["oneOf"]}
+    assert "tools/call" in allowed
+    assert ("initialize" in allowed) == (revision in versions.HANDSHAKE)
+
+
+def test_what_a_tool_declares_is_offered_for_it() -> None:
+    """In an answer below `structuredContent`, in a call below `arguments`."""
+    city = {"type": "object", "properties": {"city": {"enum": ["Osaka"]}}}
+    answer = Schemas(versions.R2025_11).answer("CallToolResult", {"structuredContent": city})
+    assert answer["properties"]["result"]["properties"]["structuredContent"] is city
+    call = Schemas(versions.R2025_11).requests({"weather": city})["oneOf"][-1]["properties"]
+    assert call["params"]["oneOf"] == [
+        {"properties": {"name": {"const": "weather"}, "arguments": city}}
+    ]
