@@ -15,7 +15,7 @@ from humanmcp.calling.errors import CallError, SessionOverError
 from humanmcp.common.line_cutter import LONGEST_LINE
 from humanmcp.protocol.http.client import ResponseKind, error_in, kind_of, trouble_with
 from humanmcp.protocol.http.events import EventError, EventReader
-from humanmcp.protocol.http.headers import Headers
+from humanmcp.protocol.http.headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import on_one_line
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
@@ -67,6 +67,8 @@ class HttpExchange:
         """Whether an event came that can be named when one comes again."""
         self._call: HttpCall | None = None
         self._number = 0
+        self._session = ""
+        """The session that it was said in."""
 
     @property
     def method(self) -> str:
@@ -86,6 +88,7 @@ class HttpExchange:
     def run(self, request: OutgoingRequest) -> bool:
         """Send a request, and bring what comes of it to the listener. False when it failed."""
         self._transport.begun(self)
+        self._session = Headers.of(request.headers).get(SESSION) or ""
         try:
             self._run(request)
         except CallError as error:
@@ -204,8 +207,7 @@ class HttpExchange:
     def _body_came(self, call: HttpCall, response: IncomingResponse) -> None:
         line = on_one_line(call.body(LONGEST_LINE))
         is_nameless = error_in(line) is not None
-        in_session = bool(self._transport.conversation.session)
-        if response.status == 404 and in_session and is_nameless:
+        if response.status == 404 and self._session and is_nameless:
             raise self._session_over()
         if self.asked is not None and is_nameless:
             self._is_answered = True
@@ -226,8 +228,7 @@ class HttpExchange:
     # -- what goes wrong -------------------------------------------------------------------------
 
     def _refused(self, call: HttpCall, response: IncomingResponse) -> CallError:
-        in_session = bool(self._transport.conversation.session)
-        code = trouble_with(response, in_session=in_session)
+        code = trouble_with(response, in_session=bool(self._session))
         if code == "session over":
             return self._session_over()
         if self._is_of_2024(response):
@@ -238,7 +239,7 @@ class HttpExchange:
         return self._trouble(code, **fillings, said=said)
 
     def _session_over(self) -> CallError:
-        self._transport.conversation.is_over()
+        self._transport.conversation.is_over(self._session)
         return SessionOverError("session over", url=self._transport.address)
 
     def _is_of_2024(self, response: IncomingResponse) -> bool:

@@ -125,6 +125,10 @@ class HttpTransport:
         with self._settled:
             self._settled.wait_for(lambda: self.is_closing or not self._handed_in)
 
+    def say_now(self, line: str) -> bool:
+        """Post a line in this thread, before what was handed in. False when it failed."""
+        return self._run(HttpExchange(self, line))
+
     # -- by hand -------------------------------------------------------------------------------
 
     def drop(self) -> int:
@@ -173,14 +177,19 @@ class HttpTransport:
         return True
 
     def _post(self, exchange: HttpExchange) -> None:
-        request = self.conversation.posted(exchange.line.encode("utf-8", "replace"))
         try:
-            is_taken = exchange.run(request)
+            self._run(exchange)
         finally:
             self._done()
+
+    def _run(self, exchange: HttpExchange) -> bool:
+        line = exchange.line.encode("utf-8", "replace")
+        is_taken = exchange.run(self.conversation.posted(line))
         begins = is_taken and exchange.method == "notifications/initialized"
         if begins and self.conversation.version in versions.HANDSHAKE and not self.is_closing:
-            HttpExchange(self).run(self.conversation.stream_wanted())
+            wanted = self.conversation.stream_wanted()
+            threading.Thread(target=HttpExchange(self).run, args=(wanted,), daemon=True).start()
+        return is_taken
 
     def _done(self) -> None:
         with self._settled:

@@ -3,6 +3,9 @@
 What the client writes is posted line by line; what comes back stands on stdout. A request that gets
 no answer (no server listens there, the stream was cut) is answered with an error that says so: a
 client that speaks over a pipe knows of no status, and would wait for ever.
+
+Nor does it know that the server has ended the session (404). Then the tap begins another one with
+what the client began with, and says in it what could not be said.
 """
 
 from __future__ import annotations
@@ -13,13 +16,16 @@ import os
 import threading
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.calling.errors import SessionOverError
 from humanmcp.calling.transport import HttpTransport
 from humanmcp.common.child import EndedError, lines
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.locales import say
 from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.http.recorded import as_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.other_id import with_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +35,10 @@ if TYPE_CHECKING:
     from humanmcp.locales.stop import StopError
 
 INTERNAL_ERROR: Final = -32603
+OWN_ID: Final = '"humanmcp: begun anew"'
+"""The id of an `initialize` that is the tap's own: the client sees nothing of it."""
+
+INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
 class RemoteServer:
@@ -43,6 +53,11 @@ class RemoteServer:
         self._transport = HttpTransport(address)
         self._language = language
         self._http = http
+        self._beginning = b""
+        """The client's own `initialize`."""
+        self._reopening = threading.Lock()
+        self._said_again: set[str] = set()
+        """What was said again in the session that is open now."""
         self._writing = threading.Lock()
         self._lines, self.stdin = os.pipe()
         self.stdout, self._answers = os.pipe()
@@ -56,6 +71,8 @@ class RemoteServer:
             leave_signals_to_the_main_thread()
             with open(self._lines, "rb") as coming:  # noqa: PTH123 - a descriptor, no path
                 for line in lines(coming):
+                    if b'"initialize"' in line:
+                        self._beginning = line
                     with contextlib.suppress(EndedError):  # we were told to stop
                         self._transport.send(line.decode("utf-8", "surrogateescape"))
                 self._transport.wait_for_answers()
@@ -83,10 +100,15 @@ class RemoteServer:
 
     def line_arrived(self, line: bytes, asked: str = "") -> None:
         """Take a line from the server."""
-        self._write(self._answers, named_after(line, asked) if asked else line)
+        if not _is_own(line):
+            self._write(self._answers, named_after(line, asked) if asked else line)
 
     def unanswered(self, line: str, why: StopError) -> None:
-        """Answer a request that gets no answer, and say why."""
+        """Answer a request that gets no answer, and say why; begin anew where that helps."""
+        if _is_own(line.encode("utf-8", "replace")):
+            return
+        if isinstance(why, SessionOverError) and self._say_again(line):
+            return
         said = f"humanmcp: {why.sentence(self._language)}"
         message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
         if isinstance(message, Message) and message.kind is Kind.REQUEST and message.id:
@@ -94,6 +116,32 @@ class RemoteServer:
             answer = f'{{"jsonrpc":"2.0","id":{message.id.token},"error":{error}}}'
             self._write(self._answers, answer.encode("utf-8", "replace"))
         self.stderr_line(said.encode("utf-8", "replace"))
+
+    def _say_again(self, line: str) -> bool:
+        """Say a line in a session that takes the place of the one that is over.
+
+        "When a client receives HTTP 404 […], it MUST start a new session by sending a new
+        `InitializeRequest` without a session ID attached."
+        https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+        """
+        with self._reopening:
+            was_said = line in self._said_again
+            if not self._transport.conversation.session and not self._begin_anew():
+                return False
+            if was_said:
+                return False
+            self._said_again.add(line)
+        self._transport.say_now(line)
+        return True
+
+    def _begin_anew(self) -> bool:
+        message = jsonrpc.read(self._beginning)
+        if not isinstance(message, Message) or message.method != "initialize":
+            return False
+        self._said_again.clear()
+        self.stderr_line(say("tap", "begun anew", self._language).encode("utf-8", "replace"))
+        begun = self._transport.say_now(with_id(message.raw, OWN_ID))
+        return begun and self._transport.say_now(INITIALIZED)
 
     def stderr_line(self, line: bytes) -> None:
         """Say something beside the wire."""
@@ -111,3 +159,10 @@ class RemoteServer:
             rest = memoryview(line + b"\n")
             while rest and self._answers >= 0:
                 rest = rest[os.write(descriptor, rest) :]
+
+
+def _is_own(line: bytes) -> bool:
+    if OWN_ID.encode() not in line:
+        return False
+    message = jsonrpc.read(line)
+    return isinstance(message, Message) and message.id is not None and message.id.token == OWN_ID

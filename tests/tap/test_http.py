@@ -27,7 +27,7 @@ from humanmcp.protocol.http.inbound import Posted
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.tap import http_front, http_sessions
 from humanmcp.tap.http_sessions import TapCommand, TapFront
-from tests.calling.peer import ACCEPTED, NOT_ALLOWED, Asked, Peer, answer, initialized
+from tests.calling.peer import ACCEPTED, NOT_ALLOWED, Asked, Peer, answer, initialized, response
 from tests.host.seats import SCRIPTED, Notes, sample
 from tests.serving import bare_environment
 from tests.serving_http import initialize
@@ -93,6 +93,40 @@ def test_a_remote_server_gets_a_pipe(tmp_path: Path) -> None:
     assert http[0]["url"] == peer.url
     assert keys == {"Bearer very-secret"}
     assert "very-secret" not in str(frames) + errors.decode()
+
+
+def test_a_session_that_the_server_ended_is_begun_anew_and_the_client_notices_nothing(
+    tmp_path: Path,
+) -> None:
+    """HTTP-24: the request that met 404 is answered; what the tap itself said stands in the record.
+
+    A server that knows no session at all is not asked for ever.
+    """
+    known = {"s-1": True}
+
+    def forgetful(asked: Asked) -> bytes:
+        if asked.rpc == "initialize":
+            known["s-1"] = True
+        elif not known["s-1"] or asked.rpc == "prompts/list":
+            return response(status="404 Not Found", kind="")
+        return remote(asked)
+
+    with Peer(forgetful) as peer, Tapped(tmp_path / "home", ("--", peer.url)) as tapped:
+        tapped.say(HELLO)
+        assert b'"id": 1' in tapped.hear()
+        known["s-1"] = False
+        tapped.say(LIST)
+        assert json.loads(tapped.hear()) == {"jsonrpc": "2.0", "id": 8, "result": {"tools": []}}
+        tapped.say(LIST.replace(b"tools", b"prompts"))
+        assert "404" in json.loads(tapped.hear())["error"]["message"]
+        _, rest, errors = tapped.close()
+        frames = tapped.frames()
+        begun = [asked for asked in peer.asked if asked.rpc == "initialize"]
+    assert rest == b""
+    assert errors.count(b"begun in its place") == 3
+    assert "mcp-session-id" not in begun[1].headers
+    told = [json.loads(frame.raw)["carries"] for frame in frames if b'"carries"' in frame.raw]
+    assert told.count('"humanmcp: begun anew" initialize') == 3
 
 
 @pytest.mark.parametrize("words", [("http://a b/",), ("http://127.0.0.1:9/", "more")])

@@ -230,9 +230,10 @@ class HttpConversation:
             schema = tool.get("inputSchema")
             self._schemas[name] = schema if isinstance(schema, dict) else {}
 
-    def is_over(self) -> None:
-        """Forget the session: the server knows it no more."""
-        self.session = self.version = ""
+    def is_over(self, name: str) -> None:
+        """Forget a session that the server knows no more, unless another one has begun since."""
+        if self.session == name:
+            self.session = self.version = ""
 
 
 class ResponseKind(enum.Enum):

@@ -106,7 +106,7 @@ def test_a_stream_is_resumed_after_an_event() -> None:
 def test_a_session_that_is_over_is_not_named() -> None:
     """404: the client begins anew, without a session."""
     conversation = in_session("2025-11-25")
-    conversation.is_over()
+    conversation.is_over(conversation.session)
     assert conversation.end() is None
     assert headers(conversation.posted(line("initialize"))) == {}
 
