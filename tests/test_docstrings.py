@@ -63,3 +63,25 @@ def test_a_word_that_is_not_plain_is_found() -> None:
     """The rule itself can fail, also below an attribute."""
     source = 'def f():\n    """Say whether it is."""\n\nX = 1\n"""Somebody reads it."""'
     assert not_plain(ast.parse(source)) == ["line 2: Say whether", "line 5: Somebody"]
+
+
+def test_a_module_that_a_docstring_names_is_there() -> None:
+    """A file that was moved is named by its new place: seven names led nowhere."""
+    root = HOUSE.parent
+    files = [
+        file for place in ("humanmcp", "tests", "bench", "docs") for file in modules(root / place)
+    ]
+    known = {str(file.relative_to(root)) for file in (*files, *root.glob("*.py"))}
+    gone = [
+        f"{file.relative_to(root)}: {name}"
+        for file in files
+        for _line, text in docstrings(ast.parse(file.read_text("utf-8")))
+        for name in re.findall(r"`([\w/]+\.py)`", text)
+        if not any(f"/{one}".endswith(f"/{name}") for one in known)
+    ]
+    assert gone == []
+
+
+def modules(folder: Path) -> list[Path]:
+    """List the modules below a folder that are ours."""
+    return [file for file in folder.rglob("*.py") if "node_modules" not in file.parts]

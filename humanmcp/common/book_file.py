@@ -1,7 +1,7 @@
 """The answer book's file: read at the start, and again whenever it is saved.
 
-Knows TOML and the file; what a book means stands in `protocol/book.py`, how it is written in
-`protocol/book_toml.py`.
+Knows TOML and the file; what a book means stands in `protocol/policy/answer_book.py`, how it is
+written in `protocol/policy/book_format.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Speak to the person at a terminal: the one door to stdout of every command but `serve`.
 
-What came over the wire is made visible first (`protocol/visible.py`), so that no message can act
-on the terminal that shows it. Colour is added after that, part by part.
+What came over the wire is made visible first (`protocol/json/escaping.py`), so that no message can
+act on the terminal that shows it. Colour is added after that, part by part.
 """
 
 from __future__ import annotations
@@ -12,8 +12,15 @@ import os
 import sys
 from typing import Any, Final, NamedTuple, TextIO
 
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import visible
 
+SEVERITY_COLOURS: Final = {
+    Severity.ERROR: "red",
+    Severity.WARNING: "yellow",
+    Severity.HINT: "cyan",
+    Severity.REPAIRED: "green",
+}
 _COLOURS: Final = {
     "dim": "2",
     "bold": "1",

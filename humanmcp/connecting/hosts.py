@@ -69,11 +69,12 @@ class Host:
 
     `places` are where its configuration stands, by `sys.platform`; "" stands for all others.
     `wait_keys` are the members of an entry that make it wait longer, with what a second counts
-    there. `client` is how it names itself to a server: by that `protocol/clients.py` knows how long
-    it waits. `members` are further members that an entry needs, `approval` the code of the sentence
-    on what its user is asked before our tools can be used. `user_places` are where servers for all
-    projects stand, of a host whose `places` lie in one project. `project_keys` lead, in that file,
-    to an object with a member for each project, and within each of these to its servers.
+    there. `client` is how it names itself to a server: by that
+    `protocol/policy/known_clients.py` knows how long it waits. `members` are further members that
+    an entry needs, `approval` the code of the sentence on what its user is asked before our tools
+    can be used. `user_places` are where servers for all projects stand, of a host whose `places`
+    lie in one project. `project_keys` lead, in that file, to an object with a member for each
+    project, and within each of these to its servers.
     """
 
     name: str

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import GIST, summary_of
+from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.state import (
     ConversationState,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.export.reading import Recording
+    from humanmcp.locales.explain import Card
     from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -85,6 +87,17 @@ class Entry:
         if self.message is None:
             return one_line(words_of(self.frame) or self.frame.note or self.frame.text, GIST)
         return summary_of(self.message).gist
+
+    def card(self, language: str) -> Card:
+        """Return what it means, in words, to a reader who takes no part."""
+        return explain(
+            self.method,
+            self.revision,
+            language,
+            asks=self.kind is EntryKind.REQUEST,
+            seat="reader",
+            inwards=self.frame.way is Direction.IN,
+        )
 
     @property
     def words(self) -> str:

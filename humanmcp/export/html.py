@@ -11,7 +11,6 @@ from humanmcp.common.timestamps import log_time
 from humanmcp.export.conversation import ANSWERING, ASKING, EntryKind, build_conversation
 from humanmcp.export.markdown import ROOM, note, sender
 from humanmcp.locales import problem, say
-from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.layout import pretty
@@ -132,14 +131,7 @@ def _gist(entry: Entry) -> str:
 def _explained(entry: Entry, language: str) -> Iterator[str]:
     if entry.kind not in ASKING:
         return
-    card = explain(
-        entry.method,
-        entry.revision,
-        language,
-        asks=entry.kind is EntryKind.REQUEST,
-        seat="reader",
-        inwards=entry.frame.way is Direction.IN,
-    )
+    card = entry.card(language)
     yield f"<p><b>{_safe(card.title)}.</b> {_safe(card.what)} {_safe(card.sender)}</p>"
     if card.note:
         yield f"<p>{_safe(card.note)}</p>"

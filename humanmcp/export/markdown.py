@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.timestamps import log_time
 from humanmcp.export.conversation import ASKING, EntryKind, build_conversation
 from humanmcp.locales import problem, say
-from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
     DROPPED,
@@ -95,13 +94,7 @@ def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
     yield ""
     yield f"## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind.value)}"
     if entry.kind in ASKING:
-        card = explain(
-            entry.method,
-            entry.revision,
-            language,
-            asks=entry.kind is EntryKind.REQUEST,
-            seat="reader",
-        )
+        card = entry.card(language)
         yield ""
         yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
     for found in entry.hints:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.terminal import Painted
+from humanmcp.common.terminal import SEVERITY_COLOURS, Painted
 from humanmcp.locales import UnknownSentenceError, problem_or_code, say
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line, visible
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 
 Line = tuple[str | Painted, ...]
 
-_COLOUR: Final = {
-    Severity.ERROR: "red",
-    Severity.WARNING: "yellow",
-    Severity.HINT: "cyan",
-    Severity.REPAIRED: "green",
-}
 _LONGEST_LINE: Final = 100
 """Columns of a text line that are shown around a problem."""
 _BEFORE: Final = 40
@@ -42,7 +36,7 @@ def explained(
     `name` is what the text is called (a file), `shift` the lines that stand above it there.
     """
     place = place_of(problem, language, name=name, shift=shift)
-    colour = _COLOUR[problem.severity]
+    colour = SEVERITY_COLOURS[problem.severity]
     yield (
         Painted(f"{place}: " if place else "", "bold"),
         Painted(say("check", problem.severity.value, language), colour),

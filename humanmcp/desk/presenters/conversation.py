@@ -2,7 +2,7 @@
 
 Pure: the line of a `sampling/createMessage` goes in, values for the template come out. Nothing of
 it is trusted: a part that is not what MCP wants is shown as the JSON that came. Text from the wire
-is made visible here (`protocol/visible.py`) and escaped by the template.
+is made visible here (`protocol/json/escaping.py`) and escaped by the template.
 """
 
 from __future__ import annotations

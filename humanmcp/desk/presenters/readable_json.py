@@ -1,6 +1,6 @@
 """JSON as a person reads it: letters as letters, and numbers as they were written.
 
-Pure. What is returned to be shown is visible (`protocol/visible.py`) and bounded.
+Pure. What is returned to be shown is visible (`protocol/json/escaping.py`) and bounded.
 """
 
 from __future__ import annotations

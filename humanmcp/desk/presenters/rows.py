@@ -1,7 +1,7 @@
 """What a message looks like: the few words by which a person recognises it in a list.
 
 Pure: an item goes in, values for the templates come out. Text from the wire stays text; it is made
-visible here (`protocol/visible.py`) and escaped by the templates.
+visible here (`protocol/json/escaping.py`) and escaped by the templates.
 """
 
 from __future__ import annotations

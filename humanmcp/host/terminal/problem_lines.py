@@ -6,20 +6,12 @@ import contextlib
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import locales
-from humanmcp.common.terminal import Painted
+from humanmcp.common.terminal import SEVERITY_COLOURS, Painted
 from humanmcp.locales import UnknownSentenceError, fillings_of, say
-from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
-
-_COLOUR: Final = {
-    Severity.ERROR: "red",
-    Severity.WARNING: "yellow",
-    Severity.HINT: "cyan",
-    Severity.REPAIRED: "green",
-}
 
 
 def problem_line(
@@ -32,7 +24,7 @@ def problem_line(
     said = one_line(sentence(problem, language, seen=seen))
     return (
         "  ",
-        Painted(say("check", problem.severity.value, language), _COLOUR[problem.severity]),
+        Painted(say("check", problem.severity.value, language), SEVERITY_COLOURS[problem.severity]),
         f" {problem.code}{f' {place}' if place else ''}: {said}",
         Painted(f"  {problem.page}" if problem.page else "", "dim"),
     )

@@ -1,7 +1,7 @@
 """Schemas of strangers that mean harm, and what is to be said of each.
 
-Held against values by a process of their own (`test_schemas.py`): what hangs, or ends the process,
-takes no test with it.
+Held against values by a process of their own (`test_validator.py`): what hangs, or ends the
+process, takes no test with it.
 """
 
 from __future__ import annotations
