@@ -63,6 +63,8 @@ def views(name: str) -> list[str]:
         f"/compare?line={name}/1&line={name}/2",
         f"/export/{name}",
         "/settings",
+        "/mistake/M61",
+        f"/present?name={name}&seq=2",
         f"/say/{name}",
         f"/m/{name}/2/ask",
         f"/m/{name}/1/keep",
