@@ -104,6 +104,8 @@ REQUIREMENTS: Final = {
     "HTTP-19": "A session outlives its process: nothing is lost, and nothing comes twice.",
     "HTTP-23": "A client of 2026-07-28 that asks again what was cut gets the answer to it.",
     "HTTP-24": "Before a client over a pipe, a session that its remote server ended begins anew.",
+    "HTTP-25": "A server of the official TypeScript SDK is spoken to over HTTP, by client and tap.",
+    "HTTP-26": "Where a server wants OAuth, or refuses in JSON, that is said, and what to do.",
     "HTTP-21": "A server of the official Python SDK is spoken to over HTTP as over a pipe.",
     "HTTP-22": "The official conformance suite passes all of a client that needs no sign-in.",
     # -- A capture between a client and a server

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.calling.call import HttpCall
 from humanmcp.calling.errors import CallError, SessionOverError
 from humanmcp.common.line_cutter import LONGEST_LINE
-from humanmcp.protocol.http.client import ResponseKind, error_in, kind_of, trouble_with
+from humanmcp.protocol.http.client import ResponseKind, error_in, kind_of, metadata_in, trouble_with
 from humanmcp.protocol.http.events import EventError, EventReader
 from humanmcp.protocol.http.headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import on_one_line
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
@@ -209,6 +209,11 @@ class HttpExchange:
         is_nameless = error_in(line) is not None
         if response.status == 404 and self._session and is_nameless:
             raise self._session_over()
+        if response.status >= _ERRORS and isinstance(jsonrpc.read(line), Malformed):
+            code = trouble_with(response, in_session=bool(self._session))
+            raise (
+                self._session_over() if code == "session over" else self._said(code, response, line)
+            )
         if self.asked is not None and is_nameless:
             self._is_answered = True
             self._transport.listener.line_arrived(line, self.line)
@@ -233,10 +238,18 @@ class HttpExchange:
             return self._session_over()
         if self._is_of_2024(response):
             return self._trouble("old transport")
-        start = next(call.pieces(), b"")[: 4 * _SHOWN_OF_BODY].decode("utf-8", "replace")
-        said = " ".join(start.split())[:_SHOWN_OF_BODY]
-        fillings = {"status": response.status, "reason": response.reason, "type": response.type}
-        return self._trouble(code, **fillings, said=said)
+        return self._said(code, response, next(call.pieces(), b""))
+
+    def _said(self, code: str, response: IncomingResponse, body: bytes) -> CallError:
+        start = body[: 4 * _SHOWN_OF_BODY].decode("utf-8", "replace")
+        return self._trouble(
+            code,
+            status=response.status,
+            reason=response.reason,
+            type=response.type,
+            metadata=metadata_in(response),
+            said=" ".join(start.split())[:_SHOWN_OF_BODY],
+        )
 
     def _session_over(self) -> CallError:
         self._transport.conversation.is_over(self._session)

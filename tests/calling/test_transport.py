@@ -340,6 +340,11 @@ def test_in_2026_07_28_hanging_up_is_the_cancel() -> None:
 
 # -- bad peers -------------------------------------------------------------------------------------
 
+SIGN_IN: Final = response(
+    b'{"error":"invalid_token"}',
+    status="401 Unauthorized",
+    headers=[("WWW-Authenticate", 'Bearer resource_metadata="https://a.example/meta"')],
+)
 HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
 
 
@@ -349,7 +354,8 @@ HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
         (HTML, "answers with text/html, and not with JSON or events.*Welcome"),
         (response(b"x", kind=""), "without a Content-Type"),
         (response(b"who?", status="401 Unauthorized", kind="text/plain"), "wants a key .401.*who"),
-        (response(status="403 Forbidden", kind=""), "forbids this .403"),
+        (SIGN_IN, "wants a sign-in with OAuth.*stands at https://a.example/meta.*invalid_token"),
+        (response(b'{"detail":"no"}', status="403 Forbidden"), "forbids this .403.*detail"),
         (response(status="500 Oh", kind=""), "status 500 Oh"),
         (response(status="503 Busy", kind=""), "cannot answer now .503"),
         (ACCEPTED, "took tools/list and will not answer it: 202"),
@@ -365,7 +371,7 @@ HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
 def test_a_bad_response_gets_a_sentence_and_the_session_goes_on(
     peer_says: bytes | None, sentence: str
 ) -> None:
-    """Whatever a server says, the person reads what it was, and the next request works."""
+    """HTTP-26: whatever a server says, a person reads what it was; the next request works."""
     bad = [peer_says]
     say = saying({"tools/list": lambda asked: bad.pop() if bad else answer(asked, LISTED)})
     with Peer(say) as peer, seated(peer) as (client, _):

@@ -272,8 +272,10 @@ def kind_of(response: IncomingResponse) -> ResponseKind:
             return ResponseKind.MESSAGE
         is_empty = response.status in (202, 204) or headers.get("content-length") == "0"
         return ResponseKind.NOTHING if is_empty else ResponseKind.TROUBLE
-    # "the HTTP response body MAY comprise a JSON-RPC error response that has no id"
-    return ResponseKind.MESSAGE if response.type == JSON else ResponseKind.TROUBLE
+    # "the HTTP response body MAY comprise a JSON-RPC error response that has no id"; OAuth's errors
+    # are JSON, too
+    is_message = response.type == JSON and response.status != 401
+    return ResponseKind.MESSAGE if is_message else ResponseKind.TROUBLE
 
 
 def trouble_with(response: IncomingResponse, *, in_session: bool) -> str:
@@ -282,7 +284,19 @@ def trouble_with(response: IncomingResponse, *, in_session: bool) -> str:
         return "no message" if response.type else "no type"
     if response.status == 404 and in_session:
         return "session over"
+    if response.status == 401 and metadata_in(response):
+        return "wants sign-in"
     return _TROUBLES.get(response.status, "status")
+
+
+def metadata_in(response: IncomingResponse) -> str:
+    """Return where a server that wants OAuth says how to sign in; "" for none.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#protected-resource-metadata-discovery-requirements
+    """
+    challenges = ",".join(Headers.of(response.headers).all("www-authenticate"))
+    found = re.search(r'resource_metadata\s*=\s*"?([^",\s]{1,500})', challenges)
+    return found[1] if found else ""
 
 
 def error_in(line: bytes) -> Message | None:
