@@ -192,8 +192,9 @@ def test_l9_two_people_play_to_the_end_without_a_word_of_json(
     model.locator("#form-fields textarea").fill("It is sunny in Tokyo.")
     model.keyboard.press("Control+Enter")
     assert " model | It is sunny in Tokyo." in table.end()
-    for page in (server, model):
+    for page, motto in ((server, words["motto"]), (model, words["motto.model"])):
         expect(page.locator(".empty")).to_contain_text(words["empty.ended"])
+        expect(page.locator(".empty .motto")).to_have_text(motto)
 
 
 def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
