@@ -3,13 +3,15 @@
 chords              from a call's arrival to the sent answer: the sentence, one chord
 an own tool         one argument, by keys, without JSON: seconds of the page
 typing on           letters that are lost when a person goes on typing after Ctrl+Enter
-5,000 lines         seconds until the history shows them
+an image            drop, chord: until the answer is out
+5,000 lines         until the history shows them, and then 100,000
 a search            milliseconds until one of 100,000 lines is found
 scripts             bytes, the editor apart
 """
 
 from __future__ import annotations
 
+import base64
 import shutil
 import tempfile
 import time
@@ -23,6 +25,7 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.browser.seats import Window, begin, call, request
+from tests.browser.test_content import DROP, PNG
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+FEW: Final = 5_000
 LINES: Final = 100_000
 SENTENCE: Final = "It is sunny in Nagoya."
 
@@ -61,6 +65,20 @@ def chords(desk: Desking, host: Serving, window: Window) -> Iterator[str]:
     host.hear()
 
 
+def image(host: Serving, window: Window) -> Iterator[str]:
+    """Drop a picture of 1 MB on a call, and send it."""
+    host.say(call("10", city="Nara"))
+    page = window.goto("/")
+    page.locator("#sentence").wait_for()
+    begun = time.perf_counter()
+    page.locator("#sentence").evaluate(DROP, base64.b64encode(PNG + bytes(1_000_000)).decode())
+    page.locator("#form-fields .preview img").wait_for()
+    dropped = _since(begun)
+    page.keyboard.press("Control+Enter")
+    host.hear()
+    yield f"an image of 1 MB: drop, chord; seen after {dropped}, sent after {_since(begun)}"
+
+
 def own_tool(host: Serving, window: Window) -> Iterator[str]:
     """Make a tool with one argument, and send the list."""
     host.say(request("tools/list", token="9"))
@@ -79,24 +97,24 @@ def own_tool(host: Serving, window: Window) -> Iterator[str]:
     yield f"an own tool with one argument, no JSON: {_since(begun)} besides the typing"
 
 
-def lines(browser: Browser, folder: Path) -> Iterator[str]:
+def lines(browser: Browser, folder: Path, count: int) -> Iterator[str]:
     """Open a long history and find one line in it."""
-    inbox = FolderInbox(folder / "long")
+    inbox = FolderInbox(folder)
     name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z"))
-    for seq in range(1, LINES + 1):
+    for seq in range(1, count + 1):
         word = "needle" if seq == 1 else "hay"
         line = f'{{"jsonrpc":"2.0","method":"notifications/message","params":{{"data":"{word}"}}}}'
         inbox.record(name, Frame(seq, "2026-11-20T18:00:00.000Z", Direction.IN, line.encode()))
-    with Desking(folder / "long") as desk:
+    with Desking(folder) as desk:
         window = Window(browser, desk)
         window.goto("history")
         begun = time.perf_counter()
         window.goto("history")
-        yield f"the history of {LINES:,} lines open: {_since(begun)}"
+        yield f"the history of {count:,} lines open: {_since(begun)}"
         begun = time.perf_counter()
         page = window.goto("history?q=needle")
         found = page.locator("#lines .step").count()
-        yield f"the oldest of {LINES:,} lines searched: {_since(begun)}, found {found}"
+        yield f"the oldest of {count:,} lines searched: {_since(begun)}, found {found}"
         window.close()
 
 
@@ -115,11 +133,16 @@ def main() -> None:
         with Desking(folder / "home") as desk, Serving(folder / "home", "--by-hand") as host:
             begin(host, desk)
             window = Window(browser, desk)
-            for one in (*chords(desk, host, window), *own_tool(host, window)):
+            for one in (
+                *chords(desk, host, window),
+                *own_tool(host, window),
+                *image(host, window),
+            ):
                 to_stdout(one)
             window.close()
-        for one in lines(browser, folder):
-            to_stdout(one)
+        for count in (FEW, LINES):
+            for one in lines(browser, folder / str(count), count):
+                to_stdout(one)
         browser.close()
 
 

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from tests.browser.seats import call, request
 from tests.browser.test_page import AXE, violations
@@ -29,6 +29,11 @@ DROP: Final = """(box, data) => {
     box.dispatchEvent(new DragEvent("drop", told));
 }"""
 """Drop a file on an element, as from the desktop."""
+
+
+PASTE: Final = DROP.replace("dataTransfer: files", "clipboardData: files").replace(
+    'DragEvent("drop"', 'ClipboardEvent("paste"'
+)
 
 
 def is_shown(image: Any) -> bool:  # noqa: ANN401 - a locator
@@ -70,7 +75,7 @@ def test_d19_text_link_and_resource_are_added_as_forms(sitting: Sitting) -> None
     form.get_by_label("text").last.fill("notes")
     form.get_by_role("button", name="+ Image").click()
     svg = {"name": "x.svg", "mimeType": "image/svg+xml", "buffer": b"<svg/>"}
-    page.locator("#form-fields input[type=file]").set_input_files([svg])  # type: ignore[arg-type]
+    form.get_by_label("data").set_input_files([svg])  # type: ignore[arg-type]
     expect(form.get_by_label("mimeType").last).to_have_value("image/svg+xml")
     expect(page.locator(".preview")).to_have_count(0)
     form.get_by_role("button", name="Remove").last.click()
@@ -81,6 +86,53 @@ def test_d19_text_link_and_resource_are_added_as_forms(sitting: Sitting) -> None
         *("text", "resource_link", "resource")
     ]
     page.evaluate("localStorage.clear()")
+
+
+def test_d19_a_pasted_picture_is_the_answer(sitting: Sitting) -> None:
+    """D19: Ctrl+V of a picture into the empty box, then the chord."""
+    page = sitting.asked(call("26"))
+    data = base64.b64encode(PNG).decode()
+    page.locator("#sentence").evaluate(PASTE, data)
+    assert is_shown(page.locator("#form-fields .preview img"))
+    page.keyboard.press("Control+Enter")
+    content = sitting.heard()["result"]["content"]
+    assert content == [{"type": "image", "data": data, "mimeType": "image/png"}]
+    page.evaluate("localStorage.clear()")
+
+
+def test_d19_messages_of_a_prompt_have_content_of_each_kind(sitting: Sitting) -> None:
+    """D19: a role and a content each; a picture is chosen as in an answer of a tool."""
+    page = sitting.asked(request("prompts/get", {"name": "poem"}, "27"))
+    form = page.locator("#form-fields")
+    form.get_by_label("text").fill("What is this?")
+    form.get_by_role("button", name="+ Add").click()
+    page.keyboard.press("ArrowDown")  # the role, which has the focus
+    form.get_by_label("text").last.fill("A dot.")
+    if AXE.exists():
+        assert violations(page) == []
+    page.keyboard.press("Control+Enter")
+    messages = sitting.heard()["result"]["messages"]
+    assert [(one["role"], one["content"]["text"]) for one in messages] == [
+        ("user", "What is this?"),
+        ("assistant", "A dot."),
+    ]
+
+
+def test_d19_a_file_is_the_contents_of_a_resource(sitting: Sitting) -> None:
+    """D19: its bytes stand in `blob`, its type beside them, and the text is gone."""
+    page = sitting.asked(request("resources/read", {"uri": "file:///dot.png"}, "28"))
+    form = page.locator("#form-fields")
+    png: FilePayload = {"name": "dot.png", "mimeType": "image/png", "buffer": PNG}
+    form.get_by_label("blob").set_input_files([png])
+    expect(form.get_by_label("mimeType")).to_have_value("image/png")
+    page.keyboard.press("Control+Enter")
+    assert sitting.heard()["result"]["contents"] == [
+        {
+            "uri": "file:///dot.png",
+            "mimeType": "image/png",
+            "blob": base64.b64encode(PNG).decode(),
+        }
+    ]
 
 
 def test_d18_capabilities_are_switches(sitting: Sitting) -> None:
@@ -99,8 +151,19 @@ def test_d18_capabilities_are_switches(sitting: Sitting) -> None:
     prompts.check()
     tools.focus()
     page.keyboard.press("Space")
+    inner = page.get_by_role("checkbox", name="listChanged")
+    inner.nth(0).focus()  # of the tools, which it turns on again; and off with them
+    page.keyboard.press("Space")
+    expect(tools).to_be_checked()
+    tools.focus()
+    page.keyboard.press("Space")
+    expect(inner.nth(0)).not_to_be_checked()
+    page.get_by_role("checkbox", name="subscribe").check()
     page.locator("#send").click()
-    assert sitting.heard()["result"]["capabilities"] == {"prompts": {}}
+    assert sitting.heard()["result"]["capabilities"] == {
+        "prompts": {},
+        "resources": {"subscribe": True},
+    }
 
 
 def test_d20_arguments_are_a_tree_with_what_was_declared(sitting: Sitting) -> None:

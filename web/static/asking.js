@@ -20,7 +20,7 @@ export async function askAnyway() {
 export async function askFault() {
   const dialog = maybe("break-dialog", HTMLDialogElement);
   if (!dialog) return "";
-  const buttons = all(dialog, ".faults button");
+  const buttons = all(".faults button", dialog);
   dialog.onkeydown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;

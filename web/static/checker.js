@@ -63,7 +63,7 @@ export class Checker {
     return this.checked === this.draft.text ? this.verdict : null;
   }
 
-  /** The stub gave the answer back. @param {DiagnosticShape[]} problems */
+  /** The stub gave the answer back. @param {Problem[]} problems */
   refused(problems) {
     const none = { line: null, bytes: null, kind: null };
     this.verdict = { ...none, ...this.verdict, text: this.draft.text, sendable: false, forcible: true, problems };

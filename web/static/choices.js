@@ -14,7 +14,7 @@ export function chosen(name) {
 /** @param {Choice} name @param {boolean} on */
 export function choose(name, on) {
   localStorage.setItem(PREFIX + name, on ? "on" : "off");
-  const box = first(document, `[data-choice="${name}"]`, HTMLInputElement);
+  const box = first(`[data-choice="${name}"]`, document, HTMLInputElement);
   if (box) box.checked = on;
 }
 
@@ -33,7 +33,7 @@ export function startChoices(changed) {
   const panel = maybe("choices");
   if (!panel) return;
   panel.hidden = false;
-  for (const box of all(panel, "[data-choice]", HTMLInputElement)) {
+  for (const box of all("[data-choice]", panel, HTMLInputElement)) {
     const name = /** @type {Choice} */ (box.dataset.choice);
     box.checked = chosen(name);
     box.addEventListener("change", () => {
@@ -51,18 +51,18 @@ export function startChoices(changed) {
       // The focus goes back to what opened it, where it was inside.
       const inside = menu.contains(document.activeElement) || document.activeElement === document.body;
       menu.open = false;
-      if (inside) first(menu, "summary")?.focus();
+      if (inside) first("summary", menu)?.focus();
     }
   });
 }
 
 function openMenus() {
-  return all(document, "details.menu[open]", HTMLDetailsElement);
+  return all("details.menu[open]", document, HTMLDetailsElement);
 }
 
 /** Cards stay as they were left, open or closed. */
 export function rememberCards() {
-  for (const card of all(document, "details[data-remember]", HTMLDetailsElement)) {
+  for (const card of all("details[data-remember]", document, HTMLDetailsElement)) {
     const name = `humanmcp:card:${card.dataset.remember}`;
     if (localStorage.getItem(name) === "closed") card.open = false;
     card.addEventListener("toggle", () => localStorage.setItem(name, card.open ? "open" : "closed"));

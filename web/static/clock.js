@@ -22,9 +22,9 @@ export function startClock() {
   let before = null;
   tick = () => {
     const now = Date.now() / 1000;
-    for (const one of all(document, "[data-since]")) one.textContent = clock(now - Number(one.dataset.since));
-    for (const one of all(document, "[data-until]")) count(one, now);
-    for (const bar of all(document, "progress[data-from]", HTMLProgressElement)) {
+    for (const one of all("[data-since]")) one.textContent = clock(now - Number(one.dataset.since));
+    for (const one of all("[data-until]")) count(one, now);
+    for (const bar of all("progress[data-from]", document, HTMLProgressElement)) {
       bar.value = Math.min(bar.max, now - Number(bar.dataset.from));
     }
     before = speak(now, before);
@@ -45,7 +45,7 @@ function count(element, now) {
 
 /** @param {number} now @param {number | null} before */
 function speak(now, before) {
-  const limit = first(document, "#status .limit [data-until]");
+  const limit = first("#status .limit [data-until]");
   if (!limit) return null;
   const left = Number(limit.dataset.until) - now;
   for (const mark of SPOKEN) {

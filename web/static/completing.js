@@ -8,7 +8,7 @@ import { call } from "./talk.js";
 const ASK_AFTER = 250;
 
 export function startCompletions() {
-  for (const field of all(document, "input[data-ref]", HTMLInputElement)) {
+  for (const field of all("input[data-ref]", document, HTMLInputElement)) {
     field.addEventListener("input", new Pause(ASK_AFTER, oneAtATime(() => offer(field))).soon);
   }
 }
@@ -17,7 +17,7 @@ export function startCompletions() {
 async function offer(field) {
   const { form, list, value, dataset: { argument = "", ref = "", path = "" } } = field;
   if (!form || !list || field !== document.activeElement || [...list.options].some((one) => one.value === value)) return;
-  const others = all(form, "[data-argument]", HTMLInputElement).map((one) => [one.dataset.argument, one.value]);
+  const others = all("[data-argument]", form, HTMLInputElement).map((one) => [one.dataset.argument, one.value]);
   const body = { ref: JSON.parse(ref), argument, value, arguments: Object.fromEntries(others) };
   try {
     const { values } = await call(path, body);

@@ -37,7 +37,7 @@ startKeys(page);
 startClock();
 startPreviews();
 startCompletions();
-for (const area of all(document, "[data-schema]", HTMLTextAreaElement)) {
+for (const area of all("[data-schema]", document, HTMLTextAreaElement)) {
   import(document.body.dataset.editor ?? "").then(({ over }) => over(area, () => call(area.dataset.schema ?? ""))).catch(() => {});
 }
 if (maybe("live")) startLive(changed);

@@ -46,7 +46,7 @@ export class Diagnostics {
   }
 
   // Why Send is blocked stands beside it, while what is wrong is listed out of sight.
-  /** @param {DiagnosticShape} [problem] */
+  /** @param {Problem} [problem] */
   showFirst(problem) {
     const now = JSON.stringify(problem ?? null);
     if (now === this.first) return;
@@ -85,7 +85,7 @@ export class Diagnostics {
     if (act instanceof HTMLElement) act.focus();
   }
 
-  /** @param {DiagnosticShape} problem */
+  /** @param {Problem} problem */
   fix = (problem) => {
     const { checker, views } = this.composer;
     if (problem.field) {

@@ -15,24 +15,24 @@ export const byId = (name, kind) => {
 
 // The element with an id where the page has one.
 /** @type {Maybe} */
-export const maybe = (name, kind) => first(document, `[id="${name}"]`, kind);
+export const maybe = (name, kind) => first(`[id="${name}"]`, document, kind);
 
 // Every element of a kind that fits a selector.
 /** @type {All} */
-export function all(place, selector, kind) {
+export function all(selector, place = document, kind = undefined) {
   const found = /** @type {any[]} */ ([...place.querySelectorAll(selector)]);
   return found.filter((one) => one instanceof (kind ?? HTMLElement));
 }
 
 // The first of them, null where there is none.
 /** @type {First} */
-export function first(place, selector, kind) {
-  return all(place, selector, kind)[0] ?? null;
+export function first(selector, place, kind) {
+  return all(selector, place, kind)[0] ?? null;
 }
 
 // The exchange that is open: its session and number.
 export function keyOfOpen() {
-  return first(document, "article.message")?.dataset.key ?? "";
+  return first("article.message")?.dataset.key ?? "";
 }
 
 /** Which of a list comes after another, or before it, and round. @template T @param {T[]} list @param {T | null} now @param {number} step */

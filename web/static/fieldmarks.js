@@ -11,7 +11,7 @@ export class FieldMarks {
   }
 
   get controls() {
-    return /** @type {Control[]} */ (all(this.place, "[data-pointer]"));
+    return /** @type {Control[]} */ (all("[data-pointer]", this.place));
   }
 
   /** @param {string} pointer */
@@ -27,13 +27,13 @@ export class FieldMarks {
 
   // Show each problem at its field. What did not change stays as it is: a screen reader speaks of it
   // once.
-  /** @param {DiagnosticShape[]} problems @param {ProblemAct} fix @returns {DiagnosticShape[]} those that are about no field */
+  /** @param {Problem[]} problems @param {ProblemAct} fix @returns {Problem[]} those that are about no field */
   show(problems, fix) {
     const placed = problems.map((problem) => ({ problem, control: this.around(problem.pointer) }));
     const now = JSON.stringify(problems);
     if (now !== this.shown) {
       this.shown = now;
-      for (const old of all(this.place, ".at-field")) old.remove();
+      for (const old of all(".at-field", this.place)) old.remove();
       for (const one of this.controls) for (const name of ["aria-invalid", "aria-describedby"]) one.removeAttribute(name);
       for (const { problem, control } of placed) if (control) mark(control, problem, fix);
     }
@@ -48,7 +48,7 @@ export class FieldMarks {
   }
 }
 
-/** @param {Control} control @param {DiagnosticShape} problem @param {ProblemAct} fix */
+/** @param {Control} control @param {Problem} problem @param {ProblemAct} fix */
 function mark(control, problem, fix) {
   const id = `${control.id}-${problem.code}`;
   const line = make("p", { class: `problem at-field ${problem.level}`, id }, ...problemParts(problem, fix));

@@ -25,7 +25,7 @@ export class FormFields {
     const there = find(this.root, path);
     if (this.count > MOST_FIELDS || !fits(field, there)) return this.json(path);
     switch (field.kind) {
-      case "group": return make("div", { class: "form-group" }, ...field.fields.map((one) => this.row(one, [...path, one.name])));
+      case "group": return make("div", { class: "form-group" }, ...this.rows(field, path));
       case "list": return this.list(field, path);
       case "choice": return this.choice(field, path);
       case "number": return this.number(path);
@@ -37,16 +37,20 @@ export class FormFields {
     }
   }
 
+  /** @param {FieldShape} field @param {Path} path @returns {HTMLElement[]} what a switch turns on stands below it */
+  rows(field, path) {
+    return field.fields.flatMap((one) => {
+      const at = [...path, one.name];
+      return [this.row(one, at), ...(one.kind === "switch" ? this.rows(one, at) : [])];
+    });
+  }
+
   /** @param {FieldShape} field @param {Path} path */
   row(field, path) {
     const inner = this.build(field, path);
     const label = [visible(field.label), field.needed ? make("span", { class: "needed", title: say("needed") }, "*") : null];
     const help = field.help ? make("span", { class: "help" }, visible(field.help)) : null;
-    if (field.kind === "group" || field.kind === "list") {
-      const parts = inner.matches("textarea") ? [inner] : inner.childNodes;
-      if (inner.matches("textarea")) inner.setAttribute("aria-label", visible(field.label));
-      return make("fieldset", { class: "form-group" }, make("legend", {}, ...label), help, ...parts);
-    }
+    if (inner.matches("div")) return make("fieldset", { class: "form-group" }, make("legend", {}, ...label), help, ...inner.childNodes);
     if (field.needed) inner.setAttribute("aria-required", "true");
     return make("div", { class: "form-row" }, make("label", { for: inner.id }, ...label), inner, help);
   }
@@ -86,8 +90,9 @@ export class FormFields {
 
   /** @param {Path} path */
   media(path) {
-    const take = () => { if (input.files) this.view.putFile(path.slice(0, -1), input.files[0]); };
-    const input = this.named(make("input", { type: "file", accept: "image/*,audio/*", on: { change: take } }), path);
+    const blob = path.at(-1) === "blob"; // which any file can be
+    const take = () => { if (input.files) this.view.putFile(blob ? path : path.slice(0, -1), input.files[0]); };
+    const input = this.named(make("input", { type: "file", accept: blob ? null : "image/*,audio/*", on: { change: take } }), path);
     return input;
   }
 
@@ -125,10 +130,13 @@ export class FormFields {
     return this.control(select, path, raw, (chosen) => chosen || null);
   }
 
-  // On: there, as an empty object. Off: not there.
+  // On: there, as an empty object, or true. Off: not there, nor what is in it.
   /** @param {FieldShape} field @param {Path} path */
   switch(field, path) {
-    const turn = () => this.view.write(path, box.checked ? field.blank : null);
+    const turn = () => {
+      this.view.write(path, box.checked ? field.blank : null);
+      this.view.fill();
+    };
     const box = this.named(make("input", { type: "checkbox", checked: this.rawAt(path) !== null, on: { change: turn } }), path);
     return box;
   }

@@ -4,7 +4,7 @@
 import { all, byId, first } from "./dom.js";
 import { FieldMarks } from "./fieldmarks.js";
 import { FormFields } from "./formfields.js";
-import { append, compact, pointerOf, put, steps, textAt } from "./jsontext.js";
+import { append, compact, drop, pointerOf, put, steps, textAt } from "./jsontext.js";
 import { find, parse } from "./jsontree.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
@@ -42,9 +42,9 @@ export class FormView {
   focus() {
     const { controls } = this.marks;
     const items = this.place.querySelectorAll(".form-item");
-    const long = items.length === 1 ? first(items[0], "textarea:not(.json)", HTMLTextAreaElement) : null;
+    const long = items.length === 1 ? first("textarea:not(.json)", items[0], HTMLTextAreaElement) : null;
     const needed = controls.find((one) => one.getAttribute("aria-required") === "true" && one.value === "");
-    (needed ?? (long?.value === "" ? long : controls[0] ?? first(this.place, "button")))?.focus();
+    (needed ?? (long?.value === "" ? long : controls[0] ?? first("button", this.place)))?.focus();
   }
 
   // The fields are made anew, and the one that had the focus has it again.
@@ -85,11 +85,11 @@ export class FormView {
   addItem(path, json) {
     this.change(this.reading.withBase(append(this.reading.base, path, json)));
     this.fill();
-    const item = all(this.place, `[data-list="${CSS.escape(pointerOf(path))}"]`).at(-1);
-    if (item) first(item, "input, textarea, select, button")?.focus();
+    const item = all(`[data-list="${CSS.escape(pointerOf(path))}"]`, this.place).at(-1);
+    if (item) first("input, textarea, select, button", item)?.focus();
   }
 
-  // The bytes of a file, as one more item of a list or in the place of one.
+  // The bytes of a file, as one more item of a list or in the place of one; or in place of the text of a resource.
   /** @param {Path} path @param {File} file */
   putFile(path, file) {
     const reader = new FileReader();
@@ -98,7 +98,12 @@ export class FormView {
       const item = { type: file.type.split("/")[0], data, mimeType: file.type };
       const { base } = this.reading;
       const write = find(parse(base), path)?.type === "array" ? append : put;
-      this.change(this.reading.withBase(write(base, path, JSON.stringify(item, null, 2))));
+      let changed = write(base, path, JSON.stringify(path.at(-1) === "blob" ? data : item, null, 2));
+      if (path.at(-1) === "blob") {
+        const [text, mime] = ["text", "mimeType"].map((name) => [...path.slice(0, -1), name]);
+        changed = put(drop(changed, text), mime, JSON.stringify(file.type || "application/octet-stream"));
+      }
+      this.change(this.reading.withBase(changed));
       this.fill();
     };
     reader.readAsDataURL(file);
@@ -109,8 +114,8 @@ export class FormView {
     this.change(this.reading.removeItem(path));
     this.fill();
     const list = CSS.escape(pointerOf(path.slice(0, -1)));
-    const left = all(this.place, `[data-list="${list}"] [data-remove]`);
-    (left[Math.min(Number(path.at(-1)), left.length - 1)] ?? first(this.place, `[data-add="${list}"]`))?.focus();
+    const left = all(`[data-list="${list}"] [data-remove]`, this.place);
+    (left[Math.min(Number(path.at(-1)), left.length - 1)] ?? first(`[data-add="${list}"]`, this.place))?.focus();
   }
 
   /** @param {UnreadFields} reading */

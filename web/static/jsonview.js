@@ -56,7 +56,7 @@ export class JsonView {
     this.editor.setReadOnly(on);
   }
 
-  /** @param {DiagnosticShape[]} problems @param {string} text in which their places count */
+  /** @param {Problem[]} problems @param {string} text in which their places count */
   mark(problems, text) {
     this.shown = problems.filter((one) => one.line).map((one) => ({
       ...spanOf(one, text),
@@ -66,7 +66,7 @@ export class JsonView {
     this.editor.mark(this.shown);
   }
 
-  /** @param {DiagnosticShape} problem */
+  /** @param {Problem} problem */
   select(problem) {
     this.editor.select(spanOf(problem, this.draft.text));
   }
@@ -77,7 +77,7 @@ export class JsonView {
   }
 }
 
-/** @param {DiagnosticShape} problem @param {string} text @returns {Span} */
+/** @param {Problem} problem @param {string} text @returns {Span} */
 function spanOf({ start, end }, text) {
   return { from: unitsAt(text, start), to: unitsAt(text, end) };
 }

@@ -78,7 +78,7 @@ function single(event, composer) {
   };
   const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
   if (digit && event.repeat) return; // held: one press is one answer
-  const held = first(document, `[data-hotkey="${event.code}"]`);
+  const held = first(`[data-hotkey="${event.code}"]`);
   const act = held ? () => held.click() : digit ? () => composer?.digit(Number(digit[1])) : acts[event.code];
   if (act) {
     event.preventDefault();
@@ -103,7 +103,7 @@ function inField(target) {
 
 /** @param {number} step */
 function move(step) {
-  const links = all(document, "#rows .row > a");
+  const links = all("#rows .row > a");
   if (!links.length) return;
   const at = links.findIndex((link) => link === document.activeElement);
   const current = at >= 0 ? at : links.findIndex((link) => link.getAttribute("aria-current"));

@@ -21,7 +21,7 @@ export function listChanged(changes) {
 document.addEventListener("input", ({ target }) => {
   if (!(target instanceof HTMLInputElement) || target.id !== "find") return;
   const wanted = target.value.trim().toLowerCase();
-  for (const one of all(document, "#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
+  for (const one of all("#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
 });
 
 // The list is asked for once, however many changes come while it is on its way.
@@ -50,7 +50,7 @@ export const refreshList = oneAtATime(async () => {
 function announce(newer) {
   for (const key of fresh) {
     const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]:not([data-subscription])`);
-    if (row) arrived(key, all(row, ".what > *").map((one) => one.textContent).join(" · "));
+    if (row) arrived(key, all(".what > *", row).map((one) => one.textContent).join(" · "));
   }
   fresh.clear();
 }
@@ -58,19 +58,19 @@ function announce(newer) {
 /** @param {HTMLElement} list @param {HTMLElement} newer */
 function settle(list, newer) {
   const still = list.matches(":hover, :focus-within");
-  const [rows, wanted] = [first(list, "#rows"), first(newer, "#rows")];
+  const [rows, wanted] = [first("#rows", list), first("#rows", newer)];
   if (rows && wanted) settleRows(rows, wanted, still);
   if (still) list.addEventListener("pointerleave", refreshList, { once: true });
   for (const name of still ? ["#others"] : ["#others", "#running", "#lately"]) {
-    const [past, now] = [first(list, name), first(newer, name)];
+    const [past, now] = [first(name, list), first(name, newer)];
     if (past && now) past.replaceWith(now);
   }
 }
 
 /** @param {HTMLElement} old @param {HTMLElement} young @param {boolean} still */
 function settleRows(old, young, still) {
-  const rows = new Map(all(old, "[data-key]").map((row) => [row.dataset.key, row]));
-  const wanted = all(young, ":scope > *");
+  const rows = new Map(all("[data-key]", old).map((row) => [row.dataset.key, row]));
+  const wanted = all(":scope > *", young);
   for (const row of wanted) {
     const known = rows.get(row.dataset.key);
     if (!known) continue;
@@ -91,7 +91,7 @@ function settleRows(old, young, still) {
 
 /** @param {HTMLElement} known @param {HTMLElement} row */
 function update(known, row) {
-  const [link, young] = [first(known, "a"), first(row, "a")];
+  const [link, young] = [first("a", known), first("a", row)];
   if (!link || !young) return;
   known.className = row.className;
   link.replaceChildren(...young.childNodes); // the link itself stays: it may have the focus

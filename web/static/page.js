@@ -47,7 +47,7 @@ export class Page {
     const session = maybe("list")?.dataset.session ?? "";
     const query = new URLSearchParams({ sent: key, ...(session && { session }) });
     const next = await part(`/?${query}`);
-    const main = next && first(next, ".desk");
+    const main = next && first(".desk", next);
     if (!next || !main) {
       location.assign(at(`/?${query}`));
       return;
@@ -105,7 +105,7 @@ export class Page {
   placeFocus() {
     if (!this.composer || this.composer.locked) return;
     if (isWide()) this.composer.begin();
-    else if (document.querySelector(".sent")) first(document, "#rows .opened > a")?.focus();
+    else if (document.querySelector(".sent")) first("#rows .opened > a")?.focus();
   }
 }
 
@@ -113,7 +113,7 @@ export class Page {
 function tellAnew(young) {
   const old = document.querySelector(".empty");
   if (!young || !old || old.contains(document.activeElement)) return;
-  const [said, now] = [old, young].map((one) => all(one, "p").map((line) => line.textContent).join());
+  const [said, now] = [old, young].map((one) => all("p", one).map((line) => line.textContent).join());
   if (said === now) return;
   old.replaceWith(young);
   listenToCopies();
@@ -137,5 +137,5 @@ function nameOpen() {
     const session = new URLSearchParams(location.search).get("session");
     history.replaceState(null, "", at(`/m/${key}${session ? `?${new URLSearchParams({ session })}` : ""}`));
   }
-  for (const back of all(document, "header [name=back]", HTMLInputElement)) back.value = here();
+  for (const back of all("header [name=back]", document, HTMLInputElement)) back.value = here();
 }

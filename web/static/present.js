@@ -9,7 +9,7 @@ import { follow } from "./talk.js";
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const way = { ArrowRight: "next", PageDown: "next", ArrowLeft: "prev", PageUp: "prev" }[event.key];
-  const link = way && first(document, `.pager [rel=${way}]`, HTMLAnchorElement);
+  const link = way && first(`.pager [rel=${way}]`, document, HTMLAnchorElement);
   if (link) location.assign(link.href);
 });
 

@@ -5,7 +5,7 @@ import { Pause } from "./pace.js";
 import { part } from "./talk.js";
 
 export function startPreviews() {
-  for (const form of all(document, "form[data-preview]", HTMLFormElement)) {
+  for (const form of all("form[data-preview]", document, HTMLFormElement)) {
     form.addEventListener("input", new Pause(300, () => look(form)).soon);
     form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("button"));

@@ -13,7 +13,7 @@ export class ProblemList {
     this.shown = "";
   }
 
-  /** @param {DiagnosticShape[]} problems */
+  /** @param {Problem[]} problems */
   show(problems) {
     // What did not change stays as it is: a screen reader speaks of it once, and the focus stays.
     const now = JSON.stringify(problems);
@@ -28,20 +28,20 @@ export class ProblemList {
     if (focused) this.list.querySelector("button")?.focus();
   }
 
-  /** @param {DiagnosticShape[]} problems */
+  /** @param {Problem[]} problems */
   all(problems) {
     const label = say("fixall", { count: problems.reduce((sum, one) => sum + one.count, 0) });
     return make("li", { class: "problem-all" }, button(label, "fix small", () => this.diagnostics.fixAll()));
   }
 
-  /** @param {DiagnosticShape} problem */
+  /** @param {Problem} problem */
   one(problem) {
     const place = problem.line ? button(say("place", problem), "place", () => this.diagnostics.composer.views.showPlace(problem)) : null;
     return make("li", { class: `problem ${problem.level}` }, place, ...problemParts(problem, this.diagnostics.fix));
   }
 }
 
-/** What is said of a problem, wherever it is shown. @param {DiagnosticShape} problem @param {ProblemAct} fix */
+/** What is said of a problem, wherever it is shown. @param {Problem} problem @param {ProblemAct} fix */
 export function problemParts(problem, fix) {
   const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
   return [
@@ -54,7 +54,7 @@ export function problemParts(problem, fix) {
 
 // Apply the fix of one problem; its edits stand in order. All at once is done by the check, which
 // alone knows what may be done without a look.
-/** @param {string} text @param {DiagnosticShape} problem */
+/** @param {string} text @param {Problem} problem */
 export function fixed(text, problem) {
   let [mended, at] = ["", 0];
   for (const { start, end, new: fresh } of problem.fix?.edits ?? []) {

@@ -132,7 +132,7 @@ export class Sender {
     const { box, draft, views, toolbar } = this.composer;
     this.sending = on;
     for (const one of [byId("send", HTMLButtonElement), ...toolbar.options]) one.disabled = on || draft.locked;
-    for (const field of all(box, "textarea, input")) /** @type {HTMLInputElement} */ (field).readOnly = on || draft.locked;
+    for (const field of all("textarea, input", box)) /** @type {HTMLInputElement} */ (field).readOnly = on || draft.locked;
     views.json.setReadOnly(on || draft.locked);
   }
 }

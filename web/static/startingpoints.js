@@ -13,10 +13,10 @@ export class StartingPoints {
   constructor(composer) {
     this.composer = composer;
     const { facts, box } = composer;
-    for (const one of all(box, "[data-saved]")) {
+    for (const one of all("[data-saved]", box)) {
       one.addEventListener("click", () => this.insertSaved(Number(one.dataset.saved)));
     }
-    for (const one of all(box, "[data-start]")) {
+    for (const one of all("[data-start]", box)) {
       one.addEventListener("click", () => this.startWith(facts.starts[Number(one.dataset.start)]));
     }
     this.offerTemplates();

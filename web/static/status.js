@@ -26,7 +26,7 @@ export async function refreshStatus(page, key) {
 
 /** That this very window writes is no news in it. @param {Page} page @param {ParentNode} place */
 export function hideOwn(page, place) {
-  const own = first(place, "[data-writer]");
+  const own = first("[data-writer]", place);
   if (own && own.dataset.writer === page.composer?.drafts.who) own.remove();
 }
 
@@ -53,7 +53,7 @@ export function listenToStatus(page) {
 }
 
 export function listenToCopies() {
-  for (const text of all(document, ".copyable")) {
+  for (const text of all(".copyable")) {
     text.after(make("div", {}, button(say("copy"), "small", () => copy(text.textContent ?? ""))));
   }
 }

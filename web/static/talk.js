@@ -50,17 +50,17 @@ export function part(path, form) {
 
 // What follows what happens is taken anew, unless a person is at something in it.
 export async function follow() {
-  const followed = all(document, "[data-follow=yes]");
+  const followed = all("[data-follow=yes]");
   const page = followed.length ? await part(location.href) : null;
   for (const old of followed) {
     const young = page?.getElementById(old.id);
-    const newer = first(old, "#newer");
+    const newer = first("#newer", old);
     if (!young) continue;
     if (!old.querySelector(newer ? ":focus, details[open]" : ":focus")) {
       old.replaceWith(young);
     } else if (newer) {
-      const known = new Set(all(old, "[data-row]").map((one) => one.dataset.row));
-      const count = all(young, "[data-row]").filter((one) => !known.has(one.dataset.row)).length;
+      const known = new Set(all("[data-row]", old).map((one) => one.dataset.row));
+      const count = all("[data-row]", young).filter((one) => !known.has(one.dataset.row)).length;
       newer.hidden = !count;
       newer.textContent = say("newlines", { count });
     }

@@ -8,7 +8,7 @@ export class Toolbar {
   /** @param {Composer} composer */
   constructor(composer) {
     this.composer = composer;
-    this.radios = all(composer.box, "[name=kind]", HTMLInputElement);
+    this.radios = all("[name=kind]", composer.box, HTMLInputElement);
     for (const radio of this.radios) {
       radio.addEventListener("change", () => this.become(/** @type {Kind} */ (radio.value)));
     }
@@ -62,7 +62,7 @@ export class Toolbar {
 
   // The options of a question to a person: one press, one answer.
   get options() {
-    return all(document, "#options button", HTMLButtonElement);
+    return all("#options button", document, HTMLButtonElement);
   }
 
   /** @param {number} number */
@@ -74,8 +74,8 @@ export class Toolbar {
   // The menu opens upwards, unless there is more room below; never under the bar at the top.
   placeMenu() {
     const more = byId("more");
-    const [at, bar] = [first(more, "summary")?.getBoundingClientRect(), first(document, ".bar")];
-    const panel = first(more, ".panel");
+    const [at, bar] = [first("summary", more)?.getBoundingClientRect(), first(".bar")];
+    const panel = first(".panel", more);
     if (!at || !bar || !panel) return;
     const [above, below] = [at.top - bar.offsetHeight - 12, innerHeight - at.bottom - 12];
     more.classList.toggle("down", above < panel.scrollHeight && below > above);

@@ -19,7 +19,7 @@ export class Views {
     this.json = new JsonView(draft);
     /** @type {ViewName} */
     this.current = "json";
-    this.tabs = all(box, "[role=tab]", HTMLButtonElement);
+    this.tabs = all("[role=tab]", box, HTMLButtonElement);
     this.remembered = `humanmcp:view:${draft.facts.method} ${draft.facts.tool}`;
     for (const tab of this.tabs) {
       tab.addEventListener("click", () => this.choose(viewOf(tab)));
@@ -110,7 +110,7 @@ export class Views {
     this[this.current].focus();
   }
 
-  /** @param {DiagnosticShape} problem */
+  /** @param {Problem} problem */
   showPlace(problem) {
     this.show("json");
     this.json.select(problem);

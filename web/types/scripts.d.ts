@@ -12,11 +12,11 @@ type MessageDocument = import("../static/document.js").MessageDocument;
 type Page = import("../static/page.js").Page;
 type UnreadFields = import("../static/unreadfields.js").UnreadFields;
 
-/** How an element is found: by its id, or by a selector; of a kind, or any. */
+/** How an element is found: by its id, or by a selector, in a place or on the page; of a kind, or any. */
 type ById = <T extends HTMLElement = HTMLElement>(name: string, kind?: new () => T) => T;
 type Maybe = <T extends HTMLElement = HTMLElement>(name: string, kind?: new () => T) => T | null;
-type All = <T extends HTMLElement = HTMLElement>(place: ParentNode, selector: string, kind?: new () => T) => T[];
-type First = <T extends HTMLElement = HTMLElement>(place: ParentNode, selector: string, kind?: new () => T) => T | null;
+type All = <T extends HTMLElement = HTMLElement>(selector: string, place?: ParentNode, kind?: new () => T) => T[];
+type First = <T extends HTMLElement = HTMLElement>(selector: string, place?: ParentNode, kind?: new () => T) => T | null;
 
 /** What the live stream says. */
 interface LiveRecord { version: number; changes: ChangeShape[] }
@@ -36,7 +36,8 @@ interface Unread {
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 type OnSent = (outcome: OutcomeShape, composer: Composer) => void;
-type ProblemAct = (problem: DiagnosticShape) => void;
+type Problem = DiagnosticShape;
+type ProblemAct = (problem: Problem) => void;
 
 // JSON text, with the place of each value in it.
 type Path = Array<string | number>;

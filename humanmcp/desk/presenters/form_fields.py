@@ -47,7 +47,9 @@ def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 
     )
     kind = _type_of(schema)
     if isinstance(schema, Switch):
-        field["kind"], field["blank"] = "switch", "{}"
+        field["kind"], field["choices"] = "switch", []
+        field["blank"] = "true" if kind == "boolean" else "{}"
+        field["fields"] = _members({"properties": schema.get("properties", {})}, depth)
     elif isinstance(schema, ByType):
         field["kind"] = "arms"
         field["arms"] = [_arm(name, one, depth) for name, one in schema.items()]
@@ -62,12 +64,24 @@ def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 
         item = schema.get("items")
         field["kind"] = "list"
         field["item"] = field_of(item, depth=depth + 1)
-        field["blank"] = json.dumps(first_value(item or {}), ensure_ascii=False, indent=2)
+        field["blank"] = json.dumps(_blank(item or {}), ensure_ascii=False, indent=2)
     elif kind == "string":
         field["kind"] = _STRINGS.get(str(schema.get("format")), "text")
     elif kind in ("number", "integer"):
         field["kind"] = "number"
     return field
+
+
+def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what an item starts from: of an object that has several forms, the first of them."""
+    if isinstance(schema, ByType):
+        name, arm = next(iter(schema.items()))
+        return {"type": name, **_blank(arm)}
+    value = first_value(schema)
+    if isinstance(value, dict):
+        parts = schema.get("properties", {})
+        value |= {one: _blank(parts[one]) for one in value if isinstance(parts.get(one), ByType)}
+    return value
 
 
 def _arm(name: str, schema: Mapping[str, Any], depth: int) -> ArmShape:

@@ -76,7 +76,7 @@ _LONG: Final = frozenset({"description", "instructions", "text"})
 
 
 class Switch(dict[str, Any]):
-    """The schema of a member that is there, as an empty object, or is not."""
+    """The schema of a member that is there, as an empty object or `true`, or is not."""
 
 
 class ByType(dict[str, Any]):
@@ -134,7 +134,9 @@ def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - 
             )
         case types.ByPresence():  # what has a `blob` need not have a text
             schema = _schema_of(kind.shapes["text"], revision)
-            return {**schema, "required": [n for n in schema["required"] if n not in kind.shapes]}
+            needed = [one for one in schema["required"] if one not in kind.shapes]
+            blob = {"blob": {"type": "string", "format": "media"}} if "blob" in kind.shapes else {}
+            return {**schema, "properties": {**schema["properties"], **blob}, "required": needed}
         case _:
             return {}
 
@@ -144,11 +146,20 @@ _OFFERED: Final = ("tools", "resources", "prompts", "completions", "logging")
 
 
 def _capabilities(revision: str, language: str) -> dict[str, Any]:
-    """Return a switch a line, each with what the other side may do then."""
+    """Return a switch a line, each with what the other side may do then, and those in it."""
     known = SHAPES["ServerCapabilities"].members
-    offered = (one for one in _OFFERED if known[one].exists(revision))
     return _object(
-        **{one: Switch(description=say(ROOM, f"offers.{one}", language)) for one in offered}
+        **{
+            one: Switch(
+                description=say(ROOM, f"offers.{one}", language),
+                properties={
+                    name: Switch(type="boolean", description=say(ROOM, f"offers.{name}", language))
+                    for name in SHAPES[str(known[one].kind(revision))].members
+                },
+            )
+            for one in _OFFERED
+            if known[one].exists(revision)
+        }
     )
 
 

@@ -217,7 +217,7 @@ def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> N
     assert resource is not None
     content = resource.schema["properties"]["contents"]["items"]
     assert (list(content["properties"]), content["required"]) == (
-        ["uri", "mimeType", "text"],
+        ["uri", "mimeType", "text", "blob"],
         ["uri"],
     )
 
