@@ -24,6 +24,7 @@ from humanmcp.common.book_file import decode, parse_book
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.connecting.hosts import HOSTS
 from humanmcp.demo.command import DEMO_FOLDER
+from humanmcp.demo.lesson_file import OWN
 from humanmcp.demo.lesson_format import (
     LESSON_KEYS,
     MODEL_KEYS,
@@ -199,7 +200,7 @@ FOLDER_NAMES: Final = (
         launch.OPEN_NAME,
         error_handlers.OLD_NAME,
     ),
-    *(login.FILE_NAME, demo_runner.LOG_NAME, saved_answers.FOLDER, SENT, ROOMS),
+    *(login.FILE_NAME, demo_runner.LOG_NAME, saved_answers.FOLDER, SENT, ROOMS, OWN),
     *on_purpose.NAMES,
     *(f"{one.removesuffix('.txt')}{on_purpose.NOT_SENT}.txt" for one in on_purpose.NAMES),
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stdout
 from humanmcp.demo.command import play
@@ -47,8 +48,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     to_stdout(say(ROOM, "head", language, title=course.title, count=total, teaches=course.teaches))
     if arguments.check:
         return 0
+    home = make_private(home_folder(settings.home))
     name, book = f"lesson {arguments.name}", settings.book
-    course = course.played_by(client_name(arguments.name))
+    course = course.played_by(client_name(arguments.name, home))
     done, passed = play(course, settings, Mood.STRICT, name, by_hand=not book, book=book)
     to_stdout(say(ROOM, "result", language, passed=sum(passed), count=total))
     return done or int(sum(passed) < total)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.book_file import decode, text_of
-from humanmcp.common.paths import sample
+from humanmcp.common.paths import make_private, sample
 from humanmcp.demo.lesson_format import LANGUAGES, parse_lesson
 from humanmcp.demo.steps import weather
 from humanmcp.locales.stop import StopError
@@ -23,6 +25,10 @@ WEATHER: Final = "weather"
 
 AT_DESK: Final = "humanmcp lesson"
 """What the host of a lesson alone at a desk calls itself, followed by the lesson's name."""
+
+OWN: Final = "lessons"
+"""The folder below the home with the files that were played at its desk."""
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 
 class LessonError(StopError):
@@ -41,16 +47,31 @@ def name_of(file: Path) -> str:
     return file.stem.partition("-")[2]
 
 
-def client_name(name: str) -> str:
-    """Return what the host of a lesson at a desk calls itself: a file's place is not said."""
-    known = name in map(name_of, lesson_files())
-    return f"{AT_DESK} {name}" if known else AT_DESK
+def client_name(name: str, home: Path) -> str:
+    """Return what the host of a lesson at a desk calls itself: a file's place is not said.
+
+    A file of one's own is kept below `home` under its name, so that the desk there has it, too.
+    """
+    if name in map(name_of, lesson_files()):
+        return f"{AT_DESK} {name}"
+    file = Path(name).expanduser()
+    if not _PLAIN.fullmatch(file.stem):
+        return AT_DESK
+    text = text_of(file)
+    (make_private(home / OWN) / f"{file.stem}.toml").write_text(text, encoding="utf-8")
+    return f"{AT_DESK} {file.stem}.toml"
 
 
-def lesson_of_client(client: str) -> Callable[[str], Course] | None:
+def lesson_of_client(client: str, home: Path) -> Callable[[str], Course] | None:
     """Return the lesson that a client plays by its name; None for any other client."""
-    names = {client_name(name_of(one)): name_of(one) for one in lesson_files()}
-    return find_lesson(names[client]) if client in names else None
+    begin, _, name = client.rpartition(" ")
+    if begin != AT_DESK:
+        return None
+    file = home / OWN / name
+    if name.endswith(".toml") and _PLAIN.fullmatch(file.stem) and file.is_file():
+        with suppress(StopError):  # somebody has changed it since
+            return find_lesson(str(file))
+    return find_lesson(name) if name in map(name_of, lesson_files()) else None
 
 
 def find_lesson(name: str) -> Callable[[str], Course]:

@@ -153,7 +153,7 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
     facts = sessions[0] if sessions else key and desk.board.session(key.session).facts
     if not facts or request.cookies.get("help") == "no":
         return None
-    made = desk.course if facts.client == HOST else lesson_of_client(facts.client)
+    made = desk.course if facts.client == HOST else lesson_of_client(facts.client, desk.home)
     if made is None:
         return None
     frames = desk.inbox.before(facts.name, 0, _LESSON)
