@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.summary import message_in
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.perspective import seen_by_client
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.spec import methods
@@ -63,7 +63,7 @@ def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
     """Return what a client did about each thing, in the order in which we said them."""
     watch = _Watch()
     for frame in seen_by_client(frames):
-        found = jsonrpc.read(frame.raw) if frame.way in (Direction.IN, Direction.OUT) else None
+        found = message_in(frame)
         if isinstance(found, Malformed) and frame.way is Direction.OUT:
             watch.said_wrongly(frame)
         if not isinstance(found, Message):

@@ -6,6 +6,7 @@ that shows it escapes it for its own medium.
 
 from __future__ import annotations
 
+import enum
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,8 +15,10 @@ from humanmcp.answering.case import read_line
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import inquiry
 
@@ -23,12 +26,46 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.inbox.contract import Item, Key, SessionFacts, Waiting
+    from humanmcp.protocol.conversation.transcript import Frame
 
 GIST: Final = 90
 """Characters of a message that a row of a list shows."""
 
 COLOURS: Final = 6
 """Sessions take turns in this many accent colours; the letter tells them apart for certain."""
+
+
+class LineKind(enum.Enum):
+    """What a recorded line is."""
+
+    REQUEST = "request"
+    NOTIFICATION = "notification"
+    RESULT = "result"
+    ERROR = "error"
+    BATCH = "batch"
+    BROKEN = "broken"
+    BLANK = "blank"
+    NOTE = "note"
+    STDERR = "err"
+
+
+def message_in(frame: Frame) -> Message | Batch | Malformed | None:
+    """Decode a recorded line; None for what was not said by either side."""
+    said = frame.way in (Direction.IN, Direction.OUT)
+    return jsonrpc.read(frame.raw) if said else None
+
+
+def line_kind(frame: Frame, found: Message | Batch | Malformed | None) -> LineKind:
+    """Return what a recorded line is, by what was found in it."""
+    match found:
+        case None:
+            return LineKind(frame.way.value)
+        case Message():
+            return LineKind(found.kind.value)
+        case Batch():
+            return LineKind.BATCH
+        case Malformed():
+            return LineKind.BROKEN if frame.raw.strip() else LineKind.BLANK
 
 
 class Summary(NamedTuple):

@@ -5,11 +5,10 @@ The formats that people read, and those that run, are written from this.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.summary import GIST, summary_of
+from humanmcp.answering.summary import GIST, LineKind, line_kind, message_in, summary_of
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.state import (
@@ -35,22 +34,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
-class EntryKind(enum.Enum):
-    """What a recorded line is."""
-
-    REQUEST = "request"
-    NOTIFICATION = "notification"
-    RESULT = "result"
-    ERROR = "error"
-    BATCH = "batch"
-    BROKEN = "broken"
-    BLANK = "blank"
-    NOTE = "note"
-    STDERR = "err"
-
-
-ASKING: Final = frozenset({EntryKind.REQUEST, EntryKind.NOTIFICATION})
-ANSWERING: Final = frozenset({EntryKind.RESULT, EntryKind.ERROR})
+ASKING: Final = frozenset({LineKind.REQUEST, LineKind.NOTIFICATION})
+ANSWERING: Final = frozenset({LineKind.RESULT, LineKind.ERROR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +46,7 @@ class Entry:
     """
 
     frame: Frame
-    kind: EntryKind
+    kind: LineKind
     revision: str
     message: Message | None = None
     observed: ObservedMessage | None = None
@@ -94,7 +79,7 @@ class Entry:
             self.method,
             self.revision,
             language,
-            asks=self.kind is EntryKind.REQUEST,
+            asks=self.kind is LineKind.REQUEST,
             seat="reader",
             inwards=self.frame.way is Direction.IN,
         )
@@ -213,31 +198,24 @@ class _ConversationBuilder:
 
     def _entry(self, frame: Frame) -> Entry:
         revision = self._state.revision or versions.LATEST_HANDSHAKE
-        if frame.way in (Direction.NOTE, Direction.ERR):
-            return Entry(frame, EntryKind(frame.way.value), revision)
-        match jsonrpc.read(frame.raw):
-            case Message() as message:
-                return Entry(frame, EntryKind(message.kind.value), revision, message)
-            case Batch():
-                return Entry(frame, EntryKind.BATCH, revision)
-            case Malformed() as malformed:
-                if not frame.raw.strip():
-                    return Entry(frame, EntryKind.BLANK, revision)
-                return Entry(
-                    frame, EntryKind.BROKEN, revision, hints=hints(malformed, self._established, "")
-                )
+        found = message_in(frame)
+        kind = line_kind(frame, found)
+        message = found if isinstance(found, Message) else None
+        wrong = found if kind is LineKind.BROKEN and isinstance(found, Malformed) else None
+        told = hints(wrong, self._established, "") if wrong is not None else ()
+        return Entry(frame, kind, revision, message, hints=told)
 
     @property
     def _established(self) -> Established:
         return self._state.established
 
     def _observe(self, entry: Entry) -> Entry:
-        if entry.kind is EntryKind.BATCH:
+        if entry.kind is LineKind.BATCH:
             found = jsonrpc.read(entry.frame.raw)
             for item in found.items if isinstance(found, Batch) else ():
                 if isinstance(item, Message):
                     self._observe_message(
-                        replace(entry, message=item, kind=EntryKind(item.kind.value)), item
+                        replace(entry, message=item, kind=LineKind(item.kind.value)), item
                     )
             return entry
         return self._observe_message(entry, entry.message) if entry.message else entry

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.summary import LineKind
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
-from humanmcp.export.conversation import EntryKind, build_conversation
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_frames
 from humanmcp.locales import language_of, say
@@ -68,7 +69,7 @@ def _notices(conversation: Conversation, way: Direction) -> list[Entry]:
     return [
         entry
         for entry in conversation.entries
-        if entry.kind is EntryKind.NOTIFICATION
+        if entry.kind is LineKind.NOTIFICATION
         and entry.frame.way is way
         and entry.observed is not None
     ]

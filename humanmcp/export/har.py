@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from humanmcp import __version__
-from humanmcp.export.conversation import EntryKind, build_conversation
+from humanmcp.answering.summary import LineKind
+from humanmcp.export.conversation import build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.recorded import carried, exchanges_in
 
@@ -43,7 +44,7 @@ def _entries(conversation: Conversation, records: list[HttpRecord]) -> list[dict
     found += [
         (entry.frame.seq, _entry(entry, None))
         for entry in conversation.entries
-        if entry.kind is EntryKind.NOTIFICATION
+        if entry.kind is LineKind.NOTIFICATION
     ]
     said = {entry.frame.seq: entry.message for entry in conversation.entries if entry.message}
     for seq, entry in sorted(found, key=lambda pair: pair[0]):
@@ -135,10 +136,10 @@ def _response(request: Entry, answer: Entry | None) -> dict[str, Any]:
     """Write an answer. HTTP has no other words: 200, 400 for an error, 202 for a notification."""
     text = answer.frame.text if answer else ""
     if answer is not None:
-        status, words = (400, "error") if answer.kind is EntryKind.ERROR else (200, "result")
+        status, words = (400, "error") if answer.kind is LineKind.ERROR else (200, "result")
     else:
         status, words = (
-            (202, "notification") if request.kind is EntryKind.NOTIFICATION else (0, "no answer")
+            (202, "notification") if request.kind is LineKind.NOTIFICATION else (0, "no answer")
         )
     return {
         "status": status,

@@ -6,9 +6,9 @@ import html
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.summary import GIST
+from humanmcp.answering.summary import GIST, LineKind
 from humanmcp.common.timestamps import log_time
-from humanmcp.export.conversation import ANSWERING, ASKING, EntryKind, build_conversation
+from humanmcp.export.conversation import ANSWERING, ASKING, build_conversation
 from humanmcp.export.markdown import ROOM, note, sender
 from humanmcp.locales import problem, say
 from humanmcp.protocol.conversation.transcript import Direction
@@ -25,7 +25,7 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
 
-KINDS: Final = ASKING | ANSWERING | {EntryKind.BATCH, EntryKind.BROKEN}
+KINDS: Final = ASKING | ANSWERING | {LineKind.BATCH, LineKind.BROKEN}
 """The kinds of lines that have a name of their own beside what they say."""
 
 
@@ -49,7 +49,7 @@ def _page(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
     yield from _facts(conversation, options)
     yield f"<p>{_safe(say(ROOM, 'how-to-read', language))}</p>"
     for entry in conversation.entries:
-        if entry.kind is not EntryKind.BLANK:
+        if entry.kind is not LineKind.BLANK:
             yield from _entry(entry, options)
     yield "</body></html>"
 
@@ -101,7 +101,7 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
         yield f"<p>{_safe(answers)}</p>"
     text = entry.frame.text
     if text.strip():
-        laid_out = pretty(text) if entry.message or entry.kind is EntryKind.BATCH else text
+        laid_out = pretty(text) if entry.message or entry.kind is LineKind.BATCH else text
         yield f"<pre>{_safe(laid_out)}</pre>"
     yield "</div></details>"
 

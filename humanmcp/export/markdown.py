@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.summary import LineKind
 from humanmcp.common.timestamps import log_time
-from humanmcp.export.conversation import ASKING, EntryKind, build_conversation
+from humanmcp.export.conversation import ASKING, build_conversation
 from humanmcp.locales import problem, say
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
@@ -53,7 +54,7 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
     heads = ("number", "time", "from", "message")
     yield "| " + " | ".join(say(ROOM, head, language) for head in heads) + " |"
     yield "| ---: | --- | --- | --- |"
-    entries = [entry for entry in conversation.entries if entry.kind is not EntryKind.BLANK]
+    entries = [entry for entry in conversation.entries if entry.kind is not LineKind.BLANK]
     for entry in entries:
         time = log_time(entry.frame.at, options.zone)
         cells = (str(entry.frame.seq), time, sender(entry, language), words(entry, language))
@@ -103,7 +104,7 @@ def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
     text = entry.frame.text
     if text.strip():
         yield ""
-        yield from fenced(pretty(text) if entry.message or entry.kind is EntryKind.BATCH else text)
+        yield from fenced(pretty(text) if entry.message or entry.kind is LineKind.BATCH else text)
     if entry.frame.note:
         yield ""
         yield f"*{markdown_cell(note(entry, language))}*"

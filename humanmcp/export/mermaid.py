@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.export.conversation import ANSWERING, EntryKind, build_conversation
+from humanmcp.answering.summary import LineKind
+from humanmcp.export.conversation import ANSWERING, build_conversation
 from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, Direction
 from humanmcp.protocol.json.escaping import one_line
 
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 60
 _ARROWS: Final = {
-    EntryKind.REQUEST: "->>",
-    EntryKind.NOTIFICATION: "-)",
-    EntryKind.RESULT: "-->>",
-    EntryKind.ERROR: "--x",
-    EntryKind.BATCH: "->>",
-    EntryKind.BROKEN: "-x",
+    LineKind.REQUEST: "->>",
+    LineKind.NOTIFICATION: "-)",
+    LineKind.RESULT: "-->>",
+    LineKind.ERROR: "--x",
+    LineKind.BATCH: "->>",
+    LineKind.BROKEN: "-x",
 }
 
 
@@ -42,7 +43,7 @@ def _diagram(conversation: Conversation) -> Iterator[str]:
         if entry.kind in _ARROWS:
             start, end = _ends(entry)
             yield f"  {start}{_ARROWS[entry.kind]}{end}: {_label(_said(entry))}"
-        elif entry.kind is EntryKind.NOTE and entry.frame.note and not entry.frame.raw:
+        elif entry.kind is LineKind.NOTE and entry.frame.note and not entry.frame.raw:
             yield f"  Note over C,S: {_label(entry.frame.note)}"
 
 

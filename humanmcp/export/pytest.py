@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.export.conversation import EntryKind, build_conversation
+from humanmcp.answering.summary import LineKind
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.source import literal, program
 from humanmcp.protocol.conversation.transcript import Direction, command_in
 from humanmcp.protocol.spec import versions
@@ -60,7 +61,7 @@ def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
     for entry in conversation.seen:
         if entry.frame.way is not Direction.IN or entry.message is None or entry.observed is None:
             continue
-        if entry.kind is EntryKind.NOTIFICATION:
+        if entry.kind is LineKind.NOTIFICATION:
             found.append((entry.message.body, None))
         elif (answer := answers.get(entry.frame.seq)) is not None and answer.message:
             found.append((entry.message.body, answer.message.body))

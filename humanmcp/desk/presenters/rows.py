@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.summary import GIST, summary_of
+from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk.presenters.readable_json import decoded, written
 from humanmcp.inbox.contract import Seat
@@ -113,7 +113,7 @@ def _dict(value: object) -> dict[str, Any]:
 class Step:
     """One line of a conversation: a row of the history and an arrow of the picture.
 
-    `kind` is request, notification, result, error, note, err, or broken. `answers` is what an
+    `kind` is a `LineKind`. `answers` is what an
     answer was asked for, where the request stands among the lines that are shown (`paired`).
     """
 
@@ -202,7 +202,7 @@ def paired(steps: Iterable[Step]) -> list[Step]:
 
 def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> Step:
     """Make the row of a recorded line."""
-    found = jsonrpc.read(frame.raw) if frame.way in (Direction.IN, Direction.OUT) else None
+    found = message_in(frame)
     kind, word, name, words = _step_words(frame, found)
     token = found.id if isinstance(found, Message) else None
     of = "" if token is None else repr(token.key)
@@ -235,9 +235,10 @@ def _failed(result: object) -> bool:
 def _step_words(
     frame: Frame, found: Message | Batch | Malformed | None
 ) -> tuple[str, str, str, str]:
+    kind = line_kind(frame, found).value
     if found is None:
-        return frame.way.value, "", "", one_line(words_of(frame) or frame.note or frame.text, GIST)
+        return kind, "", "", one_line(words_of(frame) or frame.note or frame.text, GIST)
     if not isinstance(found, Message):
-        return "broken", "", "", one_line(frame.text[: GIST * 2], GIST)
+        return kind, "", "", one_line(frame.text[: GIST * 2], GIST)
     said = summary_of(found)
-    return found.kind.value, one_line(found.method, 60), said.name, said.gist
+    return kind, one_line(found.method, 60), said.name, said.gist

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.case import read_line
+from humanmcp.answering.summary import line_kind, message_in
 from humanmcp.desk.presenters.pairs import Pair, compared, pairs
 from humanmcp.desk.presenters.rows import Step, folded, paired, step
 from humanmcp.inbox.contract import InboxError, Key
@@ -190,9 +191,10 @@ def _wanted(board: Board, session: str, frame: Frame, query: Query) -> bool:
         return False
     if not (query.method or query.tool or query.kind or query.state):
         return True
-    found = jsonrpc.read(frame.raw)
+    found = message_in(frame)
     if not isinstance(found, Message):
-        return query.kind == "broken" and not (query.method or query.tool or query.state)
+        is_one = line_kind(frame, found).value == query.kind
+        return is_one and not (query.method or query.tool or query.state)
     return _fits(board, session, frame, found, query)
 
 

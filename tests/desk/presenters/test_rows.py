@@ -115,6 +115,8 @@ def test_a_long_value_is_cut_and_says_so() -> None:
         ('{"id":1,"result":{"content":[{"type":"text","text":"sunny"}]}}', "result", "", "sunny"),
         ('{"id":1,"error":{"code":-1,"message":"no"}}', "error", "", "-1 no"),
         ("{broken", "broken", "", "{broken"),
+        (f"[{CALL}]", "batch", "", "get_forecast"),
+        (" ", "blank", "", ""),
         ('{"id":1,"result":{"tools":[1,2]}}', "result", "", "tools: [2]"),
         ('{"id":1,"result":{"content":7}}', "result", "", "content: 7"),
     ],
