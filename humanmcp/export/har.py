@@ -1,20 +1,26 @@
 """The session as an HTTP archive (HAR 1.2), for the viewers that read those: an entry a request.
 
-What was said over HTTP stands there as it was, with its headers and statuses, but for keys. Over a
-pipe there was no HTTP: the addresses are `stdio://server/METHOD`, the bodies are the messages.
+What was said over HTTP stands there as it was, with its headers and statuses, but for keys. A
+session of `serve --http` records no headers: method, address and status follow from what was said.
+Over a pipe there was no HTTP: the addresses are `stdio://server/METHOD`, the bodies are the
+messages.
 """
 
 from __future__ import annotations
 
 import json
 from datetime import datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from humanmcp import __version__
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.conversation import build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.http.guard import HttpAddress
+from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.http.recorded import carried, exchanges_in
+from humanmcp.protocol.policy.timeouts import STATUS_WITHIN
 
 if TYPE_CHECKING:
     from humanmcp.export.conversation import Conversation, Entry
@@ -27,22 +33,32 @@ def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 
     conversation = build_conversation(recording)
     records = exchanges_in(recording.frames)
     speakers = f"{conversation.client} and {conversation.server}"
-    way = "HTTP" if records else "stdio"
+    address = _address(recording)
+    way = "HTTP" if records or address else "stdio"
     log = {
         "version": "1.2",
         "creator": {"name": "humanmcp", "version": __version__},
         "comment": f"MCP {conversation.revision} over {way}; {speakers}".strip(),
-        "entries": _entries(conversation, records),
+        "entries": _entries(conversation, records, address),
     }
     return json.dumps({"log": log}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _entries(conversation: Conversation, records: list[HttpRecord]) -> list[dict[str, Any]]:
+def _address(recording: Recording) -> str:
+    """Return where the session's server listened, "" for one over a pipe."""
+    port = recording.facts.http_port if recording.facts else 0
+    return HttpAddress("127.0.0.1", port).url if port else ""
+
+
+def _entries(
+    conversation: Conversation, records: list[HttpRecord], address: str
+) -> list[dict[str, Any]]:
     found = [
-        (call.request.frame.seq, _entry(call.request, call.answer)) for call in conversation.calls
+        (call.request.frame.seq, _entry(call.request, call.answer, address))
+        for call in conversation.calls
     ]
     found += [
-        (entry.frame.seq, _entry(entry, None))
+        (entry.frame.seq, _entry(entry, None, address))
         for entry in conversation.entries
         if entry.kind is LineKind.NOTIFICATION
     ]
@@ -115,10 +131,27 @@ def _headers(part: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _entry(request: Entry, answer: Entry | None) -> dict[str, Any]:
+def _entry(request: Entry, answer: Entry | None, address: str) -> dict[str, Any]:
     waited = _milliseconds(request.frame.at, answer.frame.at) if answer else 0.0
-    parts = _request(request), _response(request, answer)
-    return _archived(request.frame.at, waited, request.words, *parts)
+    entry = _archived(
+        request.frame.at, waited, request.words, _request(request), _response(request, answer)
+    )
+    if address and request.frame.way is Direction.IN:
+        _as_posted(entry, request, answer, address)
+    elif address:  # an event of a stream: the client's answer to it was a POST
+        entry["request"]["url"] = f"sse://client/{request.method}"
+    return entry
+
+
+def _as_posted(entry: dict[str, Any], request: Entry, answer: Entry | None, address: str) -> None:
+    """Say what HTTP made of a message to a server at an address."""
+    status = 202 if request.kind is LineKind.NOTIFICATION else 0
+    if answer is not None:
+        streamed = entry["time"] >= STATUS_WITHIN * 1000
+        status = 200 if streamed else status_of(answer.frame.raw, request.revision)
+    entry["request"] |= {"url": address, "httpVersion": "HTTP/1.1"}
+    phrase = HTTPStatus(status).phrase if status else "no answer"
+    entry["response"] |= {"status": status, "statusText": phrase, "httpVersion": "HTTP/1.1"}
 
 
 def _request(entry: Entry) -> dict[str, Any]:

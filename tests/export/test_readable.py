@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,7 @@ import pytest
 from humanmcp.export import har, html, markdown, mermaid
 from humanmcp.export.markdown import defused, markdown_cell
 from humanmcp.export.reading import ExportOptions, Recording
+from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
     HELD,
@@ -228,6 +230,18 @@ def test_the_archive_of_a_session_over_http_has_its_true_requests() -> None:
     assert (listened["request"]["method"], listened["response"]["status"]) == ("GET", 405)
     told = markdown.write(recorded, MANNER)
     assert "HTTP 2 -\\> POST" in told or "HTTP 2 -> POST" in told
+
+
+def test_the_archive_of_our_own_server_at_an_address_names_it() -> None:
+    """Method, address and status follow from what was said: no headers are recorded there."""
+    facts = SessionFacts("s", "", http_id="x", http_port=8766)
+    log = json.loads(har.write(replace(WEATHER, facts=facts), MANNER))["log"]
+    assert "over HTTP" in log["comment"]
+    *asked, by_server = log["entries"]
+    url = "http://127.0.0.1:8766/mcp"
+    assert {(one["request"]["method"], one["request"]["url"]) for one in asked} == {("POST", url)}
+    assert [one["response"]["status"] for one in asked[:3]] == [200, 202, 200]
+    assert by_server["request"]["url"] == "sse://client/roots/list"
 
 
 # The members that HAR 1.2 does not call optional, each with its type.
