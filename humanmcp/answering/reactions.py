@@ -51,6 +51,11 @@ class Reaction:
     name: str = ""
     times: int = 1
 
+    @property
+    def is_open(self) -> bool:
+        """Return True if the client has done nothing about it so far."""
+        return self.became.endswith(("open", "never"))
+
     def sentence(self, language: str) -> str:
         """Say it in words."""
         fillings = {"what": self.what, "name": self.name, "times": self.times}

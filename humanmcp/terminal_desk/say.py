@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
+from humanmcp.answering.reactions import Reaction, reactions
 from humanmcp.answering.schema.diagnostics import said_shape
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.common.settings import add_flags
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 ROOM: Final = "say"
 _SWITCH: Final = ("on", "off")
+LOOK_EVERY: Final = 0.2
+"""Seconds between two looks at what the client made of it."""
 
 
 class SayError(StopError):
@@ -62,6 +65,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--session", default="", metavar="LETTER", help=words("session"))
     parser.add_argument("--send-anyway", action="store_true", help=words("send anyway"))
     parser.add_argument("--times", type=int, default=1, metavar="COUNT", help=words("times"))
+    parser.add_argument("--watch", type=float, metavar="SECONDS", help=words("watch"))
     parser.add_argument("--json", action="store_true", help=words("json"))
     add_flags(parser, "home", "inbox", "lang")
 
@@ -72,6 +76,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     inbox = open_inbox(settings)
     session, order, text = _meant(inbox, arguments)
     reply = Reply(text, anyway=arguments.send_anyway, by=BY, order=order)
+    last = inbox.before(session, 0, 1)
     for _ in range(max(1, arguments.times)):
         said = service.say_first(inbox, session, reply, within=LONGEST_WAIT)
         if said.outcome is not Outcome.SENT:
@@ -80,7 +85,20 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
         json_to_stdout(said_shape(SayResult(Outcome.SENT), language))
     else:
         to_stdout(sentence(ROOM, f"done {order.value}", language))
+    if arguments.watch is not None and not arguments.json:
+        for one in _watched(inbox, session, last[0].seq if last else 0, arguments.watch):
+            to_stdout(one.sentence(language))
     return 0
+
+
+def _watched(inbox: DeskInbox, session: str, after: int, seconds: float) -> list[Reaction]:
+    """Return what the client made of what was said after a line, as soon as that is known."""
+    end = time.monotonic() + seconds
+    while True:
+        found = [one for one in reactions(inbox.frames(session)) if one.seq > after]
+        if (found and not any(one.is_open for one in found)) or time.monotonic() > end:
+            return found
+        time.sleep(LOOK_EVERY)
 
 
 def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order, str]:

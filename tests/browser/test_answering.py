@@ -187,8 +187,10 @@ def read_json(page: Page) -> str:
 
 def write_json(page: Page, text: str) -> None:
     """Put a text in the place of what the JSON view holds, as a paste does."""
-    # Where the editor was built it takes the place of the text area, a moment after the view opens.
-    page.locator("#editor .cm-content" if EDITOR.exists() else "#document").click()
+    # Where the editor was built it takes the place of the text area, a moment after the view opens;
+    # a phone keeps the area.
+    coded = EDITOR.exists() and page.evaluate("matchMedia('(pointer: fine)').matches")
+    page.locator("#editor .cm-content" if coded else "#document").click()
     page.keyboard.press("Control+A")
     page.evaluate(
         """text => {

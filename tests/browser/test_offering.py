@@ -9,13 +9,15 @@ import pytest
 from playwright.sync_api import expect
 
 from humanmcp.common.book_file import read_book
+from tests.asking import stating
 from tests.browser.seats import Window, begin, request
+from tests.serving import Serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.desk.desking import Desking
-    from tests.serving import Serving
 
     Windows = Callable[..., Window]
 
@@ -78,3 +80,23 @@ def test_desk_2_2_a_published_tool_is_told_and_the_host_watched(
         "ask_human",
         "forecast",
     ]
+
+
+def test_desk_2_2_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """The notice belongs to the subscription; the verdict is that of every other client."""
+    listen = {"notifications": {"toolsListChanged": True}, "_meta": stating()}
+    with Serving(home) as host:
+        host.say(request("subscriptions/listen", listen, '"s"'))
+        assert json.loads(host.hear())["method"] == "notifications/subscriptions/acknowledged"
+        (session,) = desk.get("/api/sessions")["sessions"]
+        page = window().goto(f"offer/entry?session={session['name']}")
+        page.locator("main [name=name]").fill("forecast")
+        page.locator("button[value=keep]").click()
+        told = json.loads(host.hear())
+        assert told["method"] == "notifications/tools/list_changed"
+        assert list(told["params"]["_meta"].values()) == ["s"]
+        expect(page.locator("#told")).to_contain_text("has not been asked for again")
+        host.say(request("tools/list", {"_meta": stating()}, "9"))
+        expect(page.locator("#told")).to_contain_text("tools/list was asked for again after")
