@@ -148,3 +148,26 @@ def test_what_is_never_answered_is_forgotten_in_the_end() -> None:
     assert len(ear.open) == MOST_OPEN
     assert ear.answers(0).asked is None
     assert ear.answers(MOST_OPEN).asked is not None
+
+
+def test_a_copy_knows_the_same_and_goes_its_own_way() -> None:
+    """What is open, what was said of its progress, and what was asked back."""
+
+    def progress(value: int) -> Message:
+        return message(
+            method="notifications/progress", params={"progressToken": "t", "progress": value}
+        )
+
+    ear = Ear()
+    ear.asks(1, "tools/call", name="dice", _meta={"progressToken": "t"})
+    ear.observe(Direction.OUT, progress(5))
+    ear.asks(2, "tools/call", name="ask", _meta=MODERN)
+    ear.answers(2, resultType="input_required", requestState="s")
+    copy = ear.copy()
+    assert copy.asked_with("s")
+    (fell,) = copy.observe(Direction.OUT, progress(4)).found
+    assert dict(fell.detail) == {"before": "5", "now": "4"}
+    assert copy.observe(Direction.OUT, message(id=1, result={})).name == "dice"
+    assert copy.open == ()
+    assert [one.name for one in ear.open] == ["dice"]
+    assert ear.observe(Direction.OUT, progress(6)).found == ()
