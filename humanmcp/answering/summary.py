@@ -214,13 +214,16 @@ class Row:
         return f"{self.key.session}/{self.key.number}"
 
 
+def summary_of_item(item: Item) -> Summary:
+    """Return an exchange in a few words; an answer goes by the name of what it answers."""
+    found, asked = read_line(item.line), read_line(item.asked) if item.asked else None
+    said = summary_of(found) if isinstance(found, Message) else Summary()
+    return said._replace(name=summary_of(asked).name) if isinstance(asked, Message) else said
+
+
 def row(item: Item, mark: Badge) -> Row:
     """Make the row of an exchange."""
-    found, draft = read_line(item.line), item.draft
-    said = summary_of(found) if isinstance(found, Message) else Summary()
-    asked = read_line(item.asked) if item.asked else None
-    if isinstance(asked, Message):  # an answer goes by the name of what it answers
-        said = said._replace(name=summary_of(asked).name)
+    said, draft = summary_of_item(item), item.draft
     return Row(
         key=item.key,
         badge=mark,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.case import Case, read_line
 from humanmcp.answering.schema.exchanges import InboxShape, ListedShape, listed_shape
-from humanmcp.answering.summary import client_of, summary_of
+from humanmcp.answering.summary import client_of, summary_of_item
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import (
     Painted,
@@ -100,7 +100,7 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     request = read_line(item.line)
     if not isinstance(request, Message):
         return cut(item.line, longest)
-    said = summary_of(request)
+    said = summary_of_item(item)
     words = (item.method or request.kind.value, said.name, said.gist)
     return cut("  ".join(filter(None, words)), longest)
 

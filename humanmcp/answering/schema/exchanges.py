@@ -207,7 +207,7 @@ def waiting_row_shape(one: Row) -> WaitingRowShape:
 def _case_shape(case: Case) -> RowShape:
     """Write the row of a case, with the names at their full length."""
     whole: RowShape = row_shape(row(case.item, badge_of(case.facts)))
-    return {**whole, "method": case.item.method, "tool": case.name}
+    return {**whole, "method": case.item.method, "tool": case.name or whole["tool"]}
 
 
 def listed_shape(case: Case, name: str, waited: float) -> ListedShape:
