@@ -6,6 +6,7 @@ The sentences stand in `locales/`, the examples in `samples/mistakes.toml`.
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -86,5 +87,6 @@ def find(code: str, language: str) -> Mistake | None:
 
 
 def plain(sentence: str) -> str:
-    """Return a sentence that is not filled in as one line."""
-    return " ".join(sentence.replace("{{", "{").replace("}}", "}").split())
+    """Return a sentence as one line, with dots where a mistake of its kind would fill it."""
+    unfilled = re.sub(r"(?<!\{)\{\w+\}(?!\})", "…", sentence)
+    return " ".join(unfilled.replace("{{", "{").replace("}}", "}").split())

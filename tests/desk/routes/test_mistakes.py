@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from humanmcp.common import mistakes, published
+from humanmcp.locales import sentences_of
 from tests.desk.desking import Desking
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_the_page_of_a_mistake_shows_wrong_and_right_and_who_says_so(tmp_path: Path) -> None:
@@ -36,3 +38,14 @@ def test_a_mistake_is_found_with_its_page_in_the_manual(monkeypatch: pytest.Monk
     assert found is not None
     assert found.page.endswith("/reference/mistakes/M02.html")
     assert mistakes.find("M02.why", "en") is None
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_no_sentence_about_a_kind_of_mistake_shows_the_name_of_what_fills_it(language: str) -> None:
+    """L5: `{opened}` says nothing to a learner who opens J07."""
+    codes = [code for code in sentences_of("problem", language) if "." not in code]
+    found = {code: mistakes.find(code, language) for code in codes}
+    told = {code: one.sentence for code, one in found.items() if one is not None}
+    assert len(told) == len(codes) > 100
+    assert [code for code, sentence in told.items() if re.search(r"\{\w+\}", sentence)] == []
+    assert told["J07"].count("…") == 2
