@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import sys
+import unicodedata
 from typing import Any, Final, NamedTuple, TextIO
 
 from humanmcp.protocol.diagnostics.model import Severity
@@ -50,6 +51,19 @@ def to_stdout(*parts: str | Painted) -> None:
 def to_stderr(*parts: str | Painted) -> None:
     """Write the parts as one line to stderr."""
     _write(sys.stderr, parts)
+
+
+def asked_whether(question: str) -> bool | None:
+    """Ask the person at stdin for a yes; None where no person sits there. Ctrl-C is a no."""
+    if not sys.stdin.isatty():
+        return None
+    to_stderr(question)
+    try:
+        typed = sys.stdin.readline()
+    except KeyboardInterrupt:
+        return False
+    # an input method types wide letters
+    return unicodedata.normalize("NFKC", typed).strip().lower() in ("y", "yes", "はい")
 
 
 def rewrite(text: str) -> None:

@@ -7,10 +7,9 @@ understood is named and left alone, and the others go on.
 from __future__ import annotations
 
 import enum
-import sys
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.terminal import Painted, to_stderr, to_stdout
+from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
 from humanmcp.connecting.hosts import command_in, is_ours
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
@@ -122,14 +121,10 @@ def _list(one: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
 
 def _agreed(verb: str, count: int, language: str) -> bool:
     """Ask; where stdin is no terminal, say how it is done."""
-    if not sys.stdin.isatty():
+    answer = asked_whether(say(ROOM, f"{verb} all?", language, count=count))
+    if answer is None:
         to_stderr(say(ROOM, f"{verb} with yes", language, count=count))
-        return False
-    to_stderr(say(ROOM, f"{verb} all?", language, count=count))
-    try:
-        return input("> ").strip().lower() in ("y", "yes", "はい")
-    except (EOFError, KeyboardInterrupt):
-        return False
+    return answer is True
 
 
 def _change(

@@ -6,14 +6,13 @@ remove, and asks. What a client still waits for stays, and is named.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import client_of
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, json_to_stdout, to_stderr, to_stdout
+from humanmcp.common.terminal import Painted, asked_whether, json_to_stdout, to_stdout
 from humanmcp.common.timestamps import read_stamp
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError
@@ -168,7 +167,7 @@ def _agreed(language: str) -> bool:
     Raises:
         ForgetError: stdin is no terminal, so no person can be asked.
     """
-    if not sys.stdin.isatty():
+    answer = asked_whether(say(ROOM, "sure", language))
+    if answer is None:
         raise ForgetError("nobody to ask")
-    to_stderr(say(ROOM, "sure", language))
-    return sys.stdin.readline().strip().lower() in ("y", "yes", "はい")
+    return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
@@ -138,7 +139,9 @@ def test_p6_one_file_that_is_not_understood_stops_no_other(
     assert (tmp_path / ".cursor" / "mcp.json").read_text("utf-8") == "{"
 
 
-@pytest.mark.parametrize(("typed", "changed"), [("y", True), ("n", False), ("", False)])
+@pytest.mark.parametrize(
+    ("typed", "changed"), [("y", True), ("\uff59", True), ("n", False), ("", False)]
+)
 def test_p6_a_person_is_asked_once(
     run: Callable[..., Ran],
     files: dict[Path, str],
@@ -147,12 +150,12 @@ def test_p6_a_person_is_asked_once(
     typed: str,
     changed: bool,
 ) -> None:
-    """P6: one question for all; anything but a yes is a no."""
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    answers = [typed]
-    monkeypatch.setattr("builtins.input", lambda _prompt: answers.pop())
+    """P6: one question for all; anything but a yes, in wide letters, too, is a no."""
+    person = io.StringIO(f"{typed}\nnext")
+    monkeypatch.setattr(person, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", person)
     assert run("wrap", "--all").status == 0
-    assert answers == []
+    assert person.read() == "next"
     assert ({path: path.read_text("utf-8") for path in files} != files) is changed
 
 
