@@ -6,6 +6,7 @@ desk that starts anew, and two desks on one inbox, show the same lesson.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +36,8 @@ class LessonStep:
     said: str = ""
     failed: bool = False
     hints: tuple[str, ...] = ()
+    waits: bool = False
+    """Whether nothing is missing but a sign of life of a client of one's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +58,82 @@ class Lesson:
         return tuple(one for one in self.steps if one.said)
 
 
-def lesson_of(frames: Iterable[Frame], course: Course, language: str) -> Lesson | None:
-    """Read the lines of a session from its beginning; None when its client is another one."""
-    host, wanted = course.host(), course.requests
-    found: list[LessonStep] = []
-    heard: list[Reaction] = []
-    asked: Message | None = None
+def lesson_of(
+    frames: Iterable[Frame], course: Course, language: str, *, own: bool = False
+) -> Lesson | None:
+    """Read the lines of a session from its beginning; None when its client is another one.
+
+    Of a client of one's `own` it is not known what it understands: that it lived through something
+    is shown by the next thing that it says.
+    """
+    reading = _Reading(course, language, own=own)
     for frame in frames:
         message = read(frame.raw)
         if frame.way is Direction.OUT:
-            for reaction in host.take(frame.raw):
-                heard.append(reaction)
-                if found:
-                    found[-1] = _after(found[-1], wanted[len(found) - 1], heard, language)
-        elif not isinstance(message, Message):
-            continue
-        elif message.kind is Kind.REQUEST:
-            asked = host.ask(message.method, message.params)
-            if len(found) < len(wanted):
-                step = wanted[len(found)]
-                found.append(LessonStep(step.title, step.task, hints=step.hints))
-                heard = []
-        elif message.method == "notifications/cancelled" and asked is not None and found:
-            host.give_up(asked, GIVES_UP_AFTER)
-            found[-1] = _given_up(found[-1], wanted[len(found) - 1], heard, language)
-    return Lesson(tuple(found), len(wanted)) if found else None
+            reading.said(frame.raw, message)
+        elif isinstance(message, Message):
+            reading.heard(message)
+    return Lesson(tuple(reading.found), len(course.requests)) if reading.found else None
+
+
+class _Reading:
+    """A lesson as far as it was read."""
+
+    def __init__(self, course: Course, language: str, *, own: bool) -> None:
+        self.found: list[LessonStep] = []
+        self._host, self._wanted = course.host(), course.requests
+        self._language = language
+        self._own = own
+        self._reactions: list[Reaction] = []
+        self._asked: dict[tuple[str, str | int | float], Message] = {}
+        """What the host asks in the place of each request, by its id."""
+
+    @property
+    def _step(self) -> DemoStep:
+        return self._wanted[len(self.found) - 1]
+
+    def said(self, line: bytes, message: object) -> None:
+        """Take a line that the client was told."""
+        if self._own and isinstance(message, Message) and message.id is not None:
+            asked = self._asked.get(message.id.key)
+            if asked is not None and not message.method:
+                line = json.dumps({**message.body, "id": asked.body["id"]}).encode()
+        for reaction in self._host.take(line):
+            self._reactions.append(reaction)
+            if self.found:
+                self._react()
+
+    def _react(self) -> None:
+        step = _after(self.found[-1], self._step, self._reactions, self._language)
+        if self._own and self._step.passes.survives and step.said and not step.failed:
+            said = f"{step.said} {say('demo', 'goes-on', self._language)}"
+            step = replace(step, said=said, failed=True, waits=True)
+        self.found[-1] = step
+
+    def heard(self, message: Message) -> None:
+        """Take a message of the client."""
+        if self.found and self.found[-1].waits:
+            self.found[-1] = replace(self.found[-1], failed=False, waits=False)
+        if message.kind is Kind.REQUEST and message.id is not None:
+            self._asked[message.id.key] = self._host.ask(message.method, message.params)
+            self._begin(message.method)
+        elif message.method == "notifications/cancelled" and self.found:
+            self._give_up(message.params.get("requestId"))
+
+    def _begin(self, method: str) -> None:
+        """Begin the next step, if it is this that the lesson asks for next."""
+        at = len(self.found)
+        if at < len(self._wanted) and method == self._wanted[at].method:
+            step = self._wanted[at]
+            self.found.append(LessonStep(step.title, step.task, hints=step.hints))
+            self._reactions = []
+
+    def _give_up(self, id_: object) -> None:
+        asked = next((one for key, one in self._asked.items() if key[-1] == id_), None)
+        if asked is not None:
+            self._host.give_up(asked, GIVES_UP_AFTER)
+            step, said = self.found[-1], self._reactions
+            self.found[-1] = _given_up(step, self._step, said, self._language)
 
 
 def _given_up(

@@ -89,6 +89,11 @@ class Course:
         """The steps that want an answer: what a person has to do."""
         return tuple(step for step in self.steps if step.example is not None)
 
+    @property
+    def tries_clients(self) -> bool:
+        """Return True if a client of one's own can pass it: it is about what a client survives."""
+        return any(step.passes.survives for step in self.steps)
+
     def played_by(self, client: str) -> Course:
         """Return the same lesson by a host that calls itself otherwise."""
         first, *rest = self.steps

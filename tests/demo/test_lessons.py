@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -252,3 +253,32 @@ def test_a_desk_knows_by_the_client_which_lesson_is_played(tmp_path: Path) -> No
     assert made("en").title == "T"
     for other in ("recover me", "humanmcp lesson ../my.toml", "humanmcp lesson gone.toml"):
         assert lesson_of_client(other, tmp_path / "home") is None
+
+
+@pytest.mark.parametrize("name", ["late-answer", "wrong-answer"])
+def test_a_client_of_ones_own_passes_when_it_says_something_more(
+    name: str,
+) -> None:
+    """Room 6: the page and the teacher see it as a step of the lesson, not on Offer alone."""
+    seat = Seat(name)
+    seat.answer()
+    seat.answer()
+    REST[name](seat)
+    said = [
+        one._replace(raw=re.sub(rb'"(id|requestId)": ?(\d+)', rb'"\1":"c\2"', one.raw))
+        for one in seat.frames
+        if b"notifications/initialized" not in one.raw
+    ]
+
+    def read(more: Sequence[Frame] = ()) -> list[bool]:
+        shown = lesson_of([*said, *more], seat.course, "en", own=True)
+        assert shown is not None
+        return [not one.failed for one in shown.answered]
+
+    ping = Frame(99, "", Direction.IN, b'{"jsonrpc":"2.0","id":99,"method":"ping"}')
+    assert read([ping]) == [True] * 4
+    if name == "late-answer":
+        assert read() == [True, True, True, False], "nothing shows yet that it goes on"
+    listed = Frame(2, "", Direction.IN, b'{"jsonrpc":"2.0","id":98,"method":"prompts/list"}')
+    said.insert(2, listed)
+    assert read([ping]) == [True] * 4, "what the lesson does not ask for is no step of it"

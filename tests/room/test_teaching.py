@@ -203,3 +203,13 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
         ann.answer(asked, '{"code": -32603, "message": "no"}', "error")
         until(lambda: "does not pass" in ann.get("/").text, "the verdict")
         assert "Once more" in ann.get("/").text
+
+
+def test_a_client_of_ones_own_counts_in_a_lesson_for_client_developers(tmp_path: Path) -> None:
+    """Room 6: the teacher sees its steps in the grid, in the place of the practice host's."""
+    with Rooming(tmp_path / "home", "--lesson", "late-answer", "--lang", "en") as room:
+        learner, teacher = room.learner("Ann"), room.teacher()
+        learner.question("initialize")
+        assert "step 1 of 4" in teacher.get("/room").text
+        assert learner.host(initialize("2025-11-25")).status == 200
+        until(lambda: "step 2 of 4" in teacher.get("/room").text, "its first step passed")

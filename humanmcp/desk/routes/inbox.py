@@ -154,10 +154,12 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
     if not facts or request.cookies.get("help") == "no":
         return None
     made = desk.course if facts.client == HOST else lesson_of_client(facts.client, desk.home)
-    if made is None:
+    own = made is None and desk.around is not None and bool(facts.client)
+    course = (made or desk.course)(spoken(request))
+    if made is None and not (own and course.tries_clients):
         return None
     frames = desk.inbox.before(facts.name, 0, _LESSON)
-    return lesson_of(frames, made(spoken(request)), spoken(request))
+    return lesson_of(frames, course, spoken(request), own=own)
 
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
