@@ -12,11 +12,13 @@ import contextlib
 import logging
 import select
 import sys
+import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from humanmcp.listening.bodies import LARGEST
+from humanmcp.listening.bodies import LARGEST, LARGEST_TOGETHER, SLOWEST
 from humanmcp.locales import say
 from humanmcp.protocol.http import guard
 from humanmcp.protocol.http.headers import SESSION, SPELLING, Headers, content_length
@@ -29,13 +31,16 @@ from humanmcp.protocol.http.inbound import (
     StreamWanted,
     judge,
     refused_body,
+    refused_to,
 )
 from humanmcp.protocol.http.outbound import COMMENT, COMMENT_EVERY, EVENTS, JSON, event, status_of
 from humanmcp.protocol.json.jsonrpc import Malformed
+from humanmcp.tap.http_sessions import BUSY
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
+    from io import BufferedIOBase
 
     from humanmcp.protocol.http.client import Pairs
     from humanmcp.protocol.http.inbound import Inbound
@@ -50,14 +55,49 @@ SILENT_FOR: Final = 30.0
 """Seconds that a client may take to send the next part of a request."""
 
 LARGE: Final = HttpRefusal(413, "large")
+SLOW: Final = HttpRefusal(408, "slow")
 ENDED: Final = HttpRefusal(502, "ended", -32603)
 _NO_CONTENT: Final = 204
+_PART: Final = 256 * 1024
+_OTHERS: Final = ("HEAD", "OPTIONS", "PATCH", "PUT", "TRACE")
+"""Methods that are 405 here, and would be 501 and a page of HTML."""
+
+
+class BodyReading:
+    """Reads bodies, of all connections no more at once than memory has room for."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock = threading.Lock()
+        self._held = 0
+
+    def body(self, stream: BufferedIOBase, length: int) -> bytes | HttpRefusal:
+        """Read a whole body; who sends it byte by byte is cut."""
+        until = time.monotonic() + SLOWEST
+        body = bytearray()
+        try:
+            while len(body) < length:
+                part = stream.read1(min(length - len(body), _PART))
+                if not part or time.monotonic() > until:
+                    return SLOW
+                body += part
+                if not self._may_hold(len(part)):
+                    return BUSY
+            return bytes(body)
+        finally:
+            self._may_hold(-len(body))
+
+    def _may_hold(self, more: int) -> bool:
+        with self._lock:
+            self._held += more
+            return self._held <= LARGEST_TOGETHER
 
 
 class TapHandler(BaseHTTPRequestHandler):
     """One connection of a client."""
 
     front: ClassVar[TapFront]
+    reading: ClassVar[BodyReading]
     protocol_version = "HTTP/1.1"
     timeout = SILENT_FOR
 
@@ -91,7 +131,11 @@ class TapHandler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._refuse(refusal)
             return
-        body = self.rfile.read(length)
+        body = self.reading.body(self.rfile, length)
+        if isinstance(body, HttpRefusal):
+            self.close_connection = True
+            self._refuse(body)
+            return
         refusal = self._answer(judge(HttpRequest(self.command, headers, body)), headers)
         if refusal is not None:
             self._refuse(refusal)
@@ -117,7 +161,8 @@ class TapHandler(BaseHTTPRequestHandler):
             case Posted(stated=stated) if stated is not None and stated.error is not None:
                 return HttpRefusal(400, "mismatch", int(stated.error["code"]))
             case Posted():
-                return self._post(inbound, headers)
+                refusal = self._post(inbound, headers)
+                return refusal and refused_to(refusal, inbound.message)
         return None
 
     def _post(self, posted: Posted, headers: Headers) -> HttpRefusal | None:
@@ -188,7 +233,7 @@ class TapHandler(BaseHTTPRequestHandler):
         length = () if status == _NO_CONTENT else (("Content-Length", str(len(body))),)
         try:
             self._head(status, (*headers, *length))
-            self.wfile.write(body)
+            self.wfile.write(b"" if self.command == "HEAD" else body)
         except OSError:
             self.close_connection = True
 
@@ -217,9 +262,15 @@ class FrontServer(ThreadingHTTPServer):
         logger.info("a connection ended early: %s", sys.exception())
 
 
+def handler_of(front: TapFront) -> type[TapHandler]:
+    """Return what handles the connections to an address."""
+    refused = {f"do_{method}": TapHandler.do_GET for method in _OTHERS}
+    return type("Handler", (TapHandler,), {"front": front, "reading": BodyReading(), **refused})
+
+
 def serve(listening: socket.socket, front: TapFront, ready: Callable[[], object]) -> None:
     """Serve until told to stop."""
-    handler = type("Handler", (TapHandler,), {"front": front})
+    handler = handler_of(front)
     server = FrontServer(listening, handler)
     ready()
     try:

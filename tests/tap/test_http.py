@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -147,8 +148,7 @@ def front() -> Iterator[str]:
     listening, address = bind("127.0.0.1:0", "", lan=False)
     words = (sys.executable, str(SCRIPTED))
     sessions = TapFront(address, TapCommand(words, ("paged",), passes_key=False))
-    handler = type("Handler", (http_front.TapHandler,), {"front": sessions})
-    server = http_front.FrontServer(listening, handler)
+    server = http_front.FrontServer(listening, http_front.handler_of(sessions))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield address.url
@@ -200,6 +200,36 @@ def test_a_client_too_many_takes_the_place_of_the_one_that_is_idle_longest(
     second = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
     assert "error" in json.loads(posted(where, LIST, first)[1])
     assert "result" in json.loads(posted(where, LIST, second)[1])
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "HEAD", "OPTIONS"])
+def test_another_method_is_405_and_says_which_there_are(front: str, method: str) -> None:
+    """It was 501, with a page of HTML."""
+    where = front.removeprefix("http://").removesuffix("/mcp")
+    connection = http.client.HTTPConnection(where, timeout=PATIENCE)
+    try:
+        connection.request(method, "/mcp", headers={"Mcp-Session-Id": "x"})
+        got = connection.getresponse()
+        assert (got.status, got.headers["Allow"]) == (405, "GET, POST, DELETE")
+    finally:
+        connection.close()
+
+
+def test_a_refusal_names_the_request_that_it_is_about(front: str) -> None:
+    """A client that compares ids would wait for ever."""
+    where = front.removeprefix("http://").removesuffix("/mcp")
+    assert json.loads(posted(where, LIST, {"Mcp-Session-Id": "x"})[1])["id"] == 8
+
+
+def test_bodies_have_no_more_memory_and_time_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many large ones at once, one that comes byte by byte, and one that breaks off."""
+    reading = http_front.BodyReading()
+    monkeypatch.setattr(http_front, "LARGEST_TOGETHER", 4)
+    assert reading.body(BytesIO(b"12345"), 5) is http_sessions.BUSY
+    assert reading.body(BytesIO(b"123"), 4) is http_front.SLOW
+    assert reading.body(BytesIO(b"1234"), 4) == b"1234"
+    monkeypatch.setattr(http_front, "SLOWEST", -1.0)
+    assert reading.body(BytesIO(b"1"), 1) is http_front.SLOW
 
 
 def test_what_a_listener_did_not_hear_is_kept_for_the_next_one() -> None:

@@ -130,7 +130,8 @@ class HttpApp:
                 await HttpResponse(receive, send, ()).whole(202)
                 return None
             case Posted():
-                return await self._posted(inbound, headers, key, (receive, send))
+                refusal = await self._posted(inbound, headers, key, (receive, send))
+                return refusal and refused_to(refusal, inbound.message)
             case StreamWanted():
                 return await self._listen(inbound, (receive, send))
             case SessionOver():
@@ -169,7 +170,7 @@ class HttpApp:
     ) -> HttpRefusal | None:
         session = await self._session_of(posted, sent, key)
         if isinstance(session, HttpRefusal):
-            return refused_to(session, posted.message)
+            return session
         response = HttpResponse(*asgi, _named(session))
         broken = session.connection.streams.refusal()
         if broken is not None:

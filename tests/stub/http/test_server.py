@@ -364,6 +364,7 @@ def test_a_client_of_2026_asks_again_after_a_stop_and_after_a_kill_and_gets_the_
         until(lambda: len(list(home.glob("sessions/*/pending/*"))) == 2, "both")
         server.process.send_signal(signal.SIGTERM)
         assert (again.response.status, other.response.status) == (503, 503)
+        assert json.loads(other.response.read())["id"] == 9
         assert server.process.wait(PATIENCE) == 0
     with ServingHttp(home, "--opening", "book", address=port) as server:
         again = server.open(asking(7).headers, asking(7).body)
