@@ -56,7 +56,8 @@ const marks = StateField.define({
 function placed(list, doc) {
   const within = list.map((one) => {
     const from = Math.min(one.from, doc.length);
-    return { ...one, from, to: Math.min(Math.max(one.to, from), doc.length) };
+    // Of an object over many lines the first one is enough: all of it underlined hides what is in it.
+    return { ...one, from, to: Math.min(Math.max(one.to, from), doc.lineAt(from).to) };
   });
   const under = within.filter((one) => one.to > one.from)
     .map((one) => Decoration.mark({ class: `wavy ${one.severity}`, message: one.message }).range(one.from, one.to));

@@ -355,3 +355,17 @@ def test_the_kinds_of_answer_stand_in_one_row_on_the_smallest_phone(
     )
     assert len(places) == 3
     assert places == [places[0]] * 3
+
+
+def test_what_opens_by_itself_is_not_announced_and_begins_at_its_top(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """What a filled answer is about is read first; a toast would lie over the box."""
+    begin(host, desk)
+    page = window(viewport={"width": 1024, "height": 500}).page
+    expect(page.locator(".empty")).to_be_visible()
+    host.say(request("tools/list", None, "3"))
+    expect(page.locator("#filled")).to_be_attached()
+    page.wait_for_function("document.activeElement.matches('#form-fields *')")
+    assert page.evaluate("scrollY") == 0
+    expect(page.locator("#said p")).to_have_count(0)

@@ -1,5 +1,4 @@
-// Values for an argument while a person types, as the server offers them. The browser's own list
-// shows them, to the keyboard and to screen readers too; who wants none types on.
+// Values for an argument while a person types, as the server offers them, in the browser's own list.
 
 import { all } from "./dom.js";
 import { oneAtATime, Pause } from "./pace.js";

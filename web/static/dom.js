@@ -19,7 +19,7 @@ export const maybe = (name, kind) => first(`[id="${name}"]`, document, kind);
 
 // Every element of a kind that fits a selector.
 /** @type {All} */
-export function all(selector, place = document, kind = undefined) {
+export function all(selector, place = document, kind) {
   const found = /** @type {any[]} */ ([...place.querySelectorAll(selector)]);
   return found.filter((one) => one instanceof (kind ?? HTMLElement));
 }

@@ -37,11 +37,11 @@ export class FormFields {
     }
   }
 
-  /** @param {FieldShape} field @param {Path} path @returns {HTMLElement[]} what a switch turns on stands below it */
+  /** @param {FieldShape} field @param {Path} path @returns {(HTMLElement | null)[]} */
   rows(field, path) {
     return field.fields.flatMap((one) => {
       const at = [...path, one.name];
-      return [this.row(one, at), ...(one.kind === "switch" ? this.rows(one, at) : [])];
+      return [this.row(one, at), one.kind === "switch" ? make("div", { class: "within" }, ...this.rows(one, at)) : null];
     });
   }
 
@@ -90,10 +90,10 @@ export class FormFields {
 
   /** @param {Path} path */
   media(path) {
-    const blob = path.at(-1) === "blob"; // which any file can be
+    const blob = path.at(-1) === "blob";
     const take = () => { if (input.files) this.view.putFile(blob ? path : path.slice(0, -1), input.files[0]); };
-    const input = this.named(make("input", { type: "file", accept: blob ? null : "image/*,audio/*", on: { change: take } }), path);
-    return input;
+    const input = make("input", { type: "file", accept: blob ? null : "image/*,audio/*", on: { change: take } });
+    return this.named(input, path);
   }
 
   // A number stays as it is typed.
@@ -137,8 +137,8 @@ export class FormFields {
       this.view.write(path, box.checked ? field.blank : null);
       this.view.fill();
     };
-    const box = this.named(make("input", { type: "checkbox", checked: this.rawAt(path) !== null, on: { change: turn } }), path);
-    return box;
+    const box = make("input", { type: "checkbox", checked: this.rawAt(path) !== null, on: { change: turn } });
+    return this.named(box, path);
   }
 
   /** @param {Path} path */

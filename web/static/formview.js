@@ -89,7 +89,7 @@ export class FormView {
     if (item) first("input, textarea, select, button", item)?.focus();
   }
 
-  // The bytes of a file, as one more item of a list or in the place of one; or in place of the text of a resource.
+  // The bytes of a file: an item of a list, or one more of it, or the blob of a resource.
   /** @param {Path} path @param {File} file */
   putFile(path, file) {
     const reader = new FileReader();

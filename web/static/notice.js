@@ -2,7 +2,7 @@
 
 import { choose, chosen } from "./choices.js";
 import { leading } from "./live.js";
-import { maybe } from "./dom.js";
+import { isWide, maybe } from "./dom.js";
 import { at } from "./place.js";
 import { say, tell } from "./words.js";
 
@@ -25,7 +25,7 @@ export function showCount(count) {
 
 /** @param {string} key of the exchange @param {string} what it is, in words */
 export function arrived(key, what) {
-  tell("new", { what });
+  if (!isWide() || !document.querySelector(".empty")) tell("new", { what }); // there it opens by itself
   if (!leading) return; // the other tabs of this browser heard it too
   if (chosen("sound")) sound();
   if (chosen("notify") && document.hidden && "Notification" in window && Notification.permission === "granted") {

@@ -104,8 +104,10 @@ export class Page {
   // what is shown after Send: there the focus is on the row of the next request.
   placeFocus() {
     if (!this.composer || this.composer.locked) return;
-    if (isWide()) this.composer.begin();
-    else if (document.querySelector(".sent")) first("#rows .opened > a")?.focus();
+    if (isWide()) {
+      this.composer.begin();
+      if (maybe("filled")) scrollTo(0, 0); // Send is enough: first is read what it is about
+    } else if (document.querySelector(".sent")) first("#rows .opened > a")?.focus();
   }
 }
 
