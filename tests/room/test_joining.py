@@ -36,7 +36,10 @@ def test_the_code_gives_a_seat_with_a_lesson_that_has_begun(room: Rooming) -> No
     asked = learner.question()
     assert asked["method"] == "initialize"
     learner.answer_as_offered("initialize")
-    assert learner.question("tools/list")["session"] == asked["session"]
+    listed = learner.question("tools/list")
+    assert listed["session"] == asked["session"]
+    path = f"/api/exchanges/{listed['session']}/{listed['number']}"
+    until(lambda: "get-japan-forecast" in learner.get(path).json["document"], "it is filled in")
 
 
 def test_no_process_and_no_thread_is_added_for_a_learner(room: Rooming) -> None:
