@@ -29,6 +29,19 @@ export function placeOf(text) {
   }
 }
 
+// The names that the object goes on with, behind the place.
+function namesBehind(text) {
+  const names = new Set();
+  let [depth, last] = [0, ""];
+  for (TOKEN.lastIndex = 0; ;) {
+    const [, mark = "", string = ""] = TOKEN.exec(text) ?? [, "}"];
+    if (mark === "{" || mark === "[") depth += 1;
+    else if ((mark === "}" || mark === "]") && (depth -= 1) < 0) return names;
+    else if (mark === ":" && depth === 0) names.add(last);
+    last = string.slice(1, -1);
+  }
+}
+
 function note(top, raw) {
   let value = raw;
   try { value = JSON.parse(raw); } catch { /* words without quotes: they stay as they are */ }
@@ -54,7 +67,7 @@ function parts(schema, root, known, depth = 0) {
 }
 
 // What a schema offers at the end of a text: `names` of members, else `values`.
-export function offeredAt(text, root) {
+export function offeredAt(text, root, behind = "") {
   const { around, word } = placeOf(text);
   let schemas = [root];
   for (const frame of around.slice(0, -1)) schemas = inside(schemas, root, frame);
@@ -63,9 +76,10 @@ export function offeredAt(text, root) {
   if (!("at" in top) && !top.isValue) {
     const here = schemas.flatMap((one) => parts(one, root, top.known));
     const names = new Map();
+    const there = namesBehind(behind);
     for (const { properties = {}, required = [] } of here) {
       for (const [name, schema] of Object.entries(properties)) {
-        if (!(name in top.known)) names.set(name, { name, needed: required.includes(name) || names.get(name)?.needed, about: schema?.description });
+        if (!(name in top.known) && !there.has(name)) names.set(name, { name, needed: required.includes(name) || names.get(name)?.needed, about: schema?.description });
       }
     }
     return { names: [...names.values()], values: [], word };
@@ -91,7 +105,7 @@ export function offering(schema) {
     if (!explicit && !placeOf(text).word) return null;
     const root = (await (asked ??= schema().catch(() => null)))?.schema;
     if (!root || context.aborted) return null;
-    const { names, values, word } = offeredAt(text, root);
+    const { names, values, word } = offeredAt(text, root, state.sliceDoc(pos));
     const quoted = word?.raw.startsWith('"') ? 1 : 0;
     const from = (word?.from ?? pos) + quoted;
     const put = (written) => (view, _completion, start, end) => {

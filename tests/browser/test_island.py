@@ -306,3 +306,8 @@ def test_the_json_editor_offers_what_can_be_written_there(
     page.keyboard.press("Enter")  # the next line: no arrow key has chosen
     written = read_json(page)
     assert written.startswith(head + '"image", "mimeType": "image/png", "dat\n'), written
+    write_json(page, '{"result": {}, "id": 7}')
+    editor.press("ControlOrMeta+Home")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Control+Space")
+    expect(options).to_have_text(["error", "jsonrpc"])  # the others stand behind
