@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec import methods, types, versions
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.typed import Schemas
 
@@ -48,3 +48,22 @@ def test_what_a_tool_declares_is_offered_for_it() -> None:
     assert call["params"]["oneOf"] == [
         {"properties": {"name": {"const": "weather"}, "arguments": city}}
     ]
+
+
+_TRUTH = types.Truth()
+_BOOLEAN = {"type": "boolean"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema"),
+    [
+        (types.OneOf(("a", "b")), {"enum": ["a", "b"]}),
+        (_TRUTH, _BOOLEAN),
+        (types.Many(_TRUTH), {"type": "array", "items": _BOOLEAN}),
+        (types.Each(_TRUTH), {"type": "object", "additionalProperties": _BOOLEAN}),
+        (types.OrNull(_TRUTH), {"anyOf": [_BOOLEAN, {"const": None}]}),
+    ],
+)
+def test_a_kind_of_value_is_described(kind: types.Kind, schema: dict[str, Any]) -> None:
+    """As JSON Schema has it: an editor offers `true` and `false`, and brackets, by the type."""
+    assert Schemas(versions.R2025_11).of(kind) == schema
