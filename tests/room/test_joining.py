@@ -102,6 +102,23 @@ def test_a_lost_cookie_is_made_good_by_the_teacher_and_never_by_a_name(room: Roo
     assert back.question()["session"] == session
 
 
+def test_all_who_knock_are_let_in_with_one_press(room: Rooming) -> None:
+    """A class comes at once; who has had a seat is still looked at one by one."""
+    teacher = room.teacher()
+    teacher.submit("/room", act="door", state="knocking")
+    come = [room.visitor().join(room.code, name) for name in ("Kim", "Lee")]
+    lost = room.visitor().join(room.code, "Sam", lost="yes")
+    assert "Let all 2 in" in teacher.get("/room").text
+    teacher.submit("/room", act="let all in")
+    for one in come:
+        one.led_by(one.get("/waiting"))
+        assert one.waiting() is not None
+    assert "at the door" in lost.get("/waiting").text
+    knock = re.findall(r'name="knock" value="(\d+)"', teacher.get("/room").text)[-1]
+    teacher.submit("/room", act="send away", knock=knock)
+    teacher.submit("/room", act="door", state="open")
+
+
 def test_a_knocking_door_lets_in_whom_the_teacher_lets_in(room: Rooming) -> None:
     """And a locked one nobody, but who has a seat stays, and a new code is made afterwards."""
     stays = room.learner("stays")

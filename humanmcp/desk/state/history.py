@@ -201,11 +201,23 @@ def _wanted(board: Board, session: str, frame: Frame, query: Query) -> bool:
 def _fits(board: Board, session: str, frame: Frame, found: Message, query: Query) -> bool:
     if query.kind and found.kind.value != query.kind:
         return False
-    if query.method and query.method not in found.method:
+    asked = found
+    if query.kind in _ANSWERS and (query.method or query.tool):
+        asked = _request_of(board, session, frame) or found
+    if query.method and query.method not in asked.method:
         return False
-    if query.tool and found.params.get("name") != query.tool:
+    if query.tool and asked.params.get("name") != query.tool:
         return False
     return not query.state or _state(board, session, frame, found) == query.state
+
+
+def _request_of(board: Board, session: str, frame: Frame) -> Message | None:
+    """Return the request that an answer belongs to, as far as the inbox has it."""
+    try:
+        found = read_line(board.inbox.item(Key(session, frame.number)).line)
+    except InboxError:
+        return None
+    return found if isinstance(found, Message) else None
 
 
 def _state(board: Board, session: str, frame: Frame, found: Message) -> str:
@@ -265,6 +277,8 @@ def _completed(board: Board, pair: Pair) -> Pair:
     return replace(pair, answer=answer, state="error" if failed else "answered")
 
 
+_ANSWERS: Final = ("result", "error")
+"""Kinds of lines that are searched by the method and the tool of their request."""
 _HALVES: Final = (("request", True), ("result", False), ("error", False))
 
 

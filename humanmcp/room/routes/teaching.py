@@ -87,6 +87,9 @@ def _act(room: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR091
                 room.set_door(DoorState(values["state"]))
         case "let in":
             room.let_in(number_of(values.get("knock", "")), number)
+        case "let all in":
+            for knock in [one for one in room.knocks.values() if not one.lost]:
+                room.let_in(knock.number)  # who has had a seat is looked at one by one
         case "send away":
             room.send_away(number_of(values.get("knock", "")))
         case "hint":

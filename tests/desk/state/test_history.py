@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
-from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
@@ -114,3 +114,19 @@ def test_desk_3_a_word_is_found_in_any_of_many_lines_without_reading_them_all(pa
     assert [one.seq for one in found.steps] == [701, 351, 4]
     assert (found.further, found.complete) == (None, True)
     assert history.look(past.board, history.parse("needle hay")).steps == ()
+
+
+def test_desk_2_6_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
+    """`kind:error tool:dice`: an answer names no tool, its request does."""
+    for number, tool in ((1, "dice"), (2, "coin")):
+        params = f'{{"name":"{tool}"}}'
+        line = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}'
+        key = Key(past.names[0], number)
+        asked = Item(key, line, "tools/call", str(number), "2025-11-25", arrived=at(number))
+        past.inbox.deliver(asked)
+        error = f'{{"jsonrpc":"2.0","id":{number},"error":{{"code":-32602,"message":"No."}}}}'
+        frame = Frame(number, at(number), Direction.OUT, error.encode(), number)
+        past.inbox.record(key.session, frame)
+    for query in ("kind:error tool:dice", "kind:error method:tools/call tool:dice"):
+        found = history.look(past.board, history.parse(query))
+        assert [one.number for one in found.steps] == [1]
