@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 TOOL: Final = "get-japan-forecast"
 REVISION: Final = "2024-11-05"
-TOOLS: Final = "tools-list"
-"""The code of the step of the demo whose answer is filled in: the tool that is called later."""
 HOST: Final = "humanmcp demo host"
 """What the demo's host calls itself."""
 
@@ -160,7 +158,7 @@ def script(language: str) -> tuple[DemoStep, ...]:
     return (
         _said("initialize", "initialize", INITIALIZE, {"result": _SERVER}, "", language),
         initialized(language),
-        _said(TOOLS, "tools/list", {}, listed, "", language),
+        _said("tools-list", "tools/list", {}, listed, "", language),
         *(_said(code, "tools/call", None, said, place, language) for code, said, place in calls),
     )
 

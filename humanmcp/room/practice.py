@@ -20,8 +20,8 @@ from humanmcp.demo.good_host import (
     WasAsked,
 )
 from humanmcp.demo.passing import passes
-from humanmcp.demo.steps import TOOLS, list_again
-from humanmcp.inbox.contract import Draft, InboxError, Key, Reply
+from humanmcp.demo.steps import list_again
+from humanmcp.inbox.contract import InboxError, Key, Reply
 from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.demo.good_host import Reaction
     from humanmcp.demo.steps import Course, DemoStep
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import Draft, Inbox
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.stub.connection import MemoryConnection
 
@@ -153,10 +153,6 @@ class Practice:
         self._asked, self._heard = (step, asked), []
         self._deadline = now + step.patience if step.patience else math.inf
         self._number += 1
-        if self._draft is None and step.code == TOOLS:  # its task says that this is filled in
-            whole = {"jsonrpc": "2.0", "id": asked.body["id"], **(step.example or {})}
-            text = json.dumps(whole, ensure_ascii=False, indent=2)
-            self._draft = self._number, Draft(text, by=BY)
         self._connection.say(asked.raw.encode())
         self._told()
 

@@ -13,6 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.book_file import BookFile
+from humanmcp.common.paths import sample
+from humanmcp.demo.command import WEATHER_BOOK
 from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk
@@ -150,7 +152,10 @@ class RoomSeat:
     def maker(self, mode: Mode) -> ServerParts:
         """Return what makes sessions in this seat's inbox."""
         manner = ServeOptions(mode, language=self._parts.language, notify=self._came)
-        return ServerParts(self.folder, BookFile(self.folder / BOOK), manner, lambda _text: None)
+        book = self.folder / BOOK
+        if mode is Mode.BY_HAND and not (self._course.teaches or book.exists()):
+            book = sample(WEATHER_BOOK)  # by hand one starts from its lists, as in the demo
+        return ServerParts(self.folder, BookFile(book), manner, lambda _text: None)
 
     def _came(self, session: str, number: int, _tool: str) -> None:
         self.board.refresh(session, number)

@@ -39,7 +39,7 @@ def test_the_code_gives_a_seat_with_a_lesson_that_has_begun(room: Rooming) -> No
     listed = learner.question("tools/list")
     assert listed["session"] == asked["session"]
     path = f"/api/exchanges/{listed['session']}/{listed['number']}"
-    until(lambda: "get-japan-forecast" in learner.get(path).json["document"], "it is filled in")
+    assert "get-japan-forecast" in learner.get(path).json["document"], "as its step says"
 
 
 def test_no_process_and_no_thread_is_added_for_a_learner(room: Rooming) -> None:
