@@ -12,7 +12,7 @@ export class Diagnostics {
   constructor(composer) {
     this.composer = composer;
     this.first = "null";
-    const seen = new IntersectionObserver(([{ isIntersecting }]) => { byId("first-problem").hidden = isIntersecting; });
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => { byId("first-problem").hidden = isIntersecting; }, { rootMargin: "0px 0px -80px" }); // Send covers them
     seen.observe(byId("problems"));
     composer.closing.signal.addEventListener("abort", () => seen.disconnect());
     this.refusedEmpty = false; // Send was pressed with nothing written

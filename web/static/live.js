@@ -13,7 +13,7 @@ const NAME = `humanmcp-live${place}`; // one browser may have several places: a 
 const GREETED_WITHIN = 10_000; // the desk greets at once
 
 let version = Number(document.body.dataset.version);
-/** @type {(changes: ChangeShape[]) => void} */
+/** @type {OnChanges} */
 let act = () => {};
 /** @type {EventSource | null} */
 let source = null;
@@ -25,7 +25,7 @@ export let leading = false; // of all tabs of this browser
 
 const channel = new BroadcastChannel(NAME);
 
-/** @param {(changes: ChangeShape[]) => void} onChange */
+/** @param {OnChanges} onChange */
 export function startLive(onChange) {
   act = onChange;
   channel.onmessage = ({ data }) => {
