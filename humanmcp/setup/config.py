@@ -34,6 +34,7 @@ from humanmcp.connecting.starting import (
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, as_laid_out
+from humanmcp.setup.everywhere import tell_what_now
 
 if TYPE_CHECKING:
     import argparse
@@ -198,9 +199,7 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
         to_stderr(wanted.say("unchanged", path=wanted.path))
     else:
         to_stderr(Painted(wanted.say("written", path=wanted.path), "green"))
-        if kept:
-            to_stderr(wanted.say("backup", backup=kept))
-        to_stderr(wanted.say("restart", label=wanted.host.label))
+        tell_what_now(wanted.host, kept, wanted.language)
     _say_waiting(wanted)
     return 0
 
@@ -242,8 +241,7 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
     else:
         code = "removed" if after.text else "deleted"
         to_stderr(Painted(wanted.say(code, path=wanted.path), "green"))
-        to_stderr(wanted.say("backup", backup=kept))
-        to_stderr(wanted.say("restart", label=wanted.host.label))
+        tell_what_now(wanted.host, kept, wanted.language)
     return 0
 
 

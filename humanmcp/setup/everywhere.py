@@ -19,7 +19,9 @@ from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
+    from humanmcp.connecting.hosts import Host
     from humanmcp.setup.config_file import Keys
 
 ROOM: Final = "wrap"
@@ -143,7 +145,12 @@ def _change(
     names = ", ".join(_title(one, keys, language) for keys in chosen)
     told = say(ROOM, f"{verb} done", language, label=one.host.label, names=names)
     to_stderr(Painted(told, "green"))
+    tell_what_now(one.host, kept, language)
+    return True
+
+
+def tell_what_now(host: Host, kept: Path | None, language: str) -> None:
+    """Say of a file that was changed where the old one is, and what is to be done now."""
     if kept is not None:
         to_stderr(say("config", "backup", language, backup=kept))
-    to_stderr(say("config", "restart", language, label=one.host.label))
-    return True
+    to_stderr(say("config", "restart", language, label=host.label))

@@ -19,7 +19,7 @@ from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError
-from humanmcp.setup.everywhere import Standing, change_all
+from humanmcp.setup.everywhere import Standing, change_all, tell_what_now
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped, wrapped
 
 if TYPE_CHECKING:
@@ -141,6 +141,4 @@ def entry_of(arguments: argparse.Namespace) -> tuple[ConfigFile, dict[str, Any]]
 def report(code: str, host: Host, name: str, kept: Path | None, language: str) -> None:
     """Say what was done, where the old file is, and what is to be done now."""
     to_stderr(Painted(say(ROOM, code, language, name=name, label=host.label), "green"))
-    if kept is not None:
-        to_stderr(say("config", "backup", language, backup=kept))
-    to_stderr(say("config", "restart", language, label=host.label))
+    tell_what_now(host, kept, language)
