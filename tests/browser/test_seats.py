@@ -203,6 +203,7 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
     page = table.pages["host"]
     shows(page, '"elicitation/create"')
     expect(page.locator("h1")).to_contain_text("You are the user at the host")
+    expect(page.locator(".filled")).to_have_count(0)
     # D17: it is asked in words, and no name of the protocol is to be read.
     for raw in ("requestedSchema", "action", "choice"):
         expect(page.locator(".asked table")).to_have_count(0)

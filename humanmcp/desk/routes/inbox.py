@@ -242,9 +242,13 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     }
 
 
+_IN_ONES_WORDS: Final = ("tools/call", "elicitation/create")
+"""What nothing can be filled in for: only the person knows the answer."""
+
+
 def _is_filled(case: Case, task: Task, draft: Draft) -> bool:
     """Return True if what a person starts from can be sent as it is."""
-    mine = task is Task.ANSWER and case.held is None and case.item.method != "tools/call"
+    mine = task is Task.ANSWER and case.held is None and case.item.method not in _IN_ONES_WORDS
     if not mine or draft.touched or case.item.state is not ExchangeState.PENDING:
         return False
     return service.judge(case, draft.text, draft.form).sendable
