@@ -10,8 +10,6 @@ import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField
 import { Decoration, drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-import { offering } from "./offering.js";
-
 const fromOutside = Annotation.define();
 
 // -- problems: a wavy line under the place, a sign beside the line ---------------------------------
@@ -132,6 +130,7 @@ const look = EditorView.theme({
 export class CodeEditor {
   constructor(place, { text, label, onChange, onMove, schema }) {
     this.writable = new Compartment();
+    const offers = new Compartment();
     const root = place.shadowRoot ?? place.attachShadow({ mode: "open" });
     root.replaceChildren();
     const inside = document.createElement("div");
@@ -150,15 +149,20 @@ export class CodeEditor {
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
       // Keys that belong to the page: Ctrl+Enter sends, and Ctrl+Z undoes in every view what was
       // written in any of them. Esc, then Tab leaves the editor.
-      offering(schema),
       keymap.of([
         { key: "Mod-Enter", run: () => false },
         ...defaultKeymap.filter((one) => one.key !== "Mod-Enter"), indentWithTab,
       ]),
       this.writable.of([]),
       EditorState.phrases.of({ Completions: label }),
+      offers.of([]),
     ];
     this.view = new EditorView({ doc: text, extensions, parent: inside, root });
+    // What offers names and values is loaded when one begins to write here.
+    this.view.contentDOM.addEventListener("focus", async () => {
+      const { offering } = await import("./offering.js");
+      this.view.dispatch({ effects: offers.reconfigure(offering(schema)) });
+    }, { once: true });
   }
 
   position(state) {

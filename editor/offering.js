@@ -1,8 +1,7 @@
 // What can be written where the cursor is: names of members and the few allowed values, from a JSON
 // Schema that the desk gives. It offers only; what is wrong says the check alone.
 
-import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
-import { keymap } from "@codemirror/view";
+import { autocompletion } from "@codemirror/autocomplete";
 
 const TOKEN = /\s*(?:([{}[\],:])|("(?:[^"\\\n]|\\.)*"?)|([^\s{}[\],:"]+))/y;
 const DEEPEST = 30;
@@ -124,5 +123,5 @@ export function offering(schema) {
     return options.length ? { from, options, validFor: /^[\w/.$-]*$/ } : null;
   };
   // Nothing is chosen by itself: Enter goes to the next line until an arrow key has chosen.
-  return [autocompletion({ override: [source], selectOnOpen: false, interactionDelay: 0, icons: false, defaultKeymap: false }), keymap.of(completionKeymap)];
+  return autocompletion({ override: [source], selectOnOpen: false, interactionDelay: 0, icons: false });
 }
