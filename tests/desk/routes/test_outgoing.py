@@ -223,3 +223,14 @@ def test_an_error_of_the_server_offers_no_values(seated: Seated) -> None:
     seated.knows("2025-11-25", Established(offered={"completions": {}}))
     with seated.server(lambda _: {"completion": "?"}):
         assert complete(seated, "O") == []
+
+
+def test_an_editor_learns_what_a_client_can_say(seated: Seated) -> None:
+    """The requests of its revision, and the arguments of each tool as they were declared."""
+    seated.knows("2025-11-25", Established(offered={"tools": {}}, tools={"weather": TOOL}))
+    schema = seated.desk.get(f"/api/sessions/{seated.name}/schema")["schema"]
+    methods = {one["properties"]["method"]["const"]: one["properties"] for one in schema["oneOf"]}
+    (called,) = methods["tools/call"]["params"]["oneOf"]
+    assert called["properties"]["arguments"] == TOOL["inputSchema"]
+    assert "resources/subscribe" in methods
+    assert "server/discover" not in methods
