@@ -187,6 +187,8 @@ def test_what_is_to_be_held_is_said_in_the_page_and_all_go_at_once(
         tapped.say(lines[1])
         tapped.held(2)
         expect(page.locator("section.tap li.row")).to_have_count(2)
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
         page.get_by_role("button", name="Let all 2 go").click()
         assert {tapped.hear(), tapped.hear()} == set(lines)
 
