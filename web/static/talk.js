@@ -1,6 +1,7 @@
 // Speak with the desk: JSON calls, and parts of pages that it rendered.
 
 import { all, first } from "./dom.js";
+import { oneAtATime } from "./pace.js";
 import { at } from "./place.js";
 import { say } from "./words.js";
 
@@ -49,10 +50,9 @@ export function part(path, form) {
 }
 
 // What follows what happens is taken anew, unless a person is at something in it.
-export async function follow() {
-  const followed = all("[data-follow=yes]");
-  const page = followed.length ? await part(location.href) : null;
-  for (const old of followed) {
+export const follow = oneAtATime(async () => {
+  const page = first("[data-follow=yes]") && await part(location.href);
+  for (const old of all("[data-follow=yes]")) {
     const young = page?.getElementById(old.id);
     const newer = first("#newer", old);
     if (!young) continue;
@@ -65,4 +65,4 @@ export async function follow() {
       newer.textContent = say("newlines", { count });
     }
   }
-}
+});
