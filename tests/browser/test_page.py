@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Error, expect
@@ -13,6 +14,8 @@ from playwright.sync_api import Error, expect
 from humanmcp.desk.presenters.rendering import web_folder
 from tests.browser.seats import Window, begin, call, open_menu, request
 from tests.waiting import until
+
+EDITOR: Final = web_folder() / "static" / "vendor" / "editor.js"
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -306,10 +309,9 @@ def test_the_projector_follows(desk: Desking, host: Serving, window: Windows) ->
 def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U24: no foreign request, every file there, less than 185 kB with the editor.
+    """U24: no foreign request, every file there, less than 180 kB for a message.
 
-    180 kB before the editor could be extended by what offers members, which is loaded apart, when
-    a person begins to write in it.
+    The JSON editor is loaded when its view is opened, and what it offers when one writes in it.
     """
     name = fill(host, desk)
     shown = window()
@@ -317,16 +319,31 @@ def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
     shown.page.on("response", lambda one: failed.append(one.url) if one.status >= 400 else None)
     for path in views(name)[:-1]:
         shown.goto(path)
-    shown.goto(f"/m/{name}/2").locator("#tab-json").click()
-    assert shown.foreign == []
+    fresh, loaded = window(), set[str]()
+    fresh.page.on("response", lambda one: loaded.add(urlsplit(one.url).path))
+    page = fresh.goto(f"/m/{name}/2")
+    page.wait_for_load_state("networkidle")
+    opened = weight(loaded, desk.page(f"/m/{name}/2"))
+    page.locator("#tab-json").click()
+    page.locator("#editor .cm-content" if EDITOR.exists() else "#document").click()
+    page.wait_for_load_state("networkidle")
+    assert shown.foreign == fresh.foreign == []
     assert failed == []
+    assert opened < 180_000
+    assert weight(loaded, desk.page(f"/m/{name}/2")) < 195_000
+
+
+def weight(loaded: set[str], html: str) -> int:
+    """Return the bytes of a page with the scripts and styles that it loaded, compressed."""
+    static = web_folder() / "static"
     files = [
         one
-        for one in (web_folder() / "static").rglob("*.*")
-        if one.suffix in (".js", ".css") and one.name != "editor-offering.js"
+        for one in static.rglob("*.*")
+        if any(path.endswith(f"/{one.relative_to(static).as_posix()}") for path in loaded)
     ]
-    size = sum(len(gzip.compress(one.read_bytes(), 6)) for one in files)
-    assert size + len(gzip.compress(desk.page(f"/m/{name}/2").encode())) < 185_000
+    assert {"desk.css", "composer.js"} <= {one.name for one in files}
+    texts = [html.encode(), *(one.read_bytes() for one in files)]
+    return sum(len(gzip.compress(one, 6)) for one in texts)
 
 
 def test_the_page_works_without_scripts(desk: Desking, host: Serving, window: Windows) -> None:

@@ -1,5 +1,5 @@
-// The one document of a box: the text of the whole message that answers. Text, form and JSON are views
-// of it, and each changes only the place it shows. Knows nothing of the page or the desk.
+// The one document of a box: the whole message that answers. Text, form and JSON are views of it; each
+// changes only the place it shows. Knows nothing of the page or the desk.
 
 import { emptyError, flagged, isOneText, kindOf, TEXT_PATH } from "./answers.js";
 import { EditHistory } from "./edithistory.js";

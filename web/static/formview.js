@@ -1,5 +1,5 @@
-// The view of the document as a form: each field changes its own place and nothing else. What a field
-// holds that is no JSON yet stays as it was typed, and the check speaks of it at that field.
+// The document as a form: each field changes its own place alone. What a field holds that is no JSON yet
+// stays as it was typed, and the check speaks of it at that field.
 
 import { all, byId, first } from "./dom.js";
 import { FieldMarks } from "./fieldmarks.js";

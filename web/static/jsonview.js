@@ -1,5 +1,5 @@
-// The view of the whole message as JSON: CodeMirror where it was built and a keyboard is at hand, else a
-// plain text area. Both are used through the same few methods.
+// The whole message as JSON: CodeMirror where it was built and a keyboard is at hand, else a text area.
+// Both have the same few methods.
 
 import { byId } from "./dom.js";
 import { PlainEditor } from "./editor.js";
@@ -17,33 +17,36 @@ export class JsonView {
     /** @type {Mark[]} */
     this.shown = [];
     /** @type {EditorActs} */
-    const acts = {
+    this.acts = {
       onChange: (text) => draft.write(text, "json"),
       onMove: (place) => { byId("position").textContent = say("position", place); },
       schema: () => call(`/api/exchanges/${draft.facts.session}/${draft.facts.number}/schema`),
     };
     /** @type {AnyEditor} */
-    this.editor = new PlainEditor(this.area, acts);
-    const built = document.body.dataset.editor;
-    if (built && matchMedia("(pointer: fine)").matches) {
-      import(built).then(({ CodeEditor }) => this.become(CodeEditor, acts)).catch(() => {}); // the text area does the same work
-    }
+    this.editor = new PlainEditor(this.area, this.acts);
   }
 
-  /** @param {any} CodeEditor @param {EditorActs} acts */
-  become(CodeEditor, acts) {
+  /** @param {any} CodeEditor */
+  become(CodeEditor) {
+    const { area } = this;
+    if (area.hidden) return;
     const place = byId("editor");
     const focused = this.editor.hasFocus();
-    this.editor = new CodeEditor(place, { text: this.area.value, label: this.area.getAttribute("aria-label"), ...acts });
-    this.area.hidden = true;
+    this.editor = new CodeEditor(place, { text: area.value, label: area.getAttribute("aria-label"), ...this.acts });
+    area.hidden = true;
     place.classList.add("coded");
     this.setReadOnly(this.readOnly);
     this.editor.mark(this.shown);
-    if (focused) this.focus();
+    if (focused) this.editor.select({ from: area.selectionStart, to: area.selectionEnd });
   }
 
   fill() {
     this.editor.set(this.draft.text);
+    const built = document.body.dataset.editor;
+    // Only when it is seen: it weighs more than the rest of the page.
+    if (built && this.area.offsetParent && matchMedia("(pointer: fine)").matches) {
+      import(built).then(({ CodeEditor }) => this.become(CodeEditor)).catch(() => {});
+    }
   }
 
   focus() {

@@ -1,5 +1,5 @@
-// Keys. Letters are told by their place (`event.code`): with a Japanese input method on, `event.key`
-// only says "Process". While something is being composed nothing here acts.
+// Keys. Letters are told by their place (`event.code`): with a Japanese input method on, `event.key` says
+// "Process". While something is composed nothing here acts.
 
 import { chosen } from "./choices.js";
 import { all, first, maybe } from "./dom.js";

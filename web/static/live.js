@@ -1,5 +1,5 @@
-// One live stream for all tabs of a browser, which opens six connections to a place, no more. The tab
-// that holds the lock has the stream and tells the others; when it closes, the next one goes on.
+// One live stream for all tabs of a browser, which opens six connections to a place. The tab that holds
+// the lock has it and tells the others; when it closes, the next one goes on.
 
 import { maybe } from "./dom.js";
 import { at, place } from "./place.js";

@@ -1,5 +1,4 @@
-// Fields of a form whose text is no JSON yet. This knows the document without them, so that every other
-// field goes on working.
+// Fields whose text is no JSON yet. This knows the document without them: all others go on working.
 
 import { drop, pointerOf, put } from "./jsontext.js";
 import { find, parse } from "./jsontree.js";
