@@ -61,8 +61,20 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
-        """The address of its database."""
-        return f"postgresql://humanmcp@/postgres?host={self.folder}"
+        """The address of its first database."""
+        return self._url("postgres")
+
+    def another(self, name: str) -> str:
+        """Make a database of its own for a test, and return its address."""
+        import psycopg  # noqa: PLC0415 - not everywhere is one
+        from psycopg import sql  # noqa: PLC0415
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self._url(name)
+
+    def _url(self, database: str) -> str:
+        return f"postgresql://humanmcp@/{database}?host={self.folder}"
 
     def start(self) -> None:
         """Start it, and wait until it answers. It does not wait for its disk."""

@@ -31,7 +31,7 @@ def test_d12_why_send_is_blocked_stands_beside_it(
     """D12: with its fix, where the list of problems is below the fold."""
     begin(host, desk)
     host.say(request("tools/list", None, "1"))
-    page = window(viewport={"width": 1280, "height": 560}).page
+    page = window(viewport={"width": 1280, "height": 480}).page
     page.locator("#tab-json").click()
     write_json(page, read_json(page).replace('"id": 1,', '"id": "1",') + "\n" * 40)
     page.keyboard.press("Control+Home")

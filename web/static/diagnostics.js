@@ -19,7 +19,7 @@ export class Diagnostics {
     this.list = new ProblemList(this);
   }
 
-  // A broken answer is meant as it is; else a text that is still to be written is not wrong.
+  // A broken answer is meant as it is; else what is still to be written is not wrong.
   get nothingYet() {
     return !this.composer.breaking.fault && this.composer.draft.unwritten;
   }
@@ -32,7 +32,7 @@ export class Diagnostics {
     if (!verdict) return;
     // An untouched answer is not wrong, it is not written yet.
     const quiet = this.nothingYet || (!draft.touched && !verdict.sendable);
-    // That it is written over several lines is how it is shown here, not what the person did.
+    // That it has several lines is how it is shown here, not what the person did.
     const problems = quiet ? [] : verdict.problems.filter((one) => one.level !== "repaired");
     this.list.show(views.marks?.show(problems, this.fix) ?? problems);
     views.json.mark(problems.filter((one) => !one.field), draft.text);

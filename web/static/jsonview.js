@@ -17,36 +17,37 @@ export class JsonView {
     /** @type {Mark[]} */
     this.shown = [];
     /** @type {EditorActs} */
-    this.acts = {
+    const acts = {
       onChange: (text) => draft.write(text, "json"),
       onMove: (place) => { byId("position").textContent = say("position", place); },
       schema: () => call(`/api/exchanges/${draft.facts.session}/${draft.facts.number}/schema`),
     };
     /** @type {AnyEditor} */
-    this.editor = new PlainEditor(this.area, this.acts);
+    this.editor = new PlainEditor(this.area, acts);
+    const built = document.body.dataset.editor;
+    if (!built || !matchMedia("(pointer: fine)").matches) return;
+    // Only when it is seen: it weighs more than the rest of the page.
+    new IntersectionObserver(([{ isIntersecting }], seen) => {
+      if (!isIntersecting) return;
+      seen.disconnect();
+      import(built).then(({ CodeEditor }) => this.become(CodeEditor, acts)).catch(() => {});
+    }).observe(this.area);
   }
 
-  /** @param {any} CodeEditor */
-  become(CodeEditor) {
-    const { area } = this;
-    if (area.hidden) return;
+  /** @param {any} CodeEditor @param {EditorActs} acts */
+  become(CodeEditor, acts) {
     const place = byId("editor");
     const focused = this.editor.hasFocus();
-    this.editor = new CodeEditor(place, { text: area.value, label: area.getAttribute("aria-label"), ...this.acts });
-    area.hidden = true;
+    this.editor = new CodeEditor(place, { text: this.area.value, label: this.area.getAttribute("aria-label"), ...acts });
+    this.area.hidden = true;
     place.classList.add("coded");
     this.setReadOnly(this.readOnly);
     this.editor.mark(this.shown);
-    if (focused) this.editor.select({ from: area.selectionStart, to: area.selectionEnd });
+    if (focused) this.editor.select({ from: this.area.selectionStart, to: this.area.selectionEnd });
   }
 
   fill() {
     this.editor.set(this.draft.text);
-    const built = document.body.dataset.editor;
-    // Only when it is seen: it weighs more than the rest of the page.
-    if (built && this.area.offsetParent && matchMedia("(pointer: fine)").matches) {
-      import(built).then(({ CodeEditor }) => this.become(CodeEditor)).catch(() => {});
-    }
   }
 
   focus() {

@@ -15,7 +15,7 @@ export class ProblemList {
 
   /** @param {Problem[]} problems */
   show(problems) {
-    // What did not change stays as it is: a screen reader speaks of it once, and the focus stays.
+    // What did not change stays: a screen reader speaks of it once.
     const now = JSON.stringify(problems);
     if (now === this.shown) return;
     this.shown = now;

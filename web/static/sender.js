@@ -96,7 +96,7 @@ export class Sender {
     if (await askAnyway()) await this.send({ now: true, anyway: true });
   }
 
-  // Wrong first and right after, or the same answer twice: the line goes out, the request stays open.
+  // Wrong first and right after, or twice: the line goes out, the request stays open.
   async sendAndKeepOpen() {
     const { draft, facts } = this.composer;
     try {

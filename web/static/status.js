@@ -18,7 +18,7 @@ export async function refreshStatus(page, key) {
   tick();
   const { composer } = page;
   if (fresh.dataset.state !== "pending" && composer && !composer.locked && !composer.sender.sending) {
-    // What nobody wrote in is shown as what became of it, with its answer and its picture.
+    // What nobody wrote in is shown as what became of it.
     if (fresh.dataset.state === "answered" && !composer.draft.touched) page.reopen(`/m/${key}`);
     composer.lock(fresh.dataset.state === "answered" ? composer.sender.tooLate() : null);
   }

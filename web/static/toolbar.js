@@ -71,7 +71,7 @@ export class Toolbar {
     if (option !== undefined) this.composer.sender.send({ option });
   }
 
-  // The menu opens upwards, unless there is more room below; never under the bar at the top.
+  // The menu opens upwards, unless there is more room below.
   placeMenu() {
     const more = byId("more");
     const [at, bar] = [first("summary", more)?.getBoundingClientRect(), first(".bar")];

@@ -32,21 +32,21 @@ SOONER: Final = "&options=-c%20humanmcp.lease%3D2s"
 
 
 @pytest.fixture
-def desk(tmp_path: Path, postgres: PostgresServer) -> Inbox:
-    """Answer in the database."""
-    return open_inbox(tmp_path / "desk", postgres.url + SOONER)
+def where(tmp_path: Path, postgres: PostgresServer) -> str:
+    """Make a database of its own: in it, one session is open, and no other test's."""
+    return postgres.another(tmp_path.name) + SOONER
 
 
 @pytest.fixture
-def servers(
-    tmp_path: Path, postgres: PostgresServer, desk: Inbox
-) -> Iterator[tuple[ServingHttp, ServingHttp]]:
+def desk(tmp_path: Path, where: str) -> Inbox:
+    """Answer in the database."""
+    return open_inbox(tmp_path / "desk", where)
+
+
+@pytest.fixture
+def servers(tmp_path: Path, where: str) -> Iterator[tuple[ServingHttp, ServingHttp]]:
     """Start two servers on one database, at ports of their own: they go on with no other test."""
-    flags, ports = ("--auto", "--inbox", postgres.url + SOONER), (own_port(), own_port())
-    for facts in desk.sessions():  # of another test
-        if facts.is_open:
-            name = facts.name
-            until(lambda: desk.facts(name).life is not Life.OPEN, "it is over")  # noqa: B023 - at once
+    flags, ports = ("--auto", "--inbox", where), (own_port(), own_port())
     with (
         ServingHttp(tmp_path / "one", *flags, address=ports[0]) as one,
         ServingHttp(tmp_path / "two", *flags, address=ports[1]) as two,
