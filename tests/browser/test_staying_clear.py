@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,7 +34,10 @@ def test_d12_why_send_is_blocked_stands_beside_it(
     host.say(request("tools/list", None, "1"))
     page = window(viewport={"width": 1280, "height": 480}).page
     page.locator("#tab-json").click()
-    write_json(page, read_json(page).replace('"id": 1,', '"id": "1",') + "\n" * 40)
+    whole = until(
+        lambda: re.fullmatch(r"\{.*\}", read_json(page), re.DOTALL), "every line is drawn"
+    )
+    write_json(page, whole[0].replace('"id": 1,', '"id": "1",') + "\n" * 40)
     page.keyboard.press("Control+Home")
     first = page.locator("#first-problem")
     expect(first).to_be_in_viewport()
