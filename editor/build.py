@@ -84,10 +84,8 @@ def build() -> None:
     Raises:
         CannotBuildError: there is no Node.js, or npm failed.
     """
-    npm = find_npm()
-    if npm is None:
-        raise CannotBuildError(f"Node.js {OLDEST_NODE} or newer with npm is not here")
-    _run(npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+    npm = _npm()
+    _run(npm, *_INSTALL)
     _run(npm, "run", "--silent", "build", "--", "--log-level=warning")
     (_VENDOR / ".made-from").write_text(_digest() + "\n", encoding="utf-8")
 

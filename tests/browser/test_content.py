@@ -41,15 +41,20 @@ def is_shown(image: Any) -> bool:  # noqa: ANN401 - a locator
     return bool(image.evaluate("one => one.decode().then(() => one.naturalWidth > 0)"))
 
 
-def test_d19_a_dropped_picture_is_the_answer_and_is_seen_everywhere(sitting: Sitting) -> None:
-    """D19: drop, chord. The picture is previewed, and shown in the answer, History, projector."""
-    page = sitting.asked(call("21"))
+def sends_the_picture(sitting: Sitting, id: str, event: str) -> None:  # noqa: A002 - the protocol's own word
+    """Give the empty box a picture, as a drop or a paste does, and send it with the chord."""
+    page = sitting.asked(call(id))
     data = base64.b64encode(PNG).decode()
-    page.locator("#sentence").evaluate(DROP, data)
+    page.locator("#sentence").evaluate(event, data)
     assert is_shown(page.locator("#form-fields .preview img"))
     page.keyboard.press("Control+Enter")
     content = sitting.heard()["result"]["content"]
     assert content == [{"type": "image", "data": data, "mimeType": "image/png"}]
+
+
+def test_d19_a_dropped_picture_is_the_answer_and_is_seen_everywhere(sitting: Sitting) -> None:
+    """D19: drop, chord. The picture is previewed, and shown in the answer, History, projector."""
+    sends_the_picture(sitting, "21", DROP)
     number = sitting.desk.get("/api/history")["lines"][0]["number"]
     page = sitting.window.goto(f"/m/{sitting.session}/{number}")
     assert is_shown(page.locator(".answer .media img"))
@@ -90,14 +95,8 @@ def test_d19_text_link_and_resource_are_added_as_forms(sitting: Sitting) -> None
 
 def test_d19_a_pasted_picture_is_the_answer(sitting: Sitting) -> None:
     """D19: Ctrl+V of a picture into the empty box, then the chord."""
-    page = sitting.asked(call("26"))
-    data = base64.b64encode(PNG).decode()
-    page.locator("#sentence").evaluate(PASTE, data)
-    assert is_shown(page.locator("#form-fields .preview img"))
-    page.keyboard.press("Control+Enter")
-    content = sitting.heard()["result"]["content"]
-    assert content == [{"type": "image", "data": data, "mimeType": "image/png"}]
-    page.evaluate("localStorage.clear()")
+    sends_the_picture(sitting, "26", PASTE)
+    sitting.window.page.evaluate("localStorage.clear()")
 
 
 def test_d19_messages_of_a_prompt_have_content_of_each_kind(sitting: Sitting) -> None:

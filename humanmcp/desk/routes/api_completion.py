@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-import json
 import secrets
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,7 +17,8 @@ from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
 from humanmcp.inbox.contract import Key, Reply, Seat
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Kind, Message, read
+from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, read
+from humanmcp.protocol.session import cancellation
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.typed import Schemas
 from humanmcp.protocol.validation import completing
@@ -61,9 +61,7 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
         return {"values": []}
     answer = await_result(lambda: _answer(desk, session, key), PATIENCE, desk.board.wait)
     if answer is None:
-        late = {"requestId": key, "reason": "no values in time"}
-        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late}
-        _is_said(desk, session, json.dumps(notice))
+        _is_said(desk, session, cancellation(RequestId.of(key), "no values in time"))
     return {"values": completing.values_of(answer.body.get("result") if answer else None)}
 
 
