@@ -102,7 +102,7 @@ REQUIREMENTS: Final = {
     "HTTP-18": "The official conformance suite passes all that it requires of a server.",
     "HTTP-20": "What carries an answer is broken on purpose, for one client alone.",
     "HTTP-19": "A session outlives its process: nothing is lost, and nothing comes twice.",
-    "HTTP-23": "A client of 2026-07-28 that asks again what was cut gets the answer to it.",
+    "HTTP-23": "A client of 2026-07-28 that asks again gets the answer, from any process.",
     "HTTP-24": "Before a client over a pipe, a session that its remote server ended begins anew.",
     "HTTP-25": "A server of the official TypeScript SDK is spoken to over HTTP, by client and tap.",
     "HTTP-26": "Where a server wants OAuth, or refuses in JSON, that is said, and what to do.",

@@ -562,6 +562,9 @@ class Peers(Protocol):
     def of_visitor(self, who: Sequence[str]) -> Holder | None:
         """Return the other process that has sessions of a visitor."""
 
+    def left_by(self, who: Sequence[str]) -> Sequence[SessionFacts]:
+        """List the sessions of a visitor that no process runs, oldest first."""
+
     def visited(self, session: str, who: Sequence[str]) -> None:
         """Tell the others that this session is one of a visitor's."""
 

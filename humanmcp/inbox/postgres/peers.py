@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.contract import Holder
+from humanmcp.inbox import records
+from humanmcp.inbox.contract import Holder, Life
 from humanmcp.protocol.http.lifetimes import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from humanmcp.inbox.contract import SessionFacts
     from humanmcp.inbox.postgres.database import Database
 
 _HOLDER: Final = """
@@ -24,6 +26,9 @@ WHERE NOT s.ended AND s.owner <> %(lease)s AND humanmcp.lives(s.owner) AND p.add
 AND (p.host = %(host)s OR p.address !~ '^(127[.]|[[]::1)') AND """
 _OF_CLIENT: Final = f"{_HOLDER} s.http_id = %(http_id)s LIMIT 1"
 _OF_VISITOR: Final = f"{_HOLDER} s.visitor = %(visitor)s LIMIT 1"
+_LEFT_BY: Final = """
+SELECT name, facts FROM humanmcp.sessions
+WHERE visitor = %(visitor)s AND NOT ended AND NOT humanmcp.lives(owner) ORDER BY id"""
 _LIVES: Final = "SELECT humanmcp.lives(%(process)s)"
 _VISITED: Final = """
 UPDATE humanmcp.sessions SET visitor = %(visitor)s WHERE name = %(name)s AND owner = %(owner)s"""
@@ -49,6 +54,12 @@ class PostgresPeers:
     def of_visitor(self, who: Sequence[str]) -> Holder | None:
         """Return the other process that has sessions of a visitor."""
         return self._found(_OF_VISITOR, visitor=digest_of(who))
+
+    def left_by(self, who: Sequence[str]) -> Sequence[SessionFacts]:
+        """List the sessions of a visitor that no process runs, oldest first."""
+        rows = self._db.run(_LEFT_BY, visitor=digest_of(who))
+        found = (records.read_facts(name, records.decode(record)) for name, record in rows)
+        return [facts._replace(life=Life.GONE) for facts in found]
 
     def _found(self, sql: str, **named: str) -> Holder | None:
         rows = self._db.run(sql, **self._own, **named)

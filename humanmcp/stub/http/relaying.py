@@ -23,9 +23,9 @@ from humanmcp.protocol.http.guard import PATH
 from humanmcp.protocol.http.inbound import HttpRefusal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from humanmcp.inbox.contract import Holder, Peers
+    from humanmcp.inbox.contract import Holder, Peers, SessionFacts
     from humanmcp.protocol.http.headers import Headers
     from humanmcp.protocol.http.inbound import HttpRequest
     from humanmcp.stub.http.responding import AsgiMessage, HttpResponse, Send
@@ -83,13 +83,17 @@ class HttpPeers:
         """
         _held(await asyncio.to_thread(self._peers.of_client, http_id))
 
-    async def look_for_visitor(self, who: tuple[str, ...]) -> None:
-        """Look who has the sessions of a visitor.
+    async def left_by(self, who: tuple[str, ...]) -> Sequence[SessionFacts]:
+        """List the sessions of a visitor that no process runs, oldest first.
+
+        They are read first: of those that one of them has begun to take, the oldest is missing.
 
         Raises:
-            HeldElsewhereError: one of them has.
+            HeldElsewhereError: one of them has sessions of the visitor.
         """
+        left = await asyncio.to_thread(self._peers.left_by, who)
         _held(await asyncio.to_thread(self._peers.of_visitor, who))
+        return left
 
     async def visited(self, session: str, who: tuple[str, ...]) -> None:
         """Tell them that a session is a visitor's."""

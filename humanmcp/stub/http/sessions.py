@@ -22,7 +22,7 @@ from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.http.lifetimes import digest_of, makes_room, silent, visitor_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.stub.http.connection import HttpConnection
-from humanmcp.stub.http.relaying import HELD_ELSEWHERE
+from humanmcp.stub.http.relaying import HELD_ELSEWHERE, HeldElsewhereError
 from humanmcp.stub.http.streams import said
 
 if TYPE_CHECKING:
@@ -234,6 +234,8 @@ class HttpSessions:
     async def visit(self, message: Message, key: str, host: str) -> HttpSession | HttpRefusal:
         """Return the session of a visitor, a new one where there is none for it.
 
+        Those of a process that is gone are this one's from now on.
+
         Raises:
             HeldElsewhereError: another process behind the address `host` knows the visitor.
         """
@@ -241,7 +243,7 @@ class HttpSessions:
         digest = digest_of(who)
         async with self._opening:
             if self._peers is not None and digest not in self._visits:
-                await self._peers.look_for_visitor((host, *who))
+                await self._take_over(await self._peers.left_by((host, *who)), digest)
             found = _visited(self._visits.get(digest, []), message)
             if found is not None:
                 found.seen()
@@ -251,6 +253,13 @@ class HttpSessions:
             if isinstance(begun, HttpSession) and self._peers is not None:
                 await self._peers.visited(begun.stub.ledger.name, (host, *who))
             return begun
+
+    async def _take_over(self, left: Sequence[SessionFacts], digest: str) -> None:
+        """Go on with all sessions of a visitor: who has the oldest one takes the others, too."""
+        for facts in left:
+            await self.go_on([facts])
+            if digest not in self._visits:
+                raise HeldElsewhereError
 
     async def _begin(self, facts: SessionFacts) -> HttpSession | HttpRefusal:
         ones = self._all()

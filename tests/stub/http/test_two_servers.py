@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.proxying import RoundRobin
-from tests.serving_http import ServingHttp, call, own_port
+from tests.serving_http import Open, ServingHttp, call, modern, own_port
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -52,6 +53,12 @@ def servers(tmp_path: Path, where: str) -> Iterator[tuple[ServingHttp, ServingHt
         ServingHttp(tmp_path / "two", *flags, address=ports[1]) as two,
     ):
         yield one, two
+
+
+@pytest.fixture
+def behind() -> dict[str, str]:
+    """Name the address that a client knows, as a proxy does."""
+    return {"X-Forwarded-Host": "proxy.example"}
 
 
 def running(desk: Inbox) -> SessionFacts:
@@ -110,6 +117,38 @@ def test_a_client_of_the_sdk_goes_on_when_the_server_that_ran_its_session_is_kil
 
     with RoundRobin(*(one.port for one in servers)) as proxy:
         anyio.run(play, f"http://{proxy.name}/mcp")
+
+
+def test_what_a_visitor_of_2026_waits_for_is_taken_over_from_a_server_that_was_killed(
+    servers: tuple[ServingHttp, ServingHttp], desk: Inbox, behind: dict[str, str]
+) -> None:
+    """HTTP-23: the same requests find those that wait, in all sessions that the visitor had."""
+
+    def asking(server: ServingHttp, question: str, number: int = 2) -> Open:
+        arguments = {"question": question}
+        one = modern("tools/call", number, name="ask_human", arguments=arguments)
+        return server.open({**one.headers, **behind}, one.body)
+
+    def waiting() -> dict[Key, str]:
+        items = (one for each in desk.sessions() for one in desk.items(each.name))
+        return {one.key: json.loads(one.line)["params"]["arguments"]["question"] for one in items}
+
+    one, two = servers
+    for question in ("first?", "second?"):  # under one id: so each has a session of its own
+        asking(one, question)
+    before = until(lambda: len(found := waiting()) == 2 and found, "both wait")
+    one.process.kill()  # before its clients are gone: that would be a cancellation
+    one.process.wait(PATIENCE)
+    again = {question: asking(two, question, 7) for question in ("second?", "first?")}
+    until(lambda: {each.pid for each in desk.sessions()} == {two.process.pid}, "both taken over")
+    assert waiting() == before
+    for key, question in before.items():
+        desk.send(key, Reply(f"to {question}", TextForm.TEXT))
+    for question, response in again.items():
+        answered = json.loads(response.response.read())
+        assert (answered["id"], answered["result"]["content"][0]["text"]) == (7, f"to {question}")
+    out = [frame for each in desk.sessions() for frame in desk.frames(each.name)]
+    assert len([frame for frame in out if frame.way is Direction.OUT]) == 2
 
 
 def test_what_waits_is_answered_once_when_the_server_that_ran_it_stood_still(
