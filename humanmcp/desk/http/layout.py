@@ -5,10 +5,10 @@
 import re
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import parse_qs
 
-from fastapi import HTTPException, Request
+from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.desk.auth.visit_path import linked
@@ -127,3 +127,7 @@ async def form_values(request: Request) -> dict[str, str]:
     except ValueError:
         raise HTTPException(400, say("desk", "form.fields", spoken(request))) from None
     return {name: values[-1].replace("\r\n", "\n") for name, values in pairs.items()}
+
+
+FormValues = Annotated[dict[str, str], Depends(form_values)]
+"""What a page sent, for a function that FastAPI runs in a thread: it may wait for the inbox."""

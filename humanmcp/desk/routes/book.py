@@ -10,7 +10,6 @@ from collections import Counter
 from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
@@ -19,7 +18,7 @@ from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.http import server_lists
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import offer, rules
 from humanmcp.desk.presenters.pairs import body_of
@@ -66,12 +65,8 @@ def _hits(desk: Desk) -> Counter[str]:
 
 
 @router.post("/book")
-async def change(request: Request) -> Response:
+def change(request: Request, values: FormValues) -> Response:
     """Move, change or remove a rule, or throw a saved answer away."""
-    return await run_in_threadpool(_change, request, await form_values(request))
-
-
-def _change(request: Request, values: dict[str, str]) -> Response:
     desk, act = desk_of(request), values.get("act", "")
     try:
         if act.startswith("forget "):
@@ -127,13 +122,9 @@ def keep(request: Request, name: str, number: int) -> HTMLResponse:
 
 
 @router.post("/m/{name}/{number}/keep")
-async def keep_it(request: Request, name: str, number: int) -> Response:
+def keep_it(request: Request, name: str, number: int, values: FormValues) -> Response:
     """Save the answer under a name, or as a rule; or say the rule as a sentence."""
-    return await run_in_threadpool(_keep_it, request, Key(name, number), await form_values(request))
-
-
-def _keep_it(request: Request, key: Key, values: dict[str, str]) -> Response:
-    desk = desk_of(request)
+    desk, key = desk_of(request), Key(name, number)
     if values.get("act") == "keep":  # from the box of a page without a script
         draft = Draft(values.get("text", ""), TextForm(values.get("form", "message")), touched=True)
         service.keep(desk.case(key), draft)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema.interface import StartedShape
-from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import form_values, note_version, page, remember
+from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.layout import FormValues, note_version, page, remember
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.snippets import Snippet, snippets, snippets_at
 
@@ -35,22 +34,16 @@ def connect(request: Request) -> HTMLResponse:
 
 
 @router.post("/opening")
-async def hold_opening(request: Request) -> Response:
+def hold_opening(request: Request, values: FormValues) -> Response:
     """Leave the opening of every session to people, or to the book again."""
-    values = await form_values(request)
-    await run_in_threadpool(_hold_opening, desk_of(request), on=values.get("act") == "hold")
+    desk_of(request).inbox.hold_opening(on=values.get("act") == "hold")
     return RedirectResponse("/connect#opening", 303)
 
 
-def _hold_opening(desk: Desk, *, on: bool) -> None:
-    desk.inbox.hold_opening(on=on)
-
-
 @router.post("/try")
-async def try_now(request: Request) -> Response:
+def try_now(request: Request, values: FormValues) -> Response:
     """Start the demo host, with help or without; its first request arrives within seconds."""
-    values = await form_values(request)
-    await run_in_threadpool(desk_of(request).play, spoken(request))
+    desk_of(request).play(spoken(request))
     response = RedirectResponse("/", 303)
     remember(response, "help", values.get("help", "yes"))
     return response
@@ -65,9 +58,9 @@ def offered(request: Request) -> tuple[Snippet, ...]:
 
 
 @calls.post("/demo")
-async def demo(request: Request) -> StartedShape:
+def demo(request: Request) -> StartedShape:
     """Start the demo host: its first request arrives within seconds."""
-    await run_in_threadpool(desk_of(request).play, spoken(request))
+    desk_of(request).play(spoken(request))
     return {"started": True}
 
 
@@ -80,5 +73,5 @@ def opening(request: Request) -> OpeningBody:
 @calls.post("/opening")
 def leave_opening(request: Request, body: OpeningBody) -> OpeningBody:
     """Leave the opening of every session to people, or to the book again."""
-    _hold_opening(desk_of(request), on=body.held)
+    desk_of(request).inbox.hold_opening(on=body.held)
     return body

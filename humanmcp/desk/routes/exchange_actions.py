@@ -6,13 +6,12 @@ from typing import Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.service import Outcome
 from humanmcp.desk.http.context import BY, Desk, desk_of
-from humanmcp.desk.http.layout import form_values, note_version
+from humanmcp.desk.http.layout import FormValues, note_version
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters.held_messages import Task
 from humanmcp.desk.routes.inbox import Broken, show_inbox
@@ -32,17 +31,16 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 
 
 @router.post("/m/{name}/{number}")
-async def act(request: Request, name: str, number: int) -> Response:
+def act(request: Request, name: str, number: int, values: FormValues) -> Response:
     """Save, check, send, choose, break, hold, let go, drop, or go back to where it began."""
-    values = await form_values(request)
+    key = Key(name, number)
     if values.get("act") == "forget":
-        return await run_in_threadpool(_forget, request, Key(name, number))
-    return await run_in_threadpool(_act, request, Key(name, number), values)
+        return _forget(desk_of(request), key)
+    return _act(request, key, values)
 
 
-def _forget(request: Request, key: Key) -> Response:
+def _forget(desk: Desk, key: Key) -> Response:
     """Forget an exchange for good; there is no page of it afterwards."""
-    desk = desk_of(request)
     try:
         desk.inbox.forget(key)
     except NotForgottenError:  # its client waits: the page of it has no such button

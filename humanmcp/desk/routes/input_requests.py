@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service, summary
@@ -19,7 +18,7 @@ from humanmcp.answering.case import Case
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.desk.http.context import BY, desk_of
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import input_requests as asking_back
 from humanmcp.desk.presenters.input_requests import Offer
@@ -59,13 +58,6 @@ def show(request: Request, name: str, number: int, of: str = "") -> HTMLResponse
     return _page(request, Key(name, number), Written(chosen.question, {}))
 
 
-@router.post("/m/{name}/{number}/ask")
-async def act(request: Request, name: str, number: int) -> Response:
-    """Ask, or show what would be asked as JSON."""
-    values = await form_values(request)
-    return await run_in_threadpool(_act, request, Key(name, number), values)
-
-
 def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
     found = asking_back.offers(desk_of(request).case(key), spoken(request))
     if not found:
@@ -73,8 +65,10 @@ def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
     return found
 
 
-def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
-    desk = desk_of(request)
+@router.post("/m/{name}/{number}/ask")
+def act(request: Request, name: str, number: int, values: FormValues) -> Response:
+    """Ask, or show what would be asked as JSON."""
+    desk, key = desk_of(request), Key(name, number)
     _offers(request, key)
     case = desk.case(key)
     try:

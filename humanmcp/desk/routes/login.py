@@ -17,6 +17,7 @@ from humanmcp.desk.http.layout import (
     QUIET,
     THEMES,
     VIEWS,
+    FormValues,
     form_values,
     note_version,
     page,
@@ -154,9 +155,8 @@ async def log_out(request: Request) -> Response:
 
 
 @choices.post("/preferences")
-async def prefer(request: Request) -> Response:
+async def prefer(request: Request, values: FormValues) -> Response:
     """Remember language, theme, view, a name and the quiet sessions in this browser."""
-    values = await form_values(request)
     back = values.get("back", "/")
     response = RedirectResponse(back if _is_ours(back) else "/", 303)
     if values.get("lang") in LANGUAGES:

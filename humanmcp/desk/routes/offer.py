@@ -12,7 +12,6 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
@@ -21,7 +20,7 @@ from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
 from humanmcp.desk.http.context import BY, Desk, desk_of
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import offer, rules, tools
 from humanmcp.desk.presenters.readable_json import decoded
@@ -117,12 +116,8 @@ def show(request: Request, session: str = "") -> HTMLResponse:
 
 
 @router.post("/offer")
-async def act(request: Request) -> Response:
+def act(request: Request, values: FormValues) -> Response:
     """Take an entry out, or put a whole list that was written as JSON in the place of one."""
-    return await run_in_threadpool(_act, request, await form_values(request))
-
-
-def _act(request: Request, values: dict[str, str]) -> Response:
     target = _target(request, values.get("session", ""), values.get("at", ""))
     language, member = spoken(request), _member(values.get("member", ""))
     try:
@@ -222,18 +217,11 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
 
 
 @router.post("/offer/entry")
-async def write(request: Request) -> Response:
+def write(request: Request, values: FormValues) -> Response:
     """Put an entry where it belongs, keep it in the book, or show it otherwise."""
-    return await run_in_threadpool(_write, request, await form_values(request))
-
-
-def _write(request: Request, values: dict[str, str]) -> Response:
     target = _target(request, values.get("session", ""), values.get("at", ""))
-    language, member, act = (
-        spoken(request),
-        _member(values.get("member", "")),
-        values.get("act", ""),
-    )
+    language, member = spoken(request), _member(values.get("member", ""))
+    act = values.get("act", "")
     try:
         made = offer.entry_of(values, member)
         if act == "json":

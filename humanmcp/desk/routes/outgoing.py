@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
@@ -22,7 +21,7 @@ from humanmcp.answering.case import Case
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.desk.http.context import BY, Desk, desk_of
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
 from humanmcp.desk.state.beside import listed
@@ -88,13 +87,8 @@ def show(request: Request, name: str, sent: str = "") -> HTMLResponse:
 
 
 @router.post("/say/{name}")
-async def act(request: Request, name: str) -> Response:
+def act(request: Request, name: str, values: FormValues) -> Response:
     """Hand in what was written, or put another message to begin with into the box."""
-    values = await form_values(request)
-    return await run_in_threadpool(_act, request, name, values)
-
-
-def _act(request: Request, name: str, values: dict[str, str]) -> Response:
     desk = desk_of(request)
     text, act = values.get("text", ""), values.get("act", "send")
     wanted = act.removeprefix("begin ") if act.startswith("begin ") else values.get("form", "")

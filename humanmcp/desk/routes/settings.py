@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk.auth.visit_path import SEAT
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import VIEWS, form_values, note_version, page, view_of
+from humanmcp.desk.http.layout import VIEWS, FormValues, note_version, page, view_of
 from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox import layout
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
@@ -144,12 +143,8 @@ def _is_wrong(what: str, text: str) -> bool:
 
 
 @router.post("/settings/clients")
-async def limit(request: Request) -> Response:
+def limit(request: Request, values: FormValues) -> Response:
     """Set how long clients wait. Nothing is set while one of the fields is not understood."""
-    return await run_in_threadpool(_limit, request, await form_values(request))
-
-
-def _limit(request: Request, values: dict[str, str]) -> Response:
     _for_all()
     desk = desk_of(request)
     if any(one.wrong for one in _clients(desk, desk.board.sessions(), values)):
@@ -171,13 +166,10 @@ def _for_all() -> None:
 
 
 @router.post("/settings")
-async def remove(request: Request) -> Response:
+def remove(request: Request, values: FormValues) -> Response:
     """Remove the sessions that were chosen, for good."""
-    return await run_in_threadpool(_remove, desk_of(request), await form_values(request))
-
-
-def _remove(desk: Desk, values: dict[str, str]) -> Response:
     _for_all()
+    desk = desk_of(request)
     for name in [one.removeprefix("drop ") for one in values if one.startswith("drop ")]:
         try:
             desk.inbox.forget_session(desk.board.session(name).facts.name)

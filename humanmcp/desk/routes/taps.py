@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.case import read_line
 from humanmcp.answering.summary import Row, row
 from humanmcp.desk.http.context import BY, Desk, desk_of
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox.contract import Action, Life, Purpose, Reply, Seat
 from humanmcp.protocol.json.jsonrpc import Message
@@ -75,13 +74,9 @@ def _view(desk: Desk, session: SessionView) -> TapView:
 
 
 @router.post("/taps/{name}")
-async def act(request: Request, name: str) -> Response:
+def act(request: Request, name: str, values: FormValues) -> Response:
     """Return what a tap is to hold from now on, or let everything go that it holds."""
-    values = await form_values(request)
-    return await run_in_threadpool(_act, desk_of(request), name, values)
-
-
-def _act(desk: Desk, name: str, values: dict[str, str]) -> Response:
+    desk = desk_of(request)
     if values.get("act") == "release":
         _let_all_go(desk, name)
     else:

@@ -5,10 +5,9 @@
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.room.around import visitor_of
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.entering import entering
@@ -32,13 +31,8 @@ def _door(request: Request, status: int = 200, *, code: str = "", why: str = "")
 
 
 @router.post("/login")
-async def come_in(request: Request) -> Response:
+def come_in(request: Request, values: FormValues) -> Response:
     """Swap the code for a seat, or for a place at the door."""
-    values = await form_values(request)
-    return await run_in_threadpool(_come_in, request, values)
-
-
-def _come_in(request: Request, values: dict[str, str]) -> Response:
     room = room_of(request)
     typed, name = values.get("code", ""), " ".join(values.get("name", "").split())
     if room.state is DoorState.LOCKED:

@@ -6,15 +6,13 @@ import time
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.routes.connect import offered
 from humanmcp.room.around import visitor_of
 from humanmcp.room.room_door import Role
 from humanmcp.room.routes.common import room_of
-from humanmcp.room.seat import RoomSeat
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -40,19 +38,14 @@ def own(request: Request) -> Response:
 
 
 @router.post("/own")
-async def act(request: Request) -> Response:
+def act(request: Request, values: FormValues) -> Response:
     """Raise a hand, or begin the lesson anew; the teacher gives the pen back here, too."""
-    values = await form_values(request)
-    room, visitor = room_of(request), visitor_of(request)
-    seat = room.seat(visitor.seat)
-    if seat is not None:
-        await run_in_threadpool(_act, seat, values.get("act", ""), visitor.role)
-    return RedirectResponse("/", 303)
-
-
-def _act(seat: RoomSeat, act: str, role: Role) -> None:
-    watching = role is Role.WATCHER
-    match act:
+    visitor = visitor_of(request)
+    seat = room_of(request).seat(visitor.seat)
+    watching = visitor.role is Role.WATCHER
+    if seat is None:
+        return RedirectResponse("/", 303)
+    match values.get("act", ""):
         case "raise" if not watching:
             seat.note(hand=time.time())
         case "lower":
@@ -63,3 +56,4 @@ def _act(seat: RoomSeat, act: str, role: Role) -> None:
             seat.note(pen=True)
         case "give back" if watching:
             seat.note(pen=False)
+    return RedirectResponse("/", 303)

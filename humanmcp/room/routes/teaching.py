@@ -6,10 +6,9 @@ import time
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.routes.history import stage
 from humanmcp.desk.routes.mistakes import mistake_page
@@ -69,11 +68,9 @@ def _card(room: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
 
 
 @router.post("/room")
-async def act(request: Request) -> Response:
+def act(request: Request, values: FormValues) -> Response:
     """Do what a button of the page says, for one seat or for all."""
-    values = await form_values(request)
-    room = room_of(request)
-    await run_in_threadpool(_act, room, values)
+    _act(room_of(request), values)
     return RedirectResponse("/room", 303)
 
 
