@@ -106,6 +106,7 @@ REQUIREMENTS: Final = {
     "HTTP-24": "Before a client over a pipe, a session that its remote server ended begins anew.",
     "HTTP-25": "A server of the official TypeScript SDK is spoken to over HTTP, by client and tap.",
     "HTTP-26": "Where a server wants OAuth, or refuses in JSON, that is said, and what to do.",
+    "HTTP-27": "A header that may stand there once, and is there twice, is refused with 400.",
     "HTTP-21": "A server of the official Python SDK is spoken to over HTTP as over a pipe.",
     "HTTP-22": "The official conformance suite passes all of a client that needs no sign-in.",
     # -- A capture between a client and a server

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from humanmcp.locales import say
 
 if TYPE_CHECKING:
     import asyncio
@@ -126,6 +129,12 @@ class Patient(H11Protocol):
         self._looking.cancel()
         self._silent.pop(self, None)
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Say what is wrong with what is no HTTP; uvicorn says only that something is."""
+        error = sys.exception()
+        why = str(error).encode("ascii", "backslashreplace").decode() if error else msg
+        super().send_400_response(say("http", "no http", "en", why=why.rstrip(".")))
 
     def asked(self) -> RequestResponseCycle | None:
         """Return the request that came last; None before the first."""

@@ -54,6 +54,9 @@ LOOKS_EVERY: Final = 0.5
 SILENT_FOR: Final = 30.0
 """Seconds that a client may take to send the next part of a request."""
 
+NO_LENGTH: Final = HttpRefusal(411, "length")
+WRONG_LENGTH: Final = HttpRefusal(400, "length")
+"""RFC 9112, 6.3: 400 for "an invalid Content-Length header field", and hang up."""
 LARGE: Final = HttpRefusal(413, "large")
 SLOW: Final = HttpRefusal(408, "slow")
 ENDED: Final = HttpRefusal(502, "ended", -32603)
@@ -125,13 +128,17 @@ class TapHandler(BaseHTTPRequestHandler):
         headers = Headers.of(self.headers.items())
         refusal = guard.refused(self.path, headers, self.front.address)
         length = content_length(headers.all("content-length"))
-        if length is None or length > LARGEST or headers.get("transfer-encoding"):
-            refusal, length = refusal or LARGE, 0
+        if headers.get("transfer-encoding"):
+            refusal = refusal or NO_LENGTH
+        elif length is None:
+            refusal = refusal or WRONG_LENGTH
+        elif length > LARGEST:
+            refusal = refusal or LARGE
         if refusal is not None:
             self.close_connection = True
             self._refuse(refusal)
             return
-        body = self.reading.body(self.rfile, length)
+        body = self.reading.body(self.rfile, length or 0)
         if isinstance(body, HttpRefusal):
             self.close_connection = True
             self._refuse(body)

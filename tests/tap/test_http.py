@@ -255,9 +255,10 @@ def test_what_a_listener_did_not_hear_is_kept_for_the_next_one() -> None:
         ({"Origin": "http://evil.example"}, 403),
         ({"Mcp-Session-Id": "unknown"}, 404),
         ({"Content-Type": "text/plain"}, 415),
-        ({"Transfer-Encoding": "chunked"}, 413),
+        ({"Content-Type": "application/json; charset=utf-16"}, 415),
+        ({"Transfer-Encoding": "chunked"}, 411),
         ({"Content-Length": "99999999999"}, 413),
-        ({"Content-Length": "²"}, 413),
+        ({"Content-Length": "²"}, 400),
         ({"Content-Length": "1" * 5000}, 413),
     ],
 )

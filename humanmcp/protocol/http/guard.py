@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from humanmcp.protocol.http.inbound import HttpRefusal
+from humanmcp.protocol.http.inbound import HttpRefusal, repeated
 
 if TYPE_CHECKING:
     from humanmcp.protocol.http.headers import Headers
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PATH: Final = "/mcp"
 LONGEST_KEY: Final = 512
 
+ONE_HOST: Final = HttpRefusal(400, "one host")
+"""RFC 9112, 3.2: 400 for a request without `Host`, and for one with more than one."""
 WRONG_HOST: Final = HttpRefusal(403, "host")
 FOREIGN: Final = HttpRefusal(403, "origin")
 NO_KEY: Final = HttpRefusal(401, "key", headers=(("www-authenticate", "Bearer"),))
@@ -69,13 +71,16 @@ def refused(
     """
     host = (headers.get("host") or "").lower()
     hosts = headers.all("host")
-    is_ours = address.is_open or is_relayed or host in address.authorities
-    if len(hosts) != 1 or not is_ours:
+    if len(hosts) != 1:
+        return ONE_HOST
+    if not (address.is_open or is_relayed or host in address.authorities):
         return WRONG_HOST
     if not all(_is_ours(origin, host) for origin in headers.all("origin")):
         return FOREIGN
     if path != PATH:
         return ELSEWHERE
+    if headers.repeated(("authorization",)):
+        return repeated("authorization")
     return None if _has_key(headers, address.key) else NO_KEY
 
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
@@ -60,17 +60,26 @@ class Headers(NamedTuple):
         """Return the value of a header; the last one where there are several."""
         return next((value for key, value in reversed(self.pairs) if key == name), None)
 
-    def repeated(self) -> str:
-        """Return the first routing header that is there twice, "" for none.
+    def repeated(self, names: Collection[str] = ROUTING) -> str:
+        """Return the first of these headers that is there twice, "" for none.
 
-        A reader of the first and a reader of the last would disagree about the request.
+        A reader of the first and a reader of the last would disagree about the request. RFC 9110,
+        5.3: only what is a list may be sent in several lines.
         """
         seen: set[str] = set()
         for name, _value in self.pairs:
-            if name in seen and name in ROUTING:
+            if name in seen and name in names:
                 return name
             seen.add(name)
         return ""
+
+    @property
+    def charset(self) -> str:
+        """The encoding that a body is said to have, "" for none."""
+        parameters = (self.get("content-type") or "").split(";")[1:]
+        named = (one.partition("=") for one in parameters)
+        found = (value for name, _, value in named if name.strip().lower() == "charset")
+        return next(found, "").strip().strip('"').lower()
 
     def accepts(self, kind: str) -> bool:
         """Return True if the client takes a body of this type; without `Accept` it takes any."""
@@ -83,14 +92,16 @@ class Headers(NamedTuple):
 def content_length(values: Sequence[str]) -> int | None:
     """Return the length that the Content-Length headers of a request state, 0 without one.
 
-    None for what is no number, for more digits than any body has, and for two at once: a reader of
-    the first and a reader of the last would disagree about where the next request begins.
+    None for what is no number, and for two at once: a reader of the first and a reader of the last
+    would disagree about where the next request begins. One with more digits than any body has is
+    not worked out.
     """
     if not values:
         return 0
     length = values[0]
-    is_one = len(values) == 1 and len(length) <= LONGEST_LENGTH
-    return int(length) if is_one and length.isascii() and length.isdigit() else None
+    if len(values) > 1 or not (length.isascii() and length.isdigit()):
+        return None
+    return int(length) if len(length) <= LONGEST_LENGTH else 10**LONGEST_LENGTH
 
 
 def encode_value(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation.exchange import Stated
 from humanmcp.protocol.http import mirrored
-from humanmcp.protocol.http.headers import LAST_EVENT, SESSION, VERSION, Headers
+from humanmcp.protocol.http.headers import LAST_EVENT, SESSION, SPELLING, VERSION, Headers
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message
@@ -108,6 +108,13 @@ NO_SESSION: Final = HttpRefusal(400, "no session")
 UNKNOWN_SESSION: Final = HttpRefusal(404, "unknown session")
 NOT_ACCEPTED: Final = HttpRefusal(406, "not accepted")
 NO_JSON: Final = HttpRefusal(415, "no json")
+NO_UTF8: Final = HttpRefusal(415, "no utf-8")
+"""Some servers decode a body as its charset says, others as UTF-8 whatever it says.
+
+"JSON-RPC messages **MUST** be UTF-8 encoded."
+https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
+"""
+_UTF8: Final = ("", "utf-8", "utf8")
 NO_BATCHES: Final = HttpRefusal(400, "batch")
 """2025-06-18: "The body of the POST request MUST be a single JSON-RPC request, notification, or
 response": what nothing answers would be waited for.
@@ -142,7 +149,7 @@ def _session_refused(request: HttpRequest) -> HttpRefusal | None:
         return POST_ONLY
     if request.headers.get(SESSION) is None:
         return OLD_TRANSPORT if request.method == "GET" and version is None else NO_SESSION
-    return _version_refused(version)
+    return _with_handshake_refused(request.headers)
 
 
 def _stream(headers: Headers, session: str) -> Inbound:
@@ -153,11 +160,20 @@ def _stream(headers: Headers, session: str) -> Inbound:
     return NO_EVENT if last is not None and after is None else StreamWanted(session, after)
 
 
-def _version_refused(version: str | None) -> HttpRefusal | None:
-    """2025-06-18: for an "invalid or unsupported" header a server "MUST respond with 400".
+def repeated(name: str) -> HttpRefusal:
+    """Return the refusal of a header that is there twice."""
+    return HttpRefusal(400, "twice", fillings=(("header", SPELLING.get(name, name.title())),))
+
+
+def _with_handshake_refused(headers: Headers) -> HttpRefusal | None:
+    """2025-06-18: for an "invalid or unsupported" version a server "MUST respond with 400".
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
     """
+    twice = headers.repeated((VERSION, SESSION, LAST_EVENT))
+    if twice:
+        return repeated(twice)
+    version = headers.get(VERSION)
     if version is None or version in versions.HANDSHAKE:
         return None
     known = ", ".join(versions.ALL)
@@ -166,9 +182,13 @@ def _version_refused(version: str | None) -> HttpRefusal | None:
 
 def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbound:
     headers = request.headers
+    if headers.repeated(("content-type",)):
+        return repeated("content-type")
     kind = (headers.get("content-type") or "").partition(";")[0].strip().lower()
     if kind != JSON or headers.get("content-encoding") is not None:
         return NO_JSON
+    if headers.charset not in _UTF8:
+        return NO_UTF8
     if not headers.accepts(JSON) and not headers.accepts(EVENTS):
         return NOT_ACCEPTED
     line = on_one_line(request.body)
@@ -211,7 +231,7 @@ def is_stateless(message: Message | Batch | Malformed, headers: Headers) -> bool
 def _with_handshake(
     line: bytes, message: Message | Batch | Malformed, headers: Headers
 ) -> Posted | HttpRefusal:
-    refusal = _version_refused(headers.get(VERSION))
+    refusal = _with_handshake_refused(headers)
     if refusal is not None:
         return refusal
     posted = Posted(line, message, headers.get(SESSION) or "")

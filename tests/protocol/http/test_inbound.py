@@ -62,6 +62,35 @@ def test_a_version_that_does_not_exist_is_400_within_a_session() -> None:
     assert status(HttpRequest("GET", Headers.of([SESSION, ("MCP-Protocol-Version", "x")]))) == 400
 
 
+@pytest.mark.parametrize(
+    "twice", ["Mcp-Session-Id", "MCP-Protocol-Version", "Last-Event-ID", "Content-Type"]
+)
+@pytest.mark.parametrize("value", ["s", "2025-11-25", "application/json"])
+def test_a_header_that_is_there_twice_is_400(twice: str, value: str) -> None:
+    """HTTP-27: also where both say the same: who reads the first, and who reads the last."""
+    both = ((twice, value), (twice, value))
+    refused = judge(post(message("tools/list"), SESSION, *both))
+    assert isinstance(refused, HttpRefusal)
+    assert (refused.status, refused.why) == (400, "twice")
+    assert dict(refused.fillings)["header"] == twice
+    if twice != "Content-Type":
+        events = ("Accept", "text/event-stream")
+        for method in ("GET", "DELETE"):
+            assert status(HttpRequest(method, Headers.of([SESSION, events, *both]))) == 400
+
+
+def test_2026_shows_a_version_that_is_there_twice_and_ignores_sessions() -> None:
+    """HTTP-27: -32020 is the error for the first; the second is no header of that revision."""
+    version = ("MCP-Protocol-Version", "2026-07-28")
+    asked = message("tools/list", _meta=META)
+    shown = judge(post(asked, version, version, ("Mcp-Method", "tools/list")))
+    assert isinstance(shown, Posted)
+    assert shown.stated is not None
+    assert [one.code for one in shown.stated.found] == ["N14"]
+    taken = judge(post(asked, version, ("Mcp-Method", "tools/list"), SESSION, SESSION))
+    assert isinstance(taken, Posted)
+
+
 def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:
     """HTTP-5: "An `Mcp-Session-Id` header on a request: ignore it"."""
     taken = judge(
@@ -153,6 +182,13 @@ def test_types_that_are_not_spoken_are_refused() -> None:
     assert status(HttpRequest("POST", form, b"{}")) == 415
     packed = Headers.of([JSON, ("content-encoding", "gzip")])
     assert status(HttpRequest("POST", packed, b"{}")) == 415
+    for charset in ("utf-16", "iso-8859-1", "us-ascii"):
+        encoded = Headers.of([("content-type", f"application/json; charset={charset}")])
+        refused = judge(HttpRequest("POST", encoded, b"{}"))
+        assert isinstance(refused, HttpRefusal)
+        assert (refused.status, refused.why) == (415, "no utf-8")
+    said = Headers.of([("content-type", 'application/json;charset="UTF-8"')])
+    assert isinstance(judge(post(message("initialize"))._replace(headers=said)), Posted)
     assert status(post(message("initialize"), ("Accept", "text/html"))) == 406
     assert isinstance(judge(post(message("initialize"), ("Accept", "*/*"))), Posted)
 

@@ -83,7 +83,9 @@ def as_http(headers: list[tuple[str, str]]) -> dict[str, str]:
 
 def verdict_of_the_sdk(body: Mapping[str, Any], headers: list[tuple[str, str]]) -> int | None:
     """Return the code of the error that the SDK's server answers with, None for none."""
-    if referee.find_duplicated_routing_header(headers) is not None:
+    duplicate = referee.find_duplicated_routing_header(headers)
+    assert Headers.of(headers).repeated() == (duplicate or "")
+    if duplicate is not None:
         return -32020
     verdict = referee.classify_inbound_request(body, headers=as_http(headers))
     return verdict.code if isinstance(verdict, referee.InboundLadderRejection) else None

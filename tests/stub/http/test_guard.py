@@ -150,6 +150,30 @@ def test_whatever_bytes_come_are_answered_or_cut(server: ServingHttp, raw: bytes
     assert ask(server).status == 200
 
 
+@pytest.mark.parametrize(
+    ("twice", "status", "why"),
+    [
+        (b"Host: x", 400, b"Host"),
+        (b"Content-Length: 5\r\nContent-Length: 6", 400, b"Content-Length"),
+        (b"Authorization: Bearer a\r\nAuthorization: Bearer b", 400, b"Authorization"),
+        (b"Mcp-Session-Id: a\r\nMcp-Session-Id: b", 400, b"Mcp-Session-Id"),
+    ],
+)
+def test_a_header_that_is_there_twice_is_400_and_named(
+    server: ServingHttp, twice: bytes, status: int, why: bytes
+) -> None:
+    """HTTP-27: RFC 9112, 3.2 and 6.3; RFC 6750, 3.1; RFC 9110, 5.3."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
+        host = f"127.0.0.1:{server.port}".encode()
+        head = b"GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n" % host
+        line.sendall(head + twice + b"\r\n\r\n")
+        said = b""
+        while piece := line.recv(4096):
+            said += piece
+    assert said.startswith(b"HTTP/1.1 %d" % status)
+    assert why in said.partition(b"\r\n\r\n")[2]
+
+
 def test_clients_that_say_nothing_keep_nobody_out(server: ServingHttp) -> None:
     """HTTP-16: three hundred of them at once."""
     silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
