@@ -15,7 +15,7 @@ from humanmcp.common.regular_file import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import StopError, trouble
+from humanmcp.locales.stop import stopped, trouble
 
 if TYPE_CHECKING:
     import argparse
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.transcript import Frame
-
-
-class CopyError(StopError):
-    """There is nothing to copy, or nowhere to put it."""
-
-    room = ROOM
 
 
 def add_arguments(parser: Parser) -> None:
@@ -53,7 +47,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _copy(arguments, settings, language)
     given = arguments.words or [str(paths.book_file("", paths.home_folder(settings.home)))]
     if len(given) > 1:
-        raise CopyError("one file", words=" ".join(given))
+        raise stopped(ROOM, "one file", words=" ".join(given))
     return _check(Path(given[0]).expanduser(), language)
 
 
@@ -92,12 +86,12 @@ def _frames(arguments: argparse.Namespace, settings: Settings, language: str) ->
     source: str = arguments.source or next(filter(is_address, arguments.words[:1]), "")
     more = arguments.words[not arguments.source and bool(source) :]
     if source and more:
-        raise CopyError("one source", words=" ".join(more))
+        raise stopped(ROOM, "one source", words=" ".join(more))
     if not source or is_address(source):
         from humanmcp.book.copying import listed  # noqa: PLC0415 - as above
 
         if not source and not more:
-            raise CopyError("no source")
+            raise stopped(ROOM, "no source")
         return listed(_called(source, arguments) if source else ChildCommand(tuple(more)))
     from humanmcp.export.reading import find  # noqa: PLC0415 - as above
     from humanmcp.export.redact import redact_recording  # noqa: PLC0415 - likewise
@@ -121,9 +115,9 @@ def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
 def _write(path: Path, text: str, language: str) -> None:
     """Write a new file: what was written is not replaced."""
     if path.exists():
-        raise CopyError("exists", file=path)
+        raise stopped(ROOM, "exists", file=path)
     try:
         write_whole(path, text.encode("utf-8"))
     except OSError as error:
-        raise CopyError("unwritable", file=path, why=trouble(error, language)) from error
+        raise stopped(ROOM, "unwritable", file=path, why=trouble(error, language)) from error
     to_stderr(say("export", "written", language, file=path))

@@ -12,7 +12,7 @@ import signal
 import sys
 from typing import Final
 
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import stopped
 
 _FIRST_PRIVATE: Final = 3  # 0, 1 and 2 are everybody's
 
@@ -79,17 +79,11 @@ FEWEST: Final = 32
 """Open files without which no program of ours works for long: libraries fail before we can."""
 
 
-class TooFewFilesError(StopError):
-    """The system allows this process too few open files."""
-
-    room = "files_allowed"
-
-
 def need_files() -> None:
     """See that this process may open enough files; allow it more where that is possible.
 
     Raises:
-        TooFewFilesError: it may not.
+        StopError: it may not.
     """
     if sys.platform == "win32":  # pragma: no cover - there is no such limit there
         return
@@ -99,5 +93,5 @@ def need_files() -> None:
     if soft == resource.RLIM_INFINITY or soft >= FEWEST:
         return
     if hard != resource.RLIM_INFINITY and hard < FEWEST:
-        raise TooFewFilesError("few", count=hard, needed=FEWEST)
+        raise stopped("files_allowed", "few", count=hard, needed=FEWEST)
     resource.setrlimit(resource.RLIMIT_NOFILE, (FEWEST, hard))

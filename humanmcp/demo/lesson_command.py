@@ -11,13 +11,13 @@ from humanmcp.demo.command import play
 from humanmcp.demo.good_host import Mood
 from humanmcp.demo.lesson_file import (
     WEATHER,
-    LessonError,
     client_name,
     find_lesson,
     lesson_files,
     name_of,
 )
 from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import stopped
 
 if TYPE_CHECKING:
     import argparse
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     if not arguments.name:
         if arguments.check:
-            raise LessonError("check what")
+            raise stopped("lesson", "check what")
         return _list(language)
     course = find_lesson(arguments.name)(language)
     total = len(course.requests)

@@ -12,7 +12,7 @@ from humanmcp.common.book_file import decode, text_of
 from humanmcp.common.paths import make_private, sample
 from humanmcp.demo.lesson_format import LANGUAGES, parse_lesson
 from humanmcp.demo.steps import weather
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,12 +29,6 @@ AT_DESK: Final = "humanmcp lesson"
 OWN: Final = "lessons"
 """The folder below the home with the files that were played at its desk."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
-
-
-class LessonError(StopError):
-    """There is no such lesson."""
-
-    room = "lesson"
 
 
 def lesson_files() -> Sequence[Path]:
@@ -85,7 +79,7 @@ def find_lesson(name: str) -> Callable[[str], Course]:
     shipped = {name_of(one): one for one in lesson_files()}
     path = shipped.get(name, Path(name).expanduser())
     if name not in shipped and not path.exists() and path.suffix != ".toml":
-        raise LessonError("unknown", name=name, known=", ".join((WEATHER, *shipped)))
+        raise stopped("lesson", "unknown", name=name, known=", ".join((WEATHER, *shipped)))
     text = text_of(path)
     made = {one: decode(text, path, partial(parse_lesson, language=one)) for one in LANGUAGES}
     return made.__getitem__

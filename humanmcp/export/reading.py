@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
 from humanmcp.inbox.opening import open_inbox
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.capture_log import is_log_line, read_log
 from humanmcp.protocol.conversation.transcript import Frame, from_json
 
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 
 LAST: Final = "last"
 TRANSCRIPT: Final = "transcript.jsonl"
-
-
-class NoRecordingError(StopError):
-    """There is nothing that could be exported."""
-
-    room = "export"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,7 @@ def find(wanted: str, home: Path, zone: tzinfo | None = None, *, inbox: str = ""
     `inbox` is the address of a database, where the sessions are in one.
 
     Raises:
-        NoRecordingError: there is none.
+        StopError: there is none.
     """
     path = Path(wanted).expanduser()
     if wanted != LAST and path.exists():
@@ -58,14 +52,14 @@ def _from_inbox(wanted: str, inbox: DeskInbox) -> Recording:
     sessions = inbox.sessions()
     named = [facts for facts in sessions if wanted == LAST or facts.name.startswith(wanted)]
     if not named:
-        raise NoRecordingError("no session", what=wanted)
+        raise stopped("export", "no session", what=wanted)
     if wanted != LAST and len(named) > 1:
-        raise NoRecordingError("several sessions", what=wanted, count=len(named))
+        raise stopped("export", "several sessions", what=wanted, count=len(named))
     facts = named[0]
     try:
         return Recording(facts.name, tuple(inbox.frames(facts.name)), facts)
     except InboxError as error:
-        raise NoRecordingError("unreadable", what=wanted, why=error) from error
+        raise stopped("export", "unreadable", what=wanted, why=error) from error
 
 
 def _from_path(path: Path, zone: tzinfo | None) -> Recording:
@@ -77,14 +71,14 @@ def _from_path(path: Path, zone: tzinfo | None) -> Recording:
     try:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
-        raise NoRecordingError("unreadable", what=path, why=error) from error
+        raise stopped("export", "unreadable", what=path, why=error) from error
     lines = text.split("\n")
     first = next((line for line in lines if line.strip()), "")
     is_log = is_log_line(first)
     from_log = read_log(lines, lambda time: from_log_time(time, zone))
     frames = tuple(from_log if is_log else _from_transcript(lines))
     if not frames:
-        raise NoRecordingError("nothing recorded", what=path)
+        raise stopped("export", "nothing recorded", what=path)
     return Recording(name, frames)
 
 

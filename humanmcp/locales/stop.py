@@ -22,7 +22,7 @@ USAGE_ERROR = 2
 class StopError(Exception):
     """A command cannot go on. `room` is the table of its sentences in `locales/`."""
 
-    room: ClassVar[str]
+    room: str
     status: ClassVar[int] = REFUSED
     """The exit status of a command that this stops."""
 
@@ -39,6 +39,13 @@ class StopError(Exception):
         """Return what stops the command and what to do."""
         fillings = {name: in_language(filling, language) for name, filling in self.fillings.items()}
         return say(self.room, self.code, language, **fillings)
+
+
+def stopped(room: str, code: str, **fillings: object) -> StopError:
+    """Return what stops a command and is caught as any other: it needs no class of its own."""
+    error = StopError(code, **fillings)
+    error.room = room
+    return error
 
 
 class Sayable(Protocol):

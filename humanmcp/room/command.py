@@ -23,7 +23,7 @@ from humanmcp.inbox.lock import LifeLock, is_held
 from humanmcp.listening.addresses import own_addresses
 from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.room import addresses
 from humanmcp.room.app import make_app
 from humanmcp.room.around import around
@@ -49,12 +49,6 @@ PORT: Final = 8770
 MOST_CONNECTIONS: Final = 2_000
 CANNOT: Final = 1
 EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only where somebody asked for it
-
-
-class RoomError(StopError):
-    """The room cannot be opened as it was asked for."""
-
-    room = ROOM
 
 
 def add_arguments(parser: Parser) -> None:
@@ -96,10 +90,10 @@ def _folder(settings: Settings, name: str) -> Path:
     """Return the folder of a room.
 
     Raises:
-        RoomError: this cannot be the name of a folder everywhere.
+        StopError: this cannot be the name of a folder everywhere.
     """
     if not name.isidentifier() and not name.replace("-", "_").isalnum():
-        raise RoomError("no name", name=name)
+        raise stopped(ROOM, "no name", name=name)
     home = make_private(home_folder(settings.home))
     return make_private(make_private(home / ROOMS) / name)
 
@@ -115,7 +109,7 @@ def _hold(folder: Path) -> LifeLock:
         return LifeLock.take(folder / LOCK)
     except OSError as error:
         if is_held(folder / LOCK):
-            raise RoomError("open already", name=folder.name) from error
+            raise stopped(ROOM, "open already", name=folder.name) from error
         raise
 
 

@@ -20,7 +20,7 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.mirror import Original
 from humanmcp.inbox.watch import Watch
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,23 +39,17 @@ POLLS_FOR: Final = 35.0
 ENDS_WITHIN: Final = 3.0
 
 
-class RoomLinkError(StopError):
-    """The room, or the seat, cannot be this one."""
-
-    room = ROOM
-
-
 def checked(url: str, key: str) -> str:
     """Return the address of a seat.
 
     Raises:
-        RoomLinkError: it is no address of a room, or there is no key.
+        StopError: it is no address of a room, or there is no key.
     """
     parts = urlsplit(url.rstrip("/"))
     if parts.scheme not in {"http", "https"} or not parts.hostname or "/r/" not in parts.path:
-        raise RoomLinkError("no room", url=url)
+        raise stopped(ROOM, "no room", url=url)
     if not key:
-        raise RoomLinkError("no seat")
+        raise stopped(ROOM, "no seat")
     return f"{url.rstrip('/')}/s/{quote(key, safe='')}"
 
 

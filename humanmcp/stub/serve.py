@@ -24,7 +24,7 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.opening import open_inbox, open_peers
 from humanmcp.inbox.poll_schedule import Crowd
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.session import Session
 from humanmcp.stub.journal import Journal
@@ -154,7 +154,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
     stderr = Stderr()
     try:
         if arguments.room:
-            raise CommandError("room and http", url=arguments.room.rstrip("/"))
+            raise stopped("serve", "room and http", url=arguments.room.rstrip("/"))
         parts = _parts(arguments, settings, stderr, language)
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)
@@ -218,25 +218,19 @@ def _opening(wanted: str | None, settings: Settings) -> OpeningPolicy:
     return OpeningPolicy.HAND if settings.files else OpeningPolicy.BY_CLIENT
 
 
-class CommandError(StopError):
-    """The words after the options do not go with them."""
-
-    room = "serve"
-
-
 def _command(arguments: argparse.Namespace) -> Sequence[str]:
     """Return the command of the real server, if it is to be asked.
 
     Raises:
-        CommandError: it is missing, or there is something that is not asked for.
+        StopError: it is missing, or there is something that is not asked for.
     """
     words: Sequence[str] = arguments.server
     forward = arguments.otherwise == FORWARD
     command = words[1:] if words[:1] == ["--"] else words
     if forward and not (command and arguments.replay):
-        raise CommandError("no server")
+        raise stopped("serve", "no server")
     if command and not forward:
-        raise CommandError("stray words", words=" ".join(command))
+        raise stopped("serve", "stray words", words=" ".join(command))
     return command
 
 

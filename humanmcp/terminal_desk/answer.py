@@ -15,12 +15,12 @@ from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stdout
 from humanmcp.inbox.contract import Draft
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.terminal_desk import command, waits
-from humanmcp.terminal_desk.attaching import AttachmentError, result_with
+from humanmcp.terminal_desk.attaching import result_with
 from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.files import read_text
 from humanmcp.terminal_desk.in_editor import in_editor
@@ -35,24 +35,6 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox
 
 ROOM: Final = "answer"
-
-
-class FaultError(StopError):
-    """An answer to this message cannot be broken in this way."""
-
-    room = ROOM
-
-
-class TemplateError(StopError):
-    """There is no template of this name."""
-
-    room = ROOM
-
-
-class OptionError(StopError):
-    """The question has no option of this number."""
-
-    room = ROOM
 
 
 def add_arguments(parser: Parser) -> None:
@@ -114,7 +96,7 @@ def _given(arguments: argparse.Namespace, at: Answering) -> Draft | None:
     """Return what stands on the command line; None when the editor is wanted.
 
     Raises:
-        FileError: a file cannot be read.
+        StopError: a file cannot be read.
     """
     if arguments.image or arguments.file:
         return _attached(arguments, at)
@@ -134,14 +116,14 @@ def _attached(arguments: argparse.Namespace, at: Answering) -> Draft:
     """Return a result with pictures and files, and with the text beside them.
 
     Raises:
-        AttachmentError: this answer cannot have any, or one of them cannot be sent.
+        StopError: this answer cannot have any, or one of them cannot be sent.
     """
     exchange = at.case.exchange
     if exchange is None or exchange.method != "tools/call":
-        raise AttachmentError("no call", name=at.name)
+        raise stopped("attach", "no call", name=at.name)
     ways = (arguments.tool_error, arguments.error, arguments.result, arguments.message)
     if any(way is not None for way in ways) or arguments.as_is or arguments.template is not None:
-        raise AttachmentError("only text")
+        raise stopped("attach", "only text")
     given = _words(arguments, at)
     text = None if given is None else given.text
     result = result_with(exchange, at.case.established, text, arguments.image, arguments.file)
@@ -163,7 +145,7 @@ def _option(at: Answering, wanted: str) -> str:
     """Return an option of the question, word for word.
 
     Raises:
-        OptionError: there is none of that number. The sentence lists those that there are.
+        StopError: there is none of that number. The sentence lists those that there are.
     """
     asked = at.case.inquiry
     options = () if asked is None else asked.options
@@ -171,9 +153,9 @@ def _option(at: Answering, wanted: str) -> str:
         if wanted == str(number):
             return option
     if not options:
-        raise OptionError("no options", name=at.name)
+        raise stopped(ROOM, "no options", name=at.name)
     listed = ", ".join(f"{number} {one_line(one, 60)}" for number, one in enumerate(options, 1))
-    raise OptionError("no option", number=wanted, choices=listed)
+    raise stopped(ROOM, "no option", number=wanted, choices=listed)
 
 
 def _error(code: str, message: str) -> str:
@@ -196,13 +178,13 @@ def _broken(at: Answering, given: Draft, name: str) -> Draft:
     """Break an answer on purpose. It is sent with --send-anyway, as every broken one.
 
     Raises:
-        FaultError: there is no such fault. The sentence lists those that there are.
+        StopError: there is no such fault. The sentence lists those that there are.
     """
     known = {one.value: one for one in service.breakable(at.case)}
     if not known:
-        raise FaultError("no fault held", name=at.name)
+        raise stopped(ROOM, "no fault held", name=at.name)
     if name not in known:
-        raise FaultError("no fault", name=name, choices=", ".join(known))
+        raise stopped(ROOM, "no fault", name=name, choices=", ".join(known))
     return Draft(service.broken(at.case, given, known[name]))
 
 
@@ -224,11 +206,12 @@ def _template(at: Answering, name: str) -> str:
     """Return a template by its name.
 
     Raises:
-        TemplateError: there is none of that name. The sentence lists those that there are.
+        StopError: there is none of that name. The sentence lists those that there are.
     """
     known = service.templates(at.case)
     if name not in known:
-        raise TemplateError(
+        raise stopped(
+            ROOM,
             "no template" if known else "no templates",
             name=name,
             method=at.case.item.method,

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import stopped
 from humanmcp.protocol.validation.results import tool_text
 from humanmcp.terminal_desk.files import STDIN, read_bytes
 
@@ -22,12 +22,6 @@ LARGEST: Final = 20 * 1024 * 1024
 _BINARY: Final = "application/octet-stream"
 
 
-class AttachmentError(StopError):
-    """A file cannot be sent as what it is to be."""
-
-    room = "attach"
-
-
 def result_with(
     exchange: Exchange,
     established: Established,
@@ -38,8 +32,8 @@ def result_with(
     """Make the result of a tool call: the text first, then the pictures, then the files.
 
     Raises:
-        AttachmentError: a picture is none, or it is too much.
-        FileError: a file cannot be read.
+        StopError: a picture is none, or it is too much.
+        StopError: a file cannot be read.
     """
     left = LARGEST
     content = [] if text is None else [{"type": "text", "text": text}]
@@ -48,7 +42,7 @@ def result_with(
             raw = read_bytes(name)
             left -= len(raw)
             if left < 0:
-                raise AttachmentError("large", name=name, most=LARGEST // 1024 // 1024)
+                raise stopped("attach", "large", name=name, most=LARGEST // 1024 // 1024)
             content.append(make(name, raw))
     return {**tool_text(exchange.revision, "", established), "content": content}
 
@@ -56,7 +50,7 @@ def result_with(
 def _image(name: str, raw: bytes) -> dict[str, Any]:
     kind = _kind_of_image(raw)
     if not kind:
-        raise AttachmentError("no image", name=name)
+        raise stopped("attach", "no image", name=name)
     return {"type": "image", "data": base64.b64encode(raw).decode("ascii"), "mimeType": kind}
 
 

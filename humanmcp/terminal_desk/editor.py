@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.paths import make_private
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import stopped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,17 +32,11 @@ AT_ONCE: Final = 0.7
 _FALLBACKS: Final = ("notepad",) if os.name == "nt" else ("editor", "vi", "nano")
 
 
-class EditorError(StopError):
-    """There is no editor to open, or it did not end well."""
-
-    room = "answer"
-
-
 def command(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the words of the editor's command: $VISUAL, $EDITOR, else what is installed.
 
     Raises:
-        EditorError: there is none.
+        StopError: there is none.
     """
     for name in ("VISUAL", "EDITOR"):
         wanted = environment.get(name, "").strip()
@@ -52,7 +46,7 @@ def command(environment: Mapping[str, str] = os.environ) -> list[str]:
         found = shutil.which(name)
         if found:
             return [found]
-    raise EditorError("no editor")
+    raise stopped("answer", "no editor")
 
 
 def edit(text: str, comments: Sequence[str], home: Path, name: str) -> tuple[str, float]:
@@ -61,10 +55,10 @@ def edit(text: str, comments: Sequence[str], home: Path, name: str) -> tuple[str
     `name` becomes a part of the file's name: it must be our own, never the peer's.
 
     Raises:
-        EditorError: there is no editor or no terminal, or the editor failed.
+        StopError: there is no editor or no terminal, or the editor failed.
     """
     if not sys.stdin.isatty():
-        raise EditorError("no terminal")
+        raise stopped("answer", "no terminal")
     words = command()
     folder = make_private(make_private(home) / FOLDER)
     number, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".json", dir=folder)
@@ -106,6 +100,6 @@ def _run(words: Sequence[str]) -> None:
     try:
         ended = subprocess.run(words, check=False)  # noqa: S603 - the person's own choice of editor
     except OSError as error:
-        raise EditorError("editor missing", command=words[0]) from error
+        raise stopped("answer", "editor missing", command=words[0]) from error
     if ended.returncode:
-        raise EditorError("editor failed", command=words[0], status=ended.returncode)
+        raise stopped("answer", "editor failed", command=words[0], status=ended.returncode)

@@ -6,29 +6,23 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair.decoding import decode
 
 STDIN: Final = "-"
 
 
-class FileError(StopError):
-    """A file cannot be read, or is no text."""
-
-    room = "check"
-
-
-def unreadable(name: str, error: OSError) -> FileError:
+def unreadable(name: str, error: OSError) -> StopError:
     """Return why a file cannot be read."""
-    return FileError("unreadable file", name=name, why=error)
+    return stopped("check", "unreadable file", name=name, why=error)
 
 
 def read_bytes(name: str) -> bytes:
     """Return the bytes of a file, or of stdin for `-`.
 
     Raises:
-        FileError: it cannot be read.
+        StopError: it cannot be read.
     """
     try:
         return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
@@ -40,7 +34,7 @@ def read_text(name: str) -> str:
     """Return the text of a file, or of stdin for `-`.
 
     Raises:
-        FileError: it cannot be read, or is no text.
+        StopError: it cannot be read, or is no text.
     """
     return decoded(read_bytes(name), name)
 
@@ -49,10 +43,10 @@ def decoded(content: bytes, name: str) -> str:
     """Decode a file in the way in which `out.txt` is decoded.
 
     Raises:
-        FileError: it is no text in any encoding that can be told for sure.
+        StopError: it is no text in any encoding that can be told for sure.
     """
     text, problems = decode(content)
     wrong = blocking(problems)
     if wrong:
-        raise FileError("no text", name=name, why=wrong[0])
+        raise stopped("check", "no text", name=name, why=wrong[0])
     return text

@@ -15,7 +15,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, asked_whether, json_to_stdout, to_stdout
 from humanmcp.common.timestamps import read_stamp
 from humanmcp.locales import say
-from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal_desk import command
 from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox, seats
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
 
 ROOM: Final = "forget"
-
-
-class ForgetError(StopError):
-    """It was not said clearly what is to be forgotten."""
-
-    room = ROOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +65,10 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
 def _targets(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> list[Target]:
     wanted, days = arguments.what, arguments.older_than
     if bool(wanted) is (days is not None):
-        raise ForgetError("one of both")
+        raise stopped(ROOM, "one of both")
     if days is not None:
         if not 0 <= days < 36500:  # a hundred years; also what is no number
-            raise ForgetError("days", days=days)
+            raise stopped(ROOM, "days", days=days)
         return list(_older(inbox, datetime.now(UTC) - timedelta(days=days), language))
     if "/" in wanted or wanted.isdigit():
         case = choose(inbox, wanted)
@@ -165,9 +159,9 @@ def _agreed(language: str) -> bool:
     """Ask whether it is really meant.
 
     Raises:
-        ForgetError: stdin is no terminal, so no person can be asked.
+        StopError: stdin is no terminal, so no person can be asked.
     """
     answer = asked_whether(say(ROOM, "sure", language))
     if answer is None:
-        raise ForgetError("nobody to ask")
+        raise stopped(ROOM, "nobody to ask")
     return answer

@@ -50,7 +50,7 @@ def _opened(name: str = STDIN) -> Iterator[int]:
     """Open a file, or stdin for `-`, as a descriptor to read from.
 
     Raises:
-        FileError: it cannot be read.
+        StopError: it cannot be read.
     """
     if name == STDIN:
         yield sys.stdin.fileno()

@@ -17,7 +17,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Order, Reply
 from humanmcp.locales import say as sentence
-from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import server_initiated
 from humanmcp.terminal_desk import command
@@ -38,12 +38,6 @@ ROOM: Final = "say"
 _SWITCH: Final = ("on", "off")
 LOOK_EVERY: Final = 0.2
 """Seconds between two looks at what the client made of it."""
-
-
-class SayError(StopError):
-    """What is to be said was not said clearly."""
-
-    room = ROOM
 
 
 def add_arguments(parser: Parser) -> None:
@@ -110,7 +104,7 @@ def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order,
         value = getattr(arguments, name)
         if value is not None and value is not False:
             return session, order, text(value)
-    raise SayError("nothing")
+    raise stopped(ROOM, "nothing")
 
 
 def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, str]:
@@ -119,9 +113,9 @@ def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, st
     try:
         amount = float(value)
     except ValueError as error:
-        raise SayError("no number", value=value) from error
+        raise stopped(ROOM, "no number", value=value) from error
     if exchange is None:
-        raise SayError("no request", number=number)
+        raise stopped(ROOM, "no request", number=number)
     whole = int(amount) if amount.is_integer() else amount
     return case.key.session, Order.SAY, server_initiated.progress(exchange, whole)
 

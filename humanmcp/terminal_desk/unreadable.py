@@ -11,7 +11,7 @@ from humanmcp.answering.schema.exchanges import unreadable_shape
 from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
 from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import stopped
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Malformed, read
 from humanmcp.terminal_desk.choose import choose_session
@@ -27,18 +27,12 @@ if TYPE_CHECKING:
 ROOM: Final = "show"
 
 
-class NoneUnreadableError(StopError):
-    """Every line of this session could be read."""
-
-    room = ROOM
-
-
 def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> None:
     """Show the last line of a session that could not be read, and why.
 
     Raises:
         ChoiceError: there is no such session, or there are several.
-        NoneUnreadableError: there is no such line.
+        StopError: there is no such line.
     """
     facts = choose_session(inbox, arguments.number)
     frame = _last(inbox, facts)
@@ -53,7 +47,7 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
 def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
     found = inbox.before(facts.name, facts.unreadable_at + 1, 1) if facts.unreadable else ()
     if not found:
-        raise NoneUnreadableError("all readable", letter=facts.letter)
+        raise stopped(ROOM, "all readable", letter=facts.letter)
     return found[0]
 
 

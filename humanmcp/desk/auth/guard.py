@@ -26,7 +26,7 @@ from humanmcp.listening.bodies import (
     BodyTrouble,
     stated_length,
 )
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import stopped
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
@@ -144,24 +144,18 @@ class Address:
         return f"humanmcp-{port}"
 
 
-class OutsideError(StopError):
-    """The address of a proxy cannot be used."""
-
-    room = "desk"
-
-
 def outside_of(url: str | None) -> tuple[str, ...]:
     """Return the address of a proxy before this desk, as browsers say it; nothing for none.
 
     Raises:
-        OutsideError: this is no such address.
+        StopError: this is no such address.
     """
     if not url:
         return ()
     found = url.rstrip("/")
     parts = urlsplit(found)
     if parts.scheme not in _USUAL_PORTS or not parts.netloc or parts.path:
-        raise OutsideError("no url", url=url)
+        raise stopped("desk", "no url", url=url)
     return (found.lower(),)
 
 
