@@ -102,7 +102,8 @@ class HttpExchange:
     def _failed(self, why: CallError) -> None:
         # who hung up by hand may ask for the rest by hand
         may_come = self._is_dropped and self._has_ids and self._is_resumable
-        if self.line and not (self._is_answered or may_come or self._transport.is_closing):
+        is_told = self.line or isinstance(why, SessionOverError)
+        if is_told and not (self._is_answered or may_come or self._transport.is_closing):
             self._transport.listener.unanswered(self.line, why)
 
     @property
@@ -207,10 +208,10 @@ class HttpExchange:
     def _body_came(self, call: HttpCall, response: IncomingResponse) -> None:
         line = on_one_line(call.body(LONGEST_LINE))
         is_nameless = error_in(line) is not None
-        if response.status == 404 and self._session and is_nameless:
+        if response.status == 404 and self._may_be_over and is_nameless:
             raise self._session_over()
         if response.status >= _ERRORS and isinstance(jsonrpc.read(line), Malformed):
-            code = trouble_with(response, in_session=bool(self._session))
+            code = trouble_with(response, in_session=self._may_be_over)
             raise (
                 self._session_over() if code == "session over" else self._said(code, response, line)
             )
@@ -233,7 +234,7 @@ class HttpExchange:
     # -- what goes wrong -------------------------------------------------------------------------
 
     def _refused(self, call: HttpCall, response: IncomingResponse) -> CallError:
-        code = trouble_with(response, in_session=bool(self._session))
+        code = trouble_with(response, in_session=self._may_be_over)
         if code == "session over":
             return self._session_over()
         if self._is_of_2024(response):
@@ -250,6 +251,14 @@ class HttpExchange:
             metadata=metadata_in(response),
             said=" ".join(start.split())[:_SHOWN_OF_BODY],
         )
+
+    @property
+    def _may_be_over(self) -> bool:
+        """Return True if 404 means that the session is over.
+
+        Many servers say it of every GET, where they should say 405: there is no stream to hear.
+        """
+        return bool(self._session and (self.line or self.taken.is_set()))
 
     def _session_over(self) -> CallError:
         self._transport.conversation.is_over(self._session)

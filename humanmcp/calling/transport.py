@@ -45,7 +45,10 @@ class CallListener(OutputListener, Protocol):
         """Take a line. `asked` is the request whose response brought it, where it names none."""
 
     def unanswered(self, line: str, why: StopError) -> None:
-        """Learn that no answer to a message that was sent will come."""
+        """Learn that no answer to a message that was sent will come.
+
+        The line is "" where the stream that belongs to none is over with its session.
+        """
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """See a part of an HTTP exchange, without keys. `number` tells the exchanges apart."""

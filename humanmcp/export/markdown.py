@@ -15,6 +15,7 @@ from humanmcp.protocol.conversation.transcript import (
     HELD,
     INSTEAD,
     LET_GO,
+    SAID_AGAIN,
     Direction,
 )
 from humanmcp.protocol.http.recorded import words_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 ROOM = "story"
 
-TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD})
+TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD, SAID_AGAIN})
 """The notes of a tap that have words of their own."""
 
 

@@ -33,7 +33,7 @@ from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales import problem as sentence
 from humanmcp.locales.stop import StopError, sentence_of, trouble
-from humanmcp.protocol.conversation.transcript import HELD, HTTP, Direction
+from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, ServerProcess
 from humanmcp.tap.held_queue import HeldQueue
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         why = trouble(error, language)
         to_stderr(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-    return _tap(arguments, settings, wanted, lambda _http: child, (source, sink))
+    return _tap(arguments, settings, wanted, lambda _record: child, (source, sink))
 
 
 def _front(arguments: argparse.Namespace, wanted: _Wanted, language: str) -> int:
@@ -177,7 +177,7 @@ def _tap(
     arguments: argparse.Namespace,
     settings: Settings,
     wanted: _Wanted,
-    start: Callable[[Callable[[bytes], object]], ServerProcess | RemoteServer],
+    start: Callable[[Callable[[bytes, str], object]], ServerProcess | RemoteServer],
     client: tuple[int, int],
 ) -> int:
     sys.setswitchinterval(SWITCH_EVERY)
@@ -193,8 +193,7 @@ def _tap(
         recorder.put(Direction.NOTE, raw, by=BY_CHECK, note=note)
 
     source, sink = client
-    http = partial(recorder.put, Direction.NOTE, note=HTTP)
-    child = start(http)
+    child = start(lambda raw, note: recorder.put(Direction.NOTE, raw, note=note))
     sinks = {
         Direction.IN: Sink(child.stdin),
         Direction.OUT: Sink(sink),

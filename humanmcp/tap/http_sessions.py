@@ -5,6 +5,7 @@ Knows lines and the requests that wait for them; nothing of sockets.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import secrets
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.protocol.http.headers import Headers
     from humanmcp.protocol.http.inbound import Posted
+    from humanmcp.protocol.json.jsonrpc import Json
 
     Key: TypeAlias = tuple[str, str | int | float]
 
@@ -64,6 +66,7 @@ class TappedClient:
         self._waiting: dict[Key, ResponseLines] = {}
         self._own: ResponseLines | None = None
         self._kept: deque[bytes] = deque(maxlen=MOST_KEPT)
+        self._asked: deque[str] = deque(maxlen=MOST_KEPT)
         self._tap = ChildTransport(command)
         self._tap.start(self)
 
@@ -87,6 +90,12 @@ class TappedClient:
         """Return True if a request of the same id waits."""
         with self._lock:
             return message.id is not None and message.id.key in self._waiting
+
+    def has_asked(self, message: Message) -> bool:
+        """Return True if a request brings what this server has asked for (2026-07-28)."""
+        brought = _round_of(message.params, "inputResponses")
+        with self._lock:
+            return brought is not None and brought in self._asked
 
     @property
     def is_idle(self) -> bool:
@@ -166,7 +175,10 @@ class TappedClient:
             if message.id.key in place.keys:
                 place.keys.remove(message.id.key)
             result = message.body.get("result")
-            chosen = result.get("protocolVersion") if isinstance(result, dict) else None
+            result = result if isinstance(result, dict) else {}
+            if result.get("resultType") == "input_required":
+                self._asked.append(_round_of(result, "inputRequests") or "")
+            chosen = result.get("protocolVersion")
             self.revision = self.revision or (chosen if isinstance(chosen, str) else "")
 
     def stderr_line(self, line: bytes) -> None:
@@ -179,6 +191,19 @@ class TappedClient:
             self.is_over = True
             for one in {*self._waiting.values(), *([self._own] if self._own else [])}:
                 one.lines.put(None)
+
+
+def _round_of(said: dict[str, Json], member: str) -> str | None:
+    """Return what a request with answers and the result that asked for them have in common.
+
+    "If an `InputRequiredResult` contains a `requestState` field, the client MUST echo back the
+    exact value"; where there is none, what was asked for has the same names.
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+    """
+    if "requestState" in said:
+        return json.dumps(said["requestState"])
+    named = said.get(member)
+    return json.dumps(sorted(named)) if isinstance(named, dict) else None
 
 
 def _answers(message: Message | Malformed) -> bool:
@@ -232,10 +257,11 @@ class TapFront:
             if posted.stated is None or not isinstance(message, Message):
                 return self._open(key, name=secrets.token_urlsafe(24))
             who = visitor_of(message, key)
-            for one in self._sessions:
-                if one.visitor == who and not one.uses(message):
-                    one.last_seen = time.monotonic()
-                    return one
+            able = [one for one in self._sessions if one.visitor == who and not one.uses(message)]
+            if able:
+                chosen = next((one for one in able if one.has_asked(message)), able[0])
+                chosen.last_seen = time.monotonic()
+                return chosen
             return self._open(key, visitor=who, revision=posted.stated.revision)
 
     def _open(

@@ -5,7 +5,8 @@ no answer (no server listens there, the stream was cut) is answered with an erro
 client that speaks over a pipe knows of no status, and would wait for ever.
 
 Nor does it know that the server has ended the session (404). Then the tap begins another one with
-what the client began with, and says in it what could not be said.
+what the client began with, asks in it for what the client had asked for that lasts, and says what
+could not be said. The record has these lines as the tap's own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from humanmcp.calling.transport import HttpTransport
 from humanmcp.common.child import EndedError, lines
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
 from humanmcp.locales import say
+from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN
 from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.http.recorded import as_json
 from humanmcp.protocol.json import jsonrpc
@@ -41,20 +43,58 @@ OWN_ID: Final = '"humanmcp: begun anew"'
 INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
+class LastingRequests:
+    """What a client asked of a session that lasts as long as the session does."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.beginning: Message | None = None
+        """The client's own `initialize`."""
+        self._requests: dict[tuple[str, object], Message] = {}
+        self._lock = threading.Lock()
+
+    def said(self, line: bytes) -> None:
+        """Take note of a line of the client's."""
+        for one in jsonrpc.items_in(line):
+            if isinstance(one, Message) and one.kind is Kind.REQUEST:
+                with self._lock:
+                    self._asked(one)
+
+    def _asked(self, request: Message) -> None:
+        match request.method:
+            case "initialize":
+                self.beginning = request
+                self._requests.clear()
+            case "logging/setLevel":
+                self._requests[request.method, None] = request
+            case "resources/subscribe":
+                self._requests[request.method, _uri_of(request)] = request
+            case "resources/unsubscribe":
+                self._requests.pop(("resources/subscribe", _uri_of(request)), None)
+
+    def in_force(self) -> list[Message]:
+        """Return the requests that still hold, in the order in which they were said first."""
+        with self._lock:
+            return [*self._requests.values()]
+
+
+def _uri_of(request: Message) -> str:
+    return json.dumps(request.params.get("uri"))
+
+
 class RemoteServer:
     """A server that is called. The one that takes the descriptors closes them."""
 
     def __init__(
-        self, address: ServerAddress, language: str, http: Callable[[bytes], object]
+        self, address: ServerAddress, language: str, record: Callable[[bytes, str], object]
     ) -> None:
-        """Prepare to call it. `http` takes what HTTP says beside the lines, as JSON."""
+        """Prepare to call it. `record` writes down what is no line between the two, with a note."""
         self.status: int | None = None
         """0 when it is over; None before."""
         self._transport = HttpTransport(address)
         self._language = language
-        self._http = http
-        self._beginning = b""
-        """The client's own `initialize`."""
+        self._record = record
+        self._lasting = LastingRequests()
         self._reopening = threading.Lock()
         self._said_again: set[str] = set()
         """What was said again in the session that is open now."""
@@ -71,8 +111,7 @@ class RemoteServer:
             leave_signals_to_the_main_thread()
             with open(self._lines, "rb") as coming:  # noqa: PTH123 - a descriptor, no path
                 for line in lines(coming):
-                    if b'"initialize"' in line:
-                        self._beginning = line
+                    self._lasting.said(line)
                     with contextlib.suppress(EndedError):  # we were told to stop
                         self._transport.send(line.decode("utf-8", "surrogateescape"))
                 self._transport.wait_for_answers()
@@ -101,6 +140,7 @@ class RemoteServer:
     def line_arrived(self, line: bytes, asked: str = "") -> None:
         """Take a line from the server."""
         if not _is_own(line):
+            self._said_again.discard("")
             self._write(self._answers, named_after(line, asked) if asked else line)
 
     def unanswered(self, line: str, why: StopError) -> None:
@@ -108,6 +148,8 @@ class RemoteServer:
         if _is_own(line.encode("utf-8", "replace")):
             return
         if isinstance(why, SessionOverError) and self._say_again(line):
+            return
+        if not line:
             return
         said = f"humanmcp: {why.sentence(self._language)}"
         message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
@@ -118,7 +160,7 @@ class RemoteServer:
         self.stderr_line(said.encode("utf-8", "replace"))
 
     def _say_again(self, line: str) -> bool:
-        """Say a line in a session that takes the place of the one that is over.
+        """Say a line, "" for none, in a session that takes the place of the one that is over.
 
         "When a client receives HTTP 404 […], it MUST start a new session by sending a new
         `InitializeRequest` without a session ID attached."
@@ -126,22 +168,34 @@ class RemoteServer:
         """
         with self._reopening:
             was_said = line in self._said_again
+            if was_said and not line:  # a stream that brought nothing since begins nothing
+                return False
             if not self._transport.conversation.session and not self._begin_anew():
                 return False
             if was_said:
                 return False
             self._said_again.add(line)
-        self._transport.say_now(line)
+        if line:
+            self._transport.say_now(line)
         return True
 
     def _begin_anew(self) -> bool:
-        message = jsonrpc.read(self._beginning)
-        if not isinstance(message, Message) or message.method != "initialize":
+        if self._lasting.beginning is None:
             return False
         self._said_again.clear()
         self.stderr_line(say("tap", "begun anew", self._language).encode("utf-8", "replace"))
-        begun = self._transport.say_now(with_id(message.raw, OWN_ID))
-        return begun and self._transport.say_now(INITIALIZED)
+        if not (self._say(self._lasting.beginning) and self._say_line(INITIALIZED)):
+            return False
+        for request in self._lasting.in_force():
+            self._say(request)
+        return True
+
+    def _say(self, request: Message) -> bool:
+        return self._say_line(with_id(request.raw, OWN_ID))
+
+    def _say_line(self, line: str) -> bool:
+        self._record(line.encode("utf-8", "surrogateescape"), SAID_AGAIN)
+        return self._transport.say_now(line)
 
     def stderr_line(self, line: bytes) -> None:
         """Say something beside the wire."""
@@ -149,7 +203,7 @@ class RemoteServer:
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """Write down what HTTP says beside the lines."""
-        self._http(as_json(number, what).encode("utf-8", "replace"))
+        self._record(as_json(number, what).encode("utf-8", "replace"), HTTP)
 
     def ended(self) -> None:
         """Do nothing: it ends with its client."""

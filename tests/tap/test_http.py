@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from io import BytesIO
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -22,16 +22,27 @@ from humanmcp.host.client.respondents import Nobody
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.listening.addresses import bind
-from humanmcp.protocol.conversation.transcript import HTTP, Direction
+from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN, Direction
 from humanmcp.protocol.http import lifetimes
-from humanmcp.protocol.http.inbound import Posted
+from humanmcp.protocol.http.guard import HttpAddress
+from humanmcp.protocol.http.headers import Headers
+from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.tap import http_front, http_sessions
-from humanmcp.tap.http_sessions import TapCommand, TapFront
-from tests.calling.peer import ACCEPTED, NOT_ALLOWED, Asked, Peer, answer, initialized, response
+from humanmcp.tap.http_sessions import ResponseLines, TapCommand, TapFront
+from tests.calling.peer import (
+    ACCEPTED,
+    NOT_ALLOWED,
+    Asked,
+    Peer,
+    answer,
+    initialized,
+    response,
+    stream,
+)
 from tests.host.seats import SCRIPTED, Notes, sample
 from tests.serving import bare_environment
-from tests.serving_http import initialize
+from tests.serving_http import INITIALIZED, initialize, modern
 from tests.tap.tapped import COMMAND, Tapped
 from tests.waiting import PATIENCE, until
 
@@ -42,6 +53,15 @@ if TYPE_CHECKING:
 USUAL: Final = {"Content-Type": "application/json", "Accept": "*/*"}
 LIST: Final = b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}\n'
 HELLO: Final = f"{initialize('2025-11-25')}\n".encode()
+UPDATED: Final = (
+    b'{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///b"}}'
+)
+
+
+def wanted(number: int, method: str, **params: str) -> bytes:
+    """Write a request."""
+    said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return json.dumps(said).encode() + b"\n"
 
 
 # -- before a server at an address -----------------------------------------------------------------
@@ -128,6 +148,77 @@ def test_a_session_that_the_server_ended_is_begun_anew_and_the_client_notices_no
     assert "mcp-session-id" not in begun[1].headers
     told = [json.loads(frame.raw)["carries"] for frame in frames if b'"carries"' in frame.raw]
     assert told.count('"humanmcp: begun anew" initialize') == 3
+
+
+def posts(peer: Peer) -> list[Asked]:
+    """Return the messages that a server was sent."""
+    return [one for one in peer.asked if one.method == "POST"]
+
+
+def test_what_a_client_asked_for_that_lasts_is_asked_for_again_in_a_session_begun_anew(
+    tmp_path: Path,
+) -> None:
+    """HTTP-24: at once, where the stream that the client hears is over; as the tap's own lines."""
+    known = {"s-1": True}
+
+    def forgetful(asked: Asked) -> bytes:
+        known["s-1"] = known["s-1"] or asked.rpc == "initialize"
+        match asked.rpc:
+            case _ if not known["s-1"]:
+                return response(status="404 Not Found", kind="")
+            case "GET" if sum(one.rpc == "GET" for one in peer.asked) == 1:
+                known["s-1"] = False
+                return stream(b"retry: 1\n\n", b"data: %b\n\n" % UPDATED)
+            case "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe":
+                return answer(asked, {})
+            case _:
+                return remote(asked)
+
+    lines = [
+        HELLO,
+        wanted(2, "logging/setLevel", level="info"),
+        wanted(3, "resources/subscribe", uri="file:///a"),
+        wanted(4, "resources/subscribe", uri="file:///b"),
+        wanted(5, "resources/unsubscribe", uri="file:///a"),
+    ]
+    with Peer(forgetful) as peer, Tapped(tmp_path / "home", ("--", peer.url)) as tapped:
+        for line in lines:
+            tapped.say(line)
+            assert b'"result"' in tapped.hear()
+        tapped.say(f"{INITIALIZED}\n".encode())
+        assert UPDATED in tapped.hear()
+        until(lambda: len(posts(peer)) == 2 * len(lines), "asked again")
+        until(lambda: [one.rpc for one in peer.asked].count("GET") == 3, "the stream comes back")
+        _, rest, _ = tapped.close()
+        frames = tapped.frames()
+    again = ["initialize", "notifications/initialized", "logging/setLevel", "resources/subscribe"]
+    asked = posts(peer)[len(lines) + 1 :]
+    assert [one.rpc for one in asked] == again
+    assert asked[-1].json["params"] == {"uri": "file:///b"}
+    said = [json.loads(frame.raw)["method"] for frame in frames if frame.note == SAID_AGAIN]
+    assert (rest, said) == (b"", again)
+
+
+def test_a_server_that_says_404_of_a_stream_that_it_does_not_have_keeps_its_session(
+    tmp_path: Path,
+) -> None:
+    """HTTP-24: where it should say 405, as a server does that knows no GET at all."""
+
+    def without_get(asked: Asked) -> bytes:
+        if asked.rpc == "GET":
+            return response(b"Cannot GET /mcp", status="404 Not Found", kind="text/html")
+        return remote(asked)
+
+    with Peer(without_get) as peer, Tapped(tmp_path / "home", ("--", peer.url)) as tapped:
+        tapped.say(HELLO)
+        assert b'"id": 1' in tapped.hear()
+        tapped.say(f"{INITIALIZED}\n".encode())
+        until(lambda: [one for one in tapped.frames() if b'"status":404' in one.raw], "the 404")
+        tapped.say(LIST)
+        assert b'"id": 8' in tapped.hear()
+        tapped.close()
+    (listed,) = (one for one in peer.asked if one.rpc == "tools/list")
+    assert listed.headers["mcp-session-id"] == "s-1"
 
 
 @pytest.mark.parametrize("words", [("http://a b/",), ("http://127.0.0.1:9/", "more")])
@@ -246,6 +337,54 @@ def test_what_a_listener_did_not_hear_is_kept_for_the_next_one() -> None:
         assert client.listen().lines.get(timeout=PATIENCE) == said.encode()
     finally:
         client.close()
+
+
+ASKS: Final = """
+import json, sys
+asked = []
+for line in sys.stdin:
+    request = json.loads(line)
+    params = request["params"]
+    if request["method"] == "tools/list":
+        continue  # it waits
+    if "inputResponses" in params:
+        result = {"resultType": "complete", "asked": asked}
+    else:
+        asked.append(params["name"])
+        result = {"resultType": "input_required", "inputRequests": {params["name"]: {}}}
+        if params["name"] != "stateless":
+            result["requestState"] = params["name"]
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"""
+
+
+def test_what_a_server_asked_for_is_brought_to_the_process_that_asked() -> None:
+    """HTTP-24: of a visitor's two, by `requestState`, and where there is none by what was asked."""
+
+    def bring(method: str, number: int, **params: Any) -> ResponseLines:  # noqa: ANN401 - any JSON value
+        said = modern(method, number, **params)
+        headers = Headers.of({**USUAL, **said.headers}.items())
+        found = judge(HttpRequest("POST", headers, said.body.encode()))
+        assert isinstance(found, Posted)
+        client = sessions.client_of(found, headers)
+        assert isinstance(client, http_sessions.TappedClient)
+        return client.post(found)
+
+    words = (sys.executable, "-c", ASKS)
+    sessions = TapFront(HttpAddress("127.0.0.1", 8766, ""), TapCommand(words, (), passes_key=False))
+    try:
+        bring("tools/list", 1)
+        for number, name in enumerate(("state", "stateless"), start=2):
+            bring("tools/list", number)  # in the first one, which so has both ids in use
+            bring("tools/call", number, name=name, arguments={}).lines.get(timeout=PATIENCE)
+            state = {"requestState": name} if name == "state" else {}
+            more = {"inputResponses": {name: {}}, **state}
+            answered = bring("tools/call", number + 10, name=name, arguments={}, **more)
+            assert (
+                name in json.loads(answered.lines.get(timeout=PATIENCE) or b"")["result"]["asked"]
+            )
+    finally:
+        sessions.close()
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ DROPPED: Final = "dropped"
 INSTEAD: Final = "answered instead"
 """Note of an answer to a held request: the request of this number never went on."""
 
+SAID_AGAIN: Final = "said again"
+"""Note of a NOTE frame: a line that a tap said itself, in a session that it has begun anew."""
 
 FORGOTTEN: Final = "forgotten"
 """Note of a NOTE frame in the place of a line that was forgotten (`humanmcp forget`)."""
