@@ -1,139 +1,277 @@
 """How well the tests of the core notice a mistake: each mutant is the core with one made in it.
 
-    make mutants                     a sample of 300, chosen at random
-    make mutants MUTANTS="-n 50"     fewer; --seed chooses another sample, --under one package
+    make mutants                     a sample of 300, chosen by --seed
+    make mutants MUTANTS="-n 50"     fewer; --under one package, --tell which test noticed each
 
-A mutant lives in memory: its module is compiled with the mistake when a test imports it, in a
-process of its own, and the tests that mirror its module are run. Those that no test notices are
-listed: each is a missing test, or a branch that changes nothing. No part of `make test`: it takes
-an hour.
+The tests run once as they are: that shows which of them run which line, and their time. Then each
+mutant lives in a process of its own, forked when all tests are loaded: the mistake is put into
+the function, and the tests that run its line are run, the quick ones first, up to the first that
+fails. Where the line runs as soon as its module is loaded, everything is loaded again.
+
+What no test notices is listed: each is a missing test, or a branch that changes nothing. A test
+that takes much more processor time than it did is a timeout, counted apart: a busy machine makes
+none. tests/mutants.toml lists mutants that behave as the original, with the reason. No part of
+`make test`: it takes some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import contextlib
-import copy
+import gc
+import hashlib
 import importlib.abc
 import importlib.util
 import multiprocessing
 import os
-import random
-import subprocess
+import resource
+import signal
 import sys
+import tempfile
+import tomllib
+from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from time import process_time
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
+import coverage
 import jsonschema_rs  # noqa: F401 - here, so that not every mutant's process has to load it
 import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from tests.mistakes import ROOT, Mistake, changed, mistakes, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import ast
+    from collections.abc import Iterator, Mapping, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-ROOT: Final = Path(__file__).parent.parent
 CORE: Final = "humanmcp/protocol"
-PATIENCE: Final = 60
-"""Seconds for one test: one that takes longer has noticed the mutant."""
+EQUIVALENT: Final = ROOT / "tests" / "mutants.toml"
+MEMORY: Final = 8 << 30
+"""Bytes: some mistakes make a loop that collects forever."""
+
+# The same examples in every run, none kept for the next one, and none made smaller.
+settings.register_profile(
+    "mutants",
+    settings(
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    ),
+)
+OPTIONS: Final = (
+    "-qq",
+    "-s",
+    "-pno:cacheprovider",
+    "-otimeout=0",
+    "--hypothesis-profile=mutants",
+    "-Wignore::pytest.PytestAssertRewriteWarning",  # hypothesis is loaded, by the profile above
+)
 
 
-_SWAPS: Final[dict[type[ast.AST], type[ast.AST]]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.BitOr: ast.BitAnd,
-    ast.BitAnd: ast.BitOr,
-    ast.Continue: ast.Break,
-    ast.Break: ast.Continue,
-}
+class Measured(NamedTuple):
+    """What the tests did without a mistake."""
+
+    seconds: Mapping[str, float]
+    """The processor time of each test."""
+    ran: Mapping[Mistake, set[str]]
+    """Of each mistake the tests that run its lines; "" stands for all that loads modules."""
+
+    def order(self, mistake: Mistake, items: list[pytest.Item]) -> list[pytest.Item]:
+        """Return the tests that can notice a mistake, those first that are likely to and quick.
+
+        A fixture and a cache run a line for the first test that needs them alone, so all tests
+        of its module are among them; what runs while modules are loaded can show in any test.
+        """
+        ran = self.ran[mistake]
+        files = {test.partition("::")[0] for test in ran}
+        own = mistake.file.replace("humanmcp/", "tests/", 1).rpartition("/")
+
+        def rank(item: pytest.Item) -> tuple[bool, bool, bool, float]:
+            slow = self.seconds[item.nodeid] > 1
+            is_own = item.nodeid.startswith(f"{own[0]}/test_{own[2]}")
+            return item.nodeid not in ran, slow, not is_own, self.seconds[item.nodeid]
+
+        found = [one for one in items if "" in ran or one.nodeid.partition("::")[0] in files]
+        return sorted(found, key=rank)
 
 
-class Mutant(NamedTuple):
-    """A mistake: in which file, and the how manieth of those that can be made there."""
+class Measuring:
+    """Runs all tests without a mistake."""
 
-    file: str
-    number: int
+    def __init__(self, under: str) -> None:
+        """Begin before anything is loaded."""
+        self.seconds: dict[str, float] = {}
+        self.coverage = coverage.Coverage(
+            data_file=None, include=[f"{ROOT / under}/*"], config_file=False
+        )
+        self.coverage.set_option("run:core", "ctrace")
+        self.coverage.start()
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Keep the time of each test and the lines it runs."""
+        self.coverage.switch_context(item.nodeid)
+        began = process_time()
+        result = yield
+        self.seconds[item.nodeid] = process_time() - began
+        return result
 
-def mutations(tree: ast.Module) -> Iterator[tuple[ast.AST, str, Any]]:
-    """Yield every mistake that can be made in the functions of a module: node, field, new value."""
-    for function in _functions(tree):
-        for node in _inside(function):
-            yield from _of(node)
-
-
-def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            for inner in ast.walk(node):
-                if inner is not node and isinstance(inner, ast.FunctionDef):
-                    break
-            else:
-                yield node
-
-
-def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield what runs when a function is called; no annotation and no docstring."""
-    waiting: list[ast.AST] = list(function.body)
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue
-        yield node
-        for name, value in ast.iter_fields(node):
-            if name not in ("annotation", "returns"):
-                parts = value if isinstance(value, list) else [value]
-                waiting += [part for part in parts if isinstance(part, ast.AST)]
+    def measured(self, sample: Sequence[Mistake]) -> Measured:
+        """Return what was seen."""
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        ran = {}
+        for mistake in sample:
+            there = data.contexts_by_lineno(str(ROOT / mistake.file))
+            lines = mistakes(mistake.file, parsed(mistake.file))[mistake].lines
+            ran[mistake] = {test for line in lines for test in there.get(line, ())}
+        return Measured(self.seconds, ran)
 
 
-def _of(node: ast.AST) -> Iterator[tuple[ast.AST, str, Any]]:  # noqa: C901 - an arm a kind
-    match node:
-        case ast.Compare(ops=ops):
-            for at, op in enumerate(ops):
-                yield node, "ops", [*ops[:at], _SWAPS[type(op)](), *ops[at + 1 :]]
-        case ast.BoolOp(op=op) | ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in _SWAPS:
-            yield node, "op", _SWAPS[type(op)]()
-        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
-            if not isinstance(test, (ast.Compare, ast.BoolOp)):
-                yield node, "test", ast.UnaryOp(ast.Not(), test)
-        case ast.Return(value=ast.expr() as value) if not _is(value, None):
-            yield node, "value", ast.Constant(None)
-        case ast.Assign(value=value) if not isinstance(value, ast.Constant):
-            yield node, "value", ast.Constant(None)
-        case ast.Constant(value=bool() as value):
-            yield node, "value", not value
-        case ast.Constant(value=int() as value):
-            yield node, "value", value + 1
-        case ast.Constant(value=str() as value) if value:
-            yield node, "value", f"XX{value}XX"
+def measure(under: str, tests: str, sample: Sequence[Mistake]) -> Measured | None:
+    """Run the tests without a mistake, or return None when they fail. For a process of its own."""
+    measuring = Measuring(under)
+    if pytest.main([*OPTIONS, "-x", tests], plugins=[measuring]):
+        return None
+    return measuring.measured(sample)
 
 
-def _is(node: ast.AST, value: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value is value
+class Watch:
+    """Ends the process with the first test that fails, or that takes too much processor time."""
+
+    def __init__(self, measured: Measured, mistake: Mistake, told: Path) -> None:
+        """Tell in a file which test it was."""
+        self.measured = measured
+        self.mistake = mistake
+        self.told = told
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Let a signal end the process when the time is over."""
+        self.told.write_text(item.nodeid, "utf-8")
+        signal.setitimer(signal.ITIMER_PROF, 5 + 5 * self.measured.seconds[item.nodeid])
+        result = yield
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """End with the first that fails; a test that fills the memory would have gone on."""
+        if report.failed:
+            self.noticed(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """End when tests cannot be loaded."""
+        if report.failed:
+            self.told.write_text(report.nodeid, "utf-8")
+            self.noticed(report)
+
+    def noticed(self, report: pytest.TestReport | pytest.CollectReport) -> NoReturn:
+        """End the process."""
+        if "MemoryError" in str(report.longrepr):
+            signal.raise_signal(signal.SIGPROF)
+        os._exit(pytest.ExitCode.TESTS_FAILED)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> NoReturn:
+        """Run the tests that can notice the mistake, and end the process."""
+        items = self.measured.order(self.mistake, session.items)
+        for item, following in zip_longest(items, items[1:]):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        os._exit(pytest.ExitCode.OK)
 
 
-def mutated(mutant: Mutant) -> tuple[ast.Module, str]:
-    """Return a module with the mistake in it, and a line about it."""
-    tree = ast.parse((ROOT / mutant.file).read_text("utf-8"))
-    node, field, new = list(mutations(tree))[mutant.number]
-    before = ast.unparse(copy.deepcopy(node)).partition("\n")[0]
-    setattr(node, field, new)
-    ast.fix_missing_locations(tree)
-    after = ast.unparse(node).partition("\n")[0]
-    return tree, f"{mutant.file}:{getattr(node, 'lineno', 0)}  {before[:70]}  ->  {after[:70]}"
+class Trying:
+    """Tries the mutants, each in a fork of this process, once pytest has loaded the tests."""
+
+    def __init__(self, measured: Measured, sample: Sequence[Mistake], workers: int) -> None:
+        """Know what to try."""
+        self.measured = measured
+        self.sample = sample
+        self.workers = workers
+        self.tell = False
+        self.kinds: Counter[str] = Counter()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Fork and wait."""
+        functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
+        gc.freeze()
+        waiting = list(self.sample)
+        running: dict[int, Watch] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            while waiting or running:
+                while waiting and len(running) < self.workers:
+                    watch = Watch(self.measured, waiting.pop(), Path(folder, str(len(waiting))))
+                    running[_forked(watch, session, functions)] = watch
+                child, status = os.wait()
+                watch = running.pop(child)
+                self._ended(watch, _kind(os.waitstatus_to_exitcode(status)))
+        return True
+
+    def _ended(self, watch: Watch, kind: str) -> None:
+        self.kinds[kind] += 1
+        if self.tell or kind != "noticed":
+            last = watch.told.read_text("utf-8") or "no test runs it"
+            sys.stderr.write(f"{kind}: {watch.mistake}  [{last}]\n")
+
+
+def _forked(watch: Watch, session: pytest.Session, functions: Sequence[FunctionType]) -> int:
+    """Return the process of a mutant."""
+    watch.told.touch()
+    if child := os.fork():
+        return child
+    try:
+        with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123 - a name, no path
+            os.dup2(nothing.fileno(), 1)
+            os.dup2(nothing.fileno(), 2)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        _be(watch, session, functions)
+    finally:
+        os._exit(pytest.ExitCode.INTERNAL_ERROR)
+
+
+def _be(watch: Watch, session: pytest.Session, functions: Sequence[FunctionType]) -> None:
+    """Be the mutant, and run its tests."""
+    tree = changed(watch.mistake)
+    at_once = "" in watch.measured.ran[watch.mistake]
+    if not at_once and _swapped(watch.mistake.file, tree, functions):
+        session.config.pluginmanager.register(watch)
+        session.config.hook.pytest_runtestloop(session=session)
+    for name in [one for one in sys.modules if one.partition(".")[0] in ("humanmcp", "tests")]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _WithMistake(watch.mistake.file, tree))
+    pytest.main([*OPTIONS, *session.config.args], plugins=[watch])
+
+
+def _swapped(file: str, tree: ast.Module, functions: Sequence[FunctionType]) -> bool:
+    """Give the functions of a loaded module their code with the mistake; False if they cannot."""
+    codes = list(_codes(compile(tree, ROOT / file, "exec")))
+    for function in functions:
+        if function.__code__.co_filename == codes[0].co_filename:
+            same = [code for code in codes if _name(code) == _name(function.__code__)]
+            if len(same) != 1:
+                return False
+            try:
+                function.__code__ = same[0]
+            except ValueError:  # it no longer uses a name of the function around it
+                return False
+    return True
+
+
+def _name(code: CodeType) -> tuple[str, int]:
+    return code.co_qualname, code.co_firstlineno
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
 
 
 class _WithMistake(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -159,78 +297,73 @@ class _WithMistake(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.tree, self.file, "exec"), vars(module))
 
 
-def tests_of(file: str) -> list[str]:
-    """Return the tests of a module, nearest first: its own, then those of each folder around it."""
-    path = Path(file.replace("humanmcp/", "tests/", 1))
-    nearest = (path.with_name(f"test_{path.name}"), *list(path.parents)[:-2])
-    return [str(place) for place in nearest if (ROOT / place).exists()]
+def every(under: str) -> list[Mistake]:
+    """List all mistakes below a folder."""
+    files = sorted(one.relative_to(ROOT).as_posix() for one in (ROOT / under).rglob("*.py"))
+    return [mistake for file in files for mistake in mistakes(file, parsed(file))]
 
 
-def noticed(mutant: Mutant) -> tuple[bool, str]:
-    """Run the tests of a mutant's module. For a process of its own, which ends with it."""
-    tree, about = mutated(mutant)
-    sys.meta_path.insert(0, _WithMistake(mutant.file, tree))
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-o", f"timeout={PATIENCE}"]
-    with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123 - a name, no path
-        os.dup2(nothing.fileno(), 1)
-        os.dup2(nothing.fileno(), 2)
-        statuses = (_status([*options, place]) for place in tests_of(mutant.file))
-        return any(status != pytest.ExitCode.OK for status in statuses), about
+def chosen(there: Sequence[Mistake], count: int, seed: int) -> list[Mistake]:
+    """Return a random sample: of another state of the code it has what both have in common."""
+
+    def chance(mistake: Mistake) -> bytes:
+        return hashlib.sha256(f"{seed} {mistake}".encode()).digest()
+
+    return sorted(there, key=chance)[:count]
 
 
-def _status(words: list[str]) -> int:
-    try:
-        status = pytest.main(words)
-    except BaseException:  # noqa: BLE001 - whatever a mutant does, it was noticed
-        return pytest.ExitCode.TESTS_FAILED
-    if status in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
-        raise RuntimeError(words)
-    return status
+def equivalents() -> dict[Mistake, str]:
+    """Return the mistakes that change nothing, each with its reason."""
+    rows = tomllib.loads(EQUIVALENT.read_text("utf-8"))["mutant"]
+    return {Mistake(nth=row.pop("nth", 1), **row): why for row in rows for why in [row.pop("why")]}
 
 
-def every(under: str) -> list[Mutant]:
-    """List all mutants below a folder."""
-    found: list[Mutant] = []
-    for file in sorted((ROOT / under).rglob("*.py")):
-        count = sum(1 for _ in mutations(ast.parse(file.read_text("utf-8"))))
-        name = file.relative_to(ROOT).as_posix()
-        found += [Mutant(name, number) for number in range(count)]
-    return found
+def _kind(ended: int) -> str:
+    match ended:
+        case pytest.ExitCode.OK:
+            return "survived"
+        case pytest.ExitCode.TESTS_FAILED:
+            return "noticed"
+        case _:
+            return "timeout" if ended == -signal.SIGPROF else "broken off"
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Make the mutants and say how many were noticed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("-n", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--under", default=CORE)
+    parser.add_argument("--tell", action="store_true", help="list those that were noticed, too")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     wanted = parser.parse_args(words)
-    there = every(wanted.under)
-    sample = random.Random(wanted.seed).sample(there, min(wanted.n, len(there)))
-    killed = done = 0
     os.chdir(ROOT)
-    green = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        wanted.under.replace("humanmcp", "tests", 1),
-    ]
-    if subprocess.run(green, check=False).returncode:
+    there = every(wanted.under)
+    known = equivalents()
+    for mistake in known.keys() - set(there):
+        if mistake.file.startswith(wanted.under):
+            sys.stderr.write(f"{EQUIVALENT.name} lists what cannot be made: {mistake}\n")
+    sample = chosen(there, wanted.n, wanted.seed)
+    tried = [mistake for mistake in sample if mistake not in known]
+    tests = "/".join(["tests", *Path(wanted.under).parts[1:2]])
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        measured = pool.apply(measure, (wanted.under, tests, tried))
+    if measured is None:
         sys.stderr.write("the tests fail without any mistake: every mutant would seem noticed\n")
         return 1
-    with (
-        multiprocessing.get_context("fork").Pool(wanted.workers, maxtasksperchild=1) as pool,
-        contextlib.suppress(KeyboardInterrupt),
-    ):
-        for was_noticed, about in pool.imap_unordered(noticed, sample):
-            killed, done = killed + was_noticed, done + 1
-            if not was_noticed:
-                sys.stderr.write(f"not noticed: {about}\n")
-    share = 100 * killed / max(1, done)
-    sys.stderr.write(f"{killed} of {done} noticed ({share:.1f} %), of {len(there)} there are\n")
+    trying = Trying(measured, tried, wanted.workers)
+    trying.tell = wanted.tell
+    pytest.main([*OPTIONS, tests], plugins=[trying])
+    kinds = trying.kinds
+    share = 100 * kinds["noticed"] / max(1, len(tried))
+    kinds["equivalent"] = len(sample) - len(tried)
+    sys.stderr.write(
+        f"seed {wanted.seed}: {len(sample)} of {len(there)}: "
+        f"{', '.join(f'{count} {kind}' for kind, count in kinds.most_common())}; "
+        f"{share:.1f} % noticed of those that are not equivalent\n"
+    )
     return 0
 
 
