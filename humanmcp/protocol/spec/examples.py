@@ -1,7 +1,7 @@
 """The texts a person starts from: every result and error there is an example of.
 
-Written once, in the words of the newest revision; what an older revision does not know is left out
-with the help of the table of shapes. This project's own wording: take it, change it.
+They are made of the examples in the table of objects. Here stands what no object says: the variants
+of an answer, and the errors. This project's own wording: take it, change it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.spec.types import Kind
+    from humanmcp.protocol.spec.methods import Method
+    from humanmcp.protocol.spec.types import Kind, Member
 
 PLACEHOLDERS: Final = {
     "en": "Type the answer here.",
@@ -41,70 +42,57 @@ _PIXEL: Final = (
 )
 _SILENCE: Final = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 _TODO: Final = {"uri": "file:///notes/todo.txt"}
-_PLAN: Final = {
-    "uri": "file:///notes/plan.md",
-    "name": "plan.md",
-    "description": "The plan for this week",
-    "mimeType": "text/markdown",
-}
+_DRAWING: Final = {"uri": "file:///notes/pixel.png", "mimeType": "image/png", "blob": _PIXEL}
 _SIGN_IN: Final = {
     "message": "Open this page and sign in, then come back.",
     "url": "https://example.com/sign-in",
 }
-_DRAWING: Final = {"uri": "file:///notes/pixel.png", "mimeType": "image/png", "blob": _PIXEL}
-_NOW: Final = "2026-11-20T10:30:00Z"
-_TASK: Final = {
-    "taskId": "0b9a2c54-7c7e-4f5d-8a55-6f6f3f0f7d21",
-    "status": "working",
-    "statusMessage": "A person is working on it.",
-    "createdAt": _NOW,
-    "lastUpdatedAt": _NOW,
-    "ttl": 60000,
-    "pollInterval": 5000,
-    "ttlMs": 60000,
-    "pollIntervalMs": 5000,
-}
-_ASK_TOOL: Final = {
-    "name": "ask_human",
-    "title": "Ask the human",
-    "description": "Ask a person a question and wait for the typed answer",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "question": {"type": "string", "description": "What the person should answer"}
-        },
-        "required": ["question"],
-    },
-    "annotations": {"readOnlyHint": True, "openWorldHint": True},
-}
-_SMALL_TOOL: Final = {"name": "ask_human", "inputSchema": {"type": "object"}}
-_SKILL: Final = {
-    "uri": "skill://ask-a-human/SKILL.md",
-    "frontmatter": {
-        "name": "ask-a-human",
-        "description": "When to ask a person, and how to word the question",
-    },
-    "resources": "dynamic",
-}
-_OFFERED: Final = {
-    "logging": {},
-    "prompts": {"listChanged": True},
-    "resources": {"subscribe": True, "listChanged": True},
-    "tools": {"listChanged": True},
-    "completions": {},
-}
-_SERVER: Final = {
-    "name": "humanmcp",
-    "title": "Human at the keyboard",
-    "version": __version__,
-    "description": "Every answer is typed by a person; expect replies in minutes.",
-}
 NAMED: Final = {versions.META_SERVER: {"name": "humanmcp", "version": __version__}}
 """The `_meta` of a result of 2026-07-28: "Servers SHOULD include" who they are in each."""
 _ELICITATION: Final = "3f1c6f0e-5d0b-4d1e-9d54-2f1f6d1c9a10"
-_PATIENCE: Final = (
-    "A person answers every call. Send a progressToken and allow several minutes per call."
-)
+
+
+def example_of(kind: Kind, revision: str, *, usual: bool = False) -> Json:  # noqa: PLR0911 - one arm a kind
+    """Return a small value of a kind; with what is `usual` in it beside what must be there."""
+    match kind:
+        case types.Truth():
+            return False
+        case types.Number():
+            return 0
+        case types.Many():
+            return [example_of(kind.item, revision, usual=usual)]
+        case types.Each():
+            return {}
+        case types.ByMember():
+            name, shape = next(iter(kind.shapes.items()))
+            arm = example_of(shape, revision, usual=usual)
+            return arm if kind.usual else {**arm, kind.member: name}
+        case types.ByPresence():
+            return example_of(next(iter(kind.shapes.values())), revision, usual=usual)
+        case types.OneOf():
+            return kind.values[0]
+        case types.OneOrMany():
+            return example_of(kind.item, revision, usual=usual)
+        case str():
+            return {
+                name: example(member, revision, usual=usual)
+                for name, member in SHAPES[kind].members.items()
+                if revision in member.required or (usual and _is_usual(member, revision))
+            }
+        case _:
+            return "…"
+
+
+def _is_usual(member: Member, revision: str) -> bool:
+    return member.example is not None and member.exists(revision)
+
+
+def example(member: Member, revision: str, *, usual: bool = False) -> Json:
+    """Return the example of a member: its own, or one made from its kind."""
+    kind = member.kind(revision)
+    is_made = isinstance(kind.item if isinstance(kind, types.Many) else kind, str)
+    own = member.example
+    return example_of(kind, revision, usual=usual) if own is None or (usual and is_made) else own
 
 
 def _content(kind: str, /, **members: Json) -> JsonObject:
@@ -120,65 +108,20 @@ def _says(role: str, text: str) -> JsonObject:
     return {"role": role, "content": {"type": "text", "text": text}}
 
 
-def _task_that(status: str, **members: Json) -> JsonObject:
-    return {**_TASK, "status": status, **members}
-
-
-_RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
-    "initialize": {
-        "tools_only": {
-            "protocolVersion": "",
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "humanmcp", "version": __version__},
-        },
-        "minimal": {
-            "protocolVersion": "",
-            "capabilities": {},
-            "serverInfo": {"name": "humanmcp", "version": __version__},
-        },
-        "typical": {
-            "protocolVersion": "",
-            "capabilities": _OFFERED,
-            "serverInfo": _SERVER,
-            "instructions": _PATIENCE,
-        },
-    },
-    "server/discover": {
-        "tools_only": {
-            "supportedVersions": [R2026_07],
-            "capabilities": {"tools": {}},
-        },
-        "minimal": {"supportedVersions": [R2026_07], "capabilities": {}},
-        "typical": {
-            "supportedVersions": [R2026_07],
-            "capabilities": {k: v for k, v in _OFFERED.items() if k != "logging"},
-            "instructions": _PATIENCE,
-            "_meta": {versions.META_SERVER: _SERVER},
-        },
-    },
-    **{
-        name: {"minimal": {}}
-        for name, one in sorted(methods.REQUESTS.items())
-        if one.result == "EmptyResult"
-    },
+_OPENING: Final[Mapping[str, JsonObject]] = {
+    "tools_only": {},
+    "minimal": {"capabilities": {}},
+    "typical": {},
+}
+_VARIANTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
+    "initialize": _OPENING,
+    "server/discover": _OPENING,
     "tools/list": {
-        "typical": {
-            "tools": [
-                _ASK_TOOL,
-                {
-                    "name": "is_anyone_there",
-                    "description": "Says whether a person is at the keyboard",
-                    "inputSchema": {"type": "object", "additionalProperties": False},
-                },
-            ]
-        },
-        "empty": {"tools": []},
-        "minimal": {"tools": [_SMALL_TOOL]},
-        "paged": {"tools": [_SMALL_TOOL], "nextCursor": "page-2"},
         "with_output_schema": {
             "tools": [
                 {
-                    **_ASK_TOOL,
+                    "name": "ask_human",
+                    "inputSchema": {"type": "object"},
                     "outputSchema": {
                         "type": "object",
                         "properties": {
@@ -208,7 +151,9 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         ),
         "embedded_blob": _content("resource", resource=_DRAWING),
         "audio": _content("audio", data=_SILENCE, mimeType="audio/wav"),
-        "resource_link": _content("resource_link", **_PLAN),
+        "resource_link": _content(
+            "resource_link", uri="file:///notes/plan.md", name="plan.md", mimeType="text/markdown"
+        ),
         "structured": _text(
             '{"answer": "Yes, go ahead.", "confident": true}',
             structuredContent={"answer": "Yes, go ahead.", "confident": True},
@@ -217,59 +162,11 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
             "First tea, then coffee.",
             structuredContent=[{"rank": 1, "choice": "tea"}, {"rank": 2, "choice": "coffee"}],
         ),
-        "task": {"task": _TASK},
-    },
-    "resources/list": {
-        "typical": {"resources": [{**_PLAN, "title": "Plan"}]},
-        "empty": {"resources": []},
-        "minimal": {"resources": [{**_TODO, "name": "todo.txt"}]},
-        "paged": {"resources": [{**_TODO, "name": "todo.txt"}], "nextCursor": "page-2"},
-    },
-    "resources/templates/list": {
-        "typical": {
-            "resourceTemplates": [
-                {
-                    "uriTemplate": "file:///notes/{name}",
-                    "name": "notes",
-                    "title": "Notes",
-                    "description": "Any note by its file name",
-                    "mimeType": "text/plain",
-                }
-            ]
-        },
-        "empty": {"resourceTemplates": []},
-        "minimal": {
-            "resourceTemplates": [{"uriTemplate": "file:///notes/{name}", "name": "notes"}]
-        },
     },
     "resources/read": {
         "minimal": {"contents": [{**_TODO, "text": ""}]},
-        "typical": {
-            "contents": [
-                {
-                    "uri": _PLAN["uri"],
-                    "mimeType": "text/markdown",
-                    "text": "# Plan\n\n1. Measure\n2. Decide",
-                }
-            ]
-        },
+        "typical": {"contents": [{**_TODO, "mimeType": "text/plain", "text": "- buy milk"}]},
         "blob": {"contents": [_DRAWING]},
-    },
-    "prompts/list": {
-        "typical": {
-            "prompts": [
-                {
-                    "name": "summarise",
-                    "title": "Summarise a text",
-                    "description": "Asks for a short summary",
-                    "arguments": [
-                        {"name": "text", "description": "What to summarise", "required": True}
-                    ],
-                }
-            ]
-        },
-        "empty": {"prompts": []},
-        "minimal": {"prompts": [{"name": "summarise"}]},
     },
     "prompts/get": {
         "typical": {"messages": [_says("user", _PLACEHOLDER)]},
@@ -283,37 +180,25 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         },
         "complete_list": {"completion": {"values": ["red"], "total": 1, "hasMore": False}},
     },
-    "subscriptions/listen": {"minimal": {"_meta": {versions.META_SUBSCRIPTION: 1}}},
     "tasks/get": {
-        "typical": _TASK,
-        "completed": _task_that("completed", result=_text("done", isError=False)),
-        "failed": _task_that("failed", error={"code": -32603, "message": "Nobody is available"}),
+        "typical": {},
+        "completed": {"status": "completed", "result": _text("done", isError=False)},
+        "failed": {"status": "failed", "error": {"code": -32603, "message": "Nobody is available"}},
     },
     "tasks/result": {
-        "typical": _text(
-            _PLACEHOLDER,
-            isError=False,
-            _meta={versions.META_RELATED_TASK: {"taskId": _TASK["taskId"]}},
-        ),
+        "typical": {
+            **_text(_PLACEHOLDER, isError=False),
+            "_meta": {versions.META_RELATED_TASK: {"taskId": "0b9a2c54"}},
+        }
     },
-    "tasks/list": {"typical": {"tasks": [_TASK]}, "minimal": {"tasks": []}},
-    "tasks/cancel": {"typical": _task_that("cancelled", statusMessage="Cancelled on request.")},
-    "tasks/update": {"minimal": {}},
-    "skills/list": {
-        "typical": {"skills": [_SKILL]},
-        "empty": {"skills": []},
-    },
-    "skills/get": {"typical": {"skill": _SKILL}},
+    "tasks/cancel": {"typical": {"status": "cancelled", "statusMessage": "Cancelled on request."}},
+    "skills/get": {"typical": {}},
     "resources/directory/read": {
         "typical": {
             "resources": [
+                {"uri": "skill://summarise/SKILL.md", "name": "SKILL.md"},
                 {
-                    "uri": "skill://ask-a-human/SKILL.md",
-                    "name": "SKILL.md",
-                    "mimeType": "text/markdown",
-                },
-                {
-                    "uri": "skill://ask-a-human/examples",
+                    "uri": "skill://summarise/examples",
                     "name": "examples",
                     "mimeType": "inode/directory",
                 },
@@ -325,20 +210,26 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "typical": {"roots": [{"uri": "file:///home/me/project", "name": "project"}]},
         "empty": {"roots": []},
     },
-    "sampling/createMessage": {
-        "typical": {
-            **_says("assistant", _PLACEHOLDER),
-            "model": "a person",
-            "stopReason": "endTurn",
-        },
-    },
+    "sampling/createMessage": {"typical": _says("assistant", _PLACEHOLDER)},
     "elicitation/create": {
         "accept": {"action": "accept", "content": {}},
         "decline": {"action": "decline"},
         "cancel": {"action": "cancel"},
     },
 }
-"""By method and variant; the first variant of a method is what a draft starts from."""
+"""What variants of a result hold otherwise than the objects say, by method.
+
+The first variant of a method is what a draft starts from.
+"""
+
+
+def _variants(method: Method) -> Mapping[str, JsonObject]:
+    """Return what each variant holds that its object does not say: of a list its usual forms."""
+    own = _VARIANTS.get(method.name, {})
+    if method.listing is None:
+        return own or {"minimal": {}}
+    empty: JsonObject = {method.listing.member: []}
+    return {"typical": {}, "empty": empty, "minimal": {}, "paged": {"nextCursor": "page-2"}, **own}
 
 
 def _asks(name: str, method: str, **params: Json) -> JsonObject:
@@ -376,7 +267,6 @@ _SINCE: Final = {
     ("tools/call", "resource_link"): R2025_06,
     ("tools/call", "structured"): R2025_06,
     ("tools/call", "structured_array"): R2026_07,
-    ("tools/call", "task"): R2025_11,
     ("tools/list", "with_output_schema"): R2025_06,
     ("tasks/get", "completed"): R2026_07,
     ("tasks/get", "failed"): R2026_07,
@@ -449,18 +339,20 @@ _ERRORS: Final[Mapping[str, _ErrorExample]] = {
 
 def results(method: str, revision: str) -> dict[str, JsonObject]:
     """Return every example of a result, by variant, right for one revision."""
-    kind = methods.of(method).result_in(revision)
+    record = methods.of(method)
+    kind = record.result_in(revision)
     if not kind:
         return {}
     found: dict[str, JsonObject] = {}
-    for variant, whole in _RESULTS[method].items():
-        if _SINCE.get((method, variant), R2024_11) > revision:
-            continue
-        if variant == "task":
-            found[variant] = _task(whole, revision)
-        else:
-            found[variant] = _trimmed(dated(whole, kind, revision), kind, revision)
-    if features(revision).input_required and methods.of(method).asks_back:
+    for variant, other in _variants(record).items():
+        if _SINCE.get((method, variant), R2024_11) <= revision:
+            whole = example_of(kind, revision, usual=variant == "typical")
+            made = dated(whole | _trimmed(other, kind, revision), kind, revision)
+            if made not in found.values():
+                found[variant] = made
+    if method == "tools/call" and revision >= R2025_11:
+        found["task"] = _task(revision)
+    if features(revision).input_required and record.asks_back:
         for variant, asking in _ASKING.items():
             found[variant] = {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
     return found
@@ -471,11 +363,11 @@ def named(server: Mapping[str, Json]) -> JsonObject:
     return {versions.META_SERVER: dict(server)} if server else dict(NAMED)
 
 
-def _task(whole: JsonObject, revision: str) -> JsonObject:
-    task = _trimmed(whole["task"], "Task", revision)
+def _task(revision: str) -> JsonObject:
     if not features(revision).result_types:
-        return {"task": task}
-    return {"resultType": "task", **task, "_meta": dict(NAMED)}
+        return {"task": example_of("Task", revision, usual=True)}
+    task = example_of("TaskResult", revision, usual=True)
+    return {**task, "resultType": "task", "_meta": dict(NAMED)}
 
 
 def errors(method: str, revision: str) -> dict[str, JsonObject]:
@@ -504,11 +396,10 @@ def dated(
         return whole
     # "Servers SHOULD include […] in every result's `_meta`": who answers, in each answer by itself.
     full = {"resultType": "complete", **whole, "_meta": {**meta, **whole.get("_meta", {})}}
-    if "ttlMs" in shape.members and full["resultType"] == "complete":
+    if "cacheScope" in shape.members and full["resultType"] == "complete":
         # 0 and private, because clients really cache and a person changes answers.
-        full = {**full, "ttlMs": 0, "cacheScope": "private"} | {
-            name: whole[name] for name in ("ttlMs", "cacheScope") if name in whole
-        }
+        ttl, scope = whole.get("ttlMs", 0), whole.get("cacheScope", "private")
+        full = {**full, "ttlMs": ttl, "cacheScope": scope}
     return full
 
 

@@ -9,12 +9,17 @@ Read it as a map of the protocol. An entry is an object; a line is a member: `mu
         title=may(TEXT, since=R2025_06),                  came with 2025-06-18
         inputSchema=must("InputSchema"),                  always, the object of that name
         execution=may(…, since=R2025_11, until=R2025_11)  was in one revision only
+
+An `example` is what a fix puts in for a member that is missing. A draft of what is usual has the
+members that `may` be there and have one as well, and makes objects of the examples of their own
+members (`examples.py`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp import __version__
 from humanmcp.protocol.diagnostics.kinds.mcp import FormNotFlat, SchemaOfNoObject
 from humanmcp.protocol.spec.types import (
     ANYTHING,
@@ -82,6 +87,10 @@ TOKEN: Final = Text("token")
 META: Final = may("Meta", since=R2025_06)
 ICONS: Final = may(Many("Icon"), since=R2025_11)
 TITLE: Final = may(TEXT, since=R2025_06)
+INSTRUCTIONS: Final = may(
+    TEXT,
+    example="A person answers every call. Send a progressToken and allow several minutes per call.",
+)
 
 CONTENT: Final = ByMember(
     "type",
@@ -115,7 +124,8 @@ FORM_FIELD: Final = ByMember(
     strange=FormNotFlat,
 )
 CONTENTS: Final = ByPresence({"text": "TextResourceContents", "blob": "BlobResourceContents"})
-ONE_TEXT: Final = {"type": "text", "text": "…"}
+_MOMENT: Final = "2026-11-20T10:30:00Z"
+_ASKED: Final = {"question": {"type": "string", "description": "What the person should answer"}}
 
 
 def shape(since: str = R2024_11, /, **members: Member) -> Shape:
@@ -130,7 +140,7 @@ def loose(since: str = R2024_11, /, **members: Member) -> Shape:
 
 def field(since: str = R2024_11, /, **members: Member) -> Shape:
     """Describe one field of a form, by its type."""
-    common = {"type": must(TEXT, example="string"), "title": may(TEXT), "description": may(TEXT)}
+    common = {"type": must(TEXT), "title": may(TEXT), "description": may(TEXT)}
     return Shape({**common, **members}, since, open=True)
 
 
@@ -178,14 +188,21 @@ def notice(**members: Member) -> Shape:
     return Shape({**members, "_meta": may("NoticeMeta")})
 
 
+def _described(title: str, description: str) -> Mapping[str, Member]:
+    """Describe what everything listed has for people to read, with an example of it."""
+    return {
+        "title": may(TEXT, since=R2025_06, example=title),
+        "description": may(TEXT, example=description),
+    }
+
+
 _NOTED: Final[Mapping[str, Member]] = {"annotations": may("Annotations"), "_meta": META}
-_DESCRIBED: Final[Mapping[str, Member]] = {"title": TITLE, "description": may(TEXT)}
 _LISTED: Final[Mapping[str, Member]] = {"icons": ICONS, "_meta": META}
 _RESOURCE: Final[Mapping[str, Member]] = {
-    "uri": must(URI, example="file:///notes.txt"),
-    "name": must(TEXT, example="notes.txt"),
-    **_DESCRIBED,
-    "mimeType": may(MIME),
+    "uri": must(URI, example="file:///notes/plan.md"),
+    "name": must(TEXT, example="plan.md"),
+    **_described("Plan", "The plan for this week"),
+    "mimeType": may(MIME, example="text/markdown"),
     "size": may(WHOLE),
     "annotations": may("Annotations"),
     **_LISTED,
@@ -197,7 +214,7 @@ _EXTRAS: Final[Mapping[str, Member]] = {
 _FORM: Final[Mapping[str, Member]] = {
     "mode": may(TEXT, since=R2025_11),
     "message": must(TEXT, example="…"),
-    "requestedSchema": must("FormSchema", example={"type": "object", "properties": {}}),
+    "requestedSchema": must("FormSchema"),
 }
 _URL: Final[Mapping[str, Member]] = {
     "mode": must(TEXT),
@@ -205,7 +222,7 @@ _URL: Final[Mapping[str, Member]] = {
     "url": must(URI, example="https://example.com/"),
 }
 _TURN: Final[Mapping[str, Member]] = {
-    "messages": must(Many("SamplingMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
+    "messages": must(Many("SamplingMessage")),
     "maxTokens": must(WHOLE, example=200),
     "systemPrompt": may(TEXT),
     "modelPreferences": may("ModelPreferences"),
@@ -219,15 +236,15 @@ _TURN: Final[Mapping[str, Member]] = {
 _WISH: Final = may("TaskWish", since=R2025_11, until=R2025_11)
 """2025-11-25: a request may ask to be answered with a task."""
 _TASK: Final[Mapping[str, Member]] = {
-    "taskId": must(TEXT, example="b9d1c0de"),
+    "taskId": must(TEXT, example="0b9a2c54-7c7e-4f5d-8a55-6f6f3f0f7d21"),
     "status": must(TASK_STATUS, example="working"),
-    "statusMessage": may(TEXT),
-    "createdAt": must(MOMENT, example="2026-11-20T10:30:00Z"),
-    "lastUpdatedAt": must(MOMENT, example="2026-11-20T10:30:00Z"),
+    "statusMessage": may(TEXT, example="A person is working on it."),
+    "createdAt": must(MOMENT, example=_MOMENT),
+    "lastUpdatedAt": must(MOMENT, example=_MOMENT),
     "ttl": must(OrNull(WHOLE), until=R2025_11, example=60000),
-    "pollInterval": may(WHOLE, until=R2025_11),
+    "pollInterval": may(WHOLE, until=R2025_11, example=5000),
     "ttlMs": must(OrNull(WHOLE), since=R2026_07, example=60000),
-    "pollIntervalMs": may(WHOLE, since=R2026_07),
+    "pollIntervalMs": may(WHOLE, since=R2026_07, example=5000),
 }
 
 SHAPES: Final[Mapping[str, Shape]] = {
@@ -265,9 +282,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "RelatedTask": shape(taskId=must(TEXT)),
     "Implementation": shape(
         name=must(TEXT, example="humanmcp"),
-        title=TITLE,
-        version=must(TEXT, example="1.0.0"),
-        description=may(TEXT, since=R2025_11),
+        title=may(TEXT, since=R2025_06, example="Human at the keyboard"),
+        version=must(TEXT, example=__version__),
+        description=may(TEXT, since=R2025_11, example="Every answer is typed by a person."),
         websiteUrl=may(URI, since=R2025_11),
         icons=ICONS,
     ),
@@ -287,25 +304,27 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "InitializeResult": result(
         protocolVersion=must(TEXT, example=R2025_11),
         capabilities=must("ServerCapabilities", example={"tools": {}}),
-        serverInfo=must("Implementation", example={"name": "humanmcp", "version": "1.0.0"}),
-        instructions=may(TEXT),
+        serverInfo=must("Implementation"),
+        instructions=INSTRUCTIONS,
     ),
     "DiscoverResult": cached(
         supportedVersions=must(Many(TEXT), example=[R2026_07]),
         capabilities=must("ServerCapabilities", example={"tools": {}}),
-        instructions=may(TEXT),
+        instructions=INSTRUCTIONS,
     ),
     "ServerCapabilities": shape(
-        tools=may("ListCapability"),
-        resources=may("ResourcesCapability"),
-        prompts=may("ListCapability"),
-        completions=may(ANY_OBJECT, since=R2025_03),
-        logging=may(ANY_OBJECT),
+        tools=may("ListCapability", example={}),
+        resources=may("ResourcesCapability", example={}),
+        prompts=may("ListCapability", example={}),
+        completions=may(ANY_OBJECT, since=R2025_03, example={}),
+        logging=may(ANY_OBJECT, example={}),
         tasks=may("ServerTasks", since=R2025_11, until=R2025_11),
         **_EXTRAS,
     ),
-    "ListCapability": shape(listChanged=may(TRUTH)),
-    "ResourcesCapability": shape(subscribe=may(TRUTH), listChanged=may(TRUTH)),
+    "ListCapability": shape(listChanged=may(TRUTH, example=True)),
+    "ResourcesCapability": shape(
+        subscribe=may(TRUTH, example=True), listChanged=may(TRUTH, example=True)
+    ),
     "ServerTasks": Shape(
         {"list": may(ANY_OBJECT), "cancel": may(ANY_OBJECT), "requests": may("ServerTaskRequests")}
     ),
@@ -339,30 +358,28 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "EmptyParams": params(),
     # -- tools -----------------------------------------------------------------------------------
-    "ListToolsResult": paged(
-        tools=must(Many("Tool"), example=[{"name": "ask_human", "inputSchema": {"type": "object"}}])
-    ),
+    "ListToolsResult": paged(tools=must(Many("Tool"))),
     "Tool": shape(
         name=must(Text("tool name"), example="ask_human"),
-        **_DESCRIBED,
-        inputSchema=must("InputSchema", example={"type": "object"}),
+        **_described("Ask the human", "Ask a person a question and wait for the typed answer"),
+        inputSchema=must("InputSchema"),
         outputSchema=may("OutputSchema", since=R2025_06, then=(R2026_07, "AnySchema")),
-        annotations=may("ToolAnnotations", since=R2025_03),
+        annotations=may("ToolAnnotations", since=R2025_03, example={}),
         execution=may("ToolExecution", since=R2025_11, until=R2025_11),
         **_LISTED,
     ),
     "InputSchema": Shape(
         {
-            "type": must(OneOf(("object",), strange=SchemaOfNoObject), example="object"),
-            "properties": may(Each(ANY_OBJECT), then=(R2026_07, Each(ANYTHING))),
-            "required": may(Many(TEXT)),
+            "type": must(OneOf(("object",), strange=SchemaOfNoObject)),
+            "properties": may(Each(ANY_OBJECT), then=(R2026_07, Each(ANYTHING)), example=_ASKED),
+            "required": may(Many(TEXT), example=list(_ASKED)),
             "$schema": may(TEXT),
         },
         open=True,
     ),
     "OutputSchema": Shape(
         {
-            "type": must(OneOf(("object",)), example="object"),
+            "type": must(OneOf(("object",))),
             "properties": may(Each(ANY_OBJECT)),
             "required": may(Many(TEXT)),
             "$schema": may(TEXT),
@@ -372,10 +389,10 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "AnySchema": Shape({"$schema": may(TEXT)}, open=True),
     "ToolAnnotations": shape(
         title=may(TEXT),
-        readOnlyHint=may(TRUTH),
+        readOnlyHint=may(TRUTH, example=True),
         destructiveHint=may(TRUTH),
         idempotentHint=may(TRUTH),
-        openWorldHint=may(TRUTH),
+        openWorldHint=may(TRUTH, example=True),
     ),
     "ToolExecution": shape(taskSupport=may(OneOf(("forbidden", "optional", "required")))),
     "CallToolParams": retried(
@@ -384,93 +401,86 @@ SHAPES: Final[Mapping[str, Shape]] = {
         task=_WISH,
     ),
     "CallToolResult": result(
-        content=must(Many(CONTENT), example=[ONE_TEXT]),
+        content=must(Many(CONTENT)),
         structuredContent=may(ANY_OBJECT, since=R2025_06, then=(R2026_07, ANYTHING)),
         isError=may(TRUTH),
     ),
     # -- content ---------------------------------------------------------------------------------
     "TextContent": shape(
-        type=must(TEXT, example="text"),
+        type=must(TEXT),
         text=must(TEXT, example="…"),
         **_NOTED,
     ),
     "ImageContent": shape(
-        type=must(TEXT, example="image"),
+        type=must(TEXT),
         data=must(BASE64, example=""),
         mimeType=must(MIME, example="image/png"),
         **_NOTED,
     ),
     "AudioContent": shape(
         R2025_03,
-        type=must(TEXT, example="audio"),
+        type=must(TEXT),
         data=must(BASE64, example=""),
         mimeType=must(MIME, example="audio/wav"),
         **_NOTED,
     ),
-    "ResourceLink": shape(R2025_06, type=must(TEXT, example="resource_link"), **_RESOURCE),
+    "ResourceLink": shape(R2025_06, type=must(TEXT), **_RESOURCE),
     "EmbeddedResource": shape(
-        type=must(TEXT, example="resource"),
-        resource=must(CONTENTS, example={"uri": "file:///notes.txt", "text": "…"}),
+        type=must(TEXT),
+        resource=must(CONTENTS),
         **_NOTED,
     ),
     "TextResourceContents": shape(
-        uri=must(URI, example="file:///notes.txt"),
-        mimeType=may(MIME),
+        uri=must(URI, example="file:///notes/todo.txt"),
+        mimeType=may(MIME, example="text/plain"),
         text=must(TEXT, example="…"),
         _meta=META,
     ),
     "BlobResourceContents": shape(
-        uri=must(URI, example="file:///notes.bin"),
-        mimeType=may(MIME),
+        uri=must(URI, example="file:///notes/pixel.png"),
+        mimeType=may(MIME, example="image/png"),
         blob=must(BASE64, example=""),
         _meta=META,
     ),
     # -- resources -------------------------------------------------------------------------------
-    "ListResourcesResult": paged(
-        resources=must(Many("Resource"), example=[{"uri": "file:///notes.txt", "name": "notes"}])
-    ),
+    "ListResourcesResult": paged(resources=must(Many("Resource"))),
     "Resource": shape(**_RESOURCE),
-    "ListTemplatesResult": paged(
-        resourceTemplates=must(
-            Many("ResourceTemplate"), example=[{"uriTemplate": "file:///{name}", "name": "notes"}]
-        )
-    ),
+    "ListTemplatesResult": paged(resourceTemplates=must(Many("ResourceTemplate"))),
     "ResourceTemplate": shape(
-        uriTemplate=must(TEXT, example="file:///{name}"),
+        uriTemplate=must(TEXT, example="file:///notes/{name}"),
         name=must(TEXT, example="notes"),
-        **_DESCRIBED,
-        mimeType=may(MIME),
+        **_described("Notes", "Any note by its file name"),
+        mimeType=may(MIME, example="text/plain"),
         annotations=may("Annotations"),
         **_LISTED,
     ),
-    "ReadResourceResult": cached(
-        contents=must(Many(CONTENTS), example=[{"uri": "file:///notes.txt", "text": "…"}])
-    ),
+    "ReadResourceResult": cached(contents=must(Many(CONTENTS))),
     "ReadParams": retried(uri=must(TEXT)),
     "UriParams": params(uri=must(TEXT)),
     "PageParams": params(cursor=may(TEXT)),
     "SetLevelParams": params(level=must(LOG_LEVEL, example="info")),
     # -- prompts and completion -----------------------------------------------------------------
-    "ListPromptsResult": paged(prompts=must(Many("Prompt"), example=[{"name": "summarise"}])),
+    "ListPromptsResult": paged(prompts=must(Many("Prompt"))),
     "Prompt": shape(
         name=must(TEXT, example="summarise"),
-        **_DESCRIBED,
-        arguments=may(Many("PromptArgument")),
+        **_described("Summarise a text", "Asks for a short summary"),
+        arguments=may(Many("PromptArgument"), example=[]),
         **_LISTED,
     ),
     "PromptArgument": shape(
         name=must(TEXT, example="text"),
-        **_DESCRIBED,
-        required=may(TRUTH),
+        title=TITLE,
+        description=may(TEXT, example="What to summarise"),
+        required=may(TRUTH, example=True),
     ),
     "GetPromptParams": retried(name=must(TEXT), arguments=may(Each(TEXT))),
     "GetPromptResult": result(
         description=may(TEXT),
-        messages=must(Many("PromptMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
+        messages=must(Many("PromptMessage")),
     ),
     "PromptMessage": shape(
         role=must(ROLE, example="user"),
-        content=must(CONTENT, example=ONE_TEXT),
+        content=must(CONTENT),
     ),
     "CompleteParams": params(
         ref=must(ByMember("type", {"ref/prompt": "PromptRef", "ref/resource": "ResourceRef"})),
@@ -481,9 +491,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "ResourceRef": shape(type=must(TEXT), uri=must(TEXT)),
     "CompletedArgument": shape(name=must(TEXT), value=must(TEXT)),
     "CompletionContext": shape(arguments=may(Each(TEXT))),
-    "CompleteResult": result(completion=must("Completion", example={"values": ["…"]})),
+    "CompleteResult": result(completion=must("Completion")),
     "Completion": shape(
-        values=must(Many(TEXT, most=100), example=["…"]),
+        values=must(Many(TEXT, most=100)),
         total=may(WHOLE),
         hasMore=may(TRUTH),
     ),
@@ -498,7 +508,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "SamplingMessage": shape(
         role=must(ROLE, example="user"),
-        content=must(OneOrMany(SAMPLED, R2025_11), example=ONE_TEXT),
+        content=must(OneOrMany(SAMPLED, R2025_11)),
         _meta=META,
     ),
     "ModelPreferences": shape(
@@ -521,7 +531,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         R2025_11,
         type=must(TEXT),
         toolUseId=must(TEXT, example="call-1"),
-        content=must(Many(CONTENT), example=[ONE_TEXT]),
+        content=must(Many(CONTENT)),
         structuredContent=may(ANY_OBJECT, then=(R2026_07, ANYTHING)),
         isError=may(TRUTH),
         _meta=META,
@@ -529,9 +539,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "CreateMessageResult": Shape(
         {
             "role": must(ROLE, example="assistant"),
-            "content": must(OneOrMany(SAMPLED, R2025_11), example=ONE_TEXT),
+            "content": must(OneOrMany(SAMPLED, R2025_11)),
             "model": must(TEXT, example="a person"),
-            "stopReason": may(TEXT),
+            "stopReason": may(TEXT, example="endTurn"),
             "_meta": may("ResultMeta"),
         }
     ),
@@ -550,7 +560,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "FormSchema": Shape(
         {
-            "type": must(OneOf(("object",)), example="object"),
+            "type": must(OneOf(("object",))),
             "properties": must(Each(FORM_FIELD), example={}),
             "required": may(Many(TEXT)),
             "$schema": may(TEXT, since=R2025_11),
@@ -592,7 +602,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "TitledChoice": loose(R2025_11, const=must(TEXT, example="…"), title=must(TEXT, example="…")),
     "ElicitResult": Shape(
         {
-            "action": must(OneOf(("accept", "decline", "cancel")), example="accept"),
+            "action": must(OneOf(("accept", "decline", "cancel"))),
             "content": may(Each(Text("one answer")), then=(R2025_11, Each(Text("answer")))),
             "_meta": may("ResultMeta"),
         }
@@ -605,10 +615,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "AskUser": shape(
         R2026_07,
         method=must(TEXT),
-        params=must(
-            ByMember("mode", {"form": "FormInput", "url": "UrlInput"}, usual="form"),
-            example={"message": "…", "requestedSchema": {"type": "object", "properties": {}}},
-        ),
+        params=must(ByMember("mode", {"form": "FormInput", "url": "UrlInput"}, usual="form")),
     ),
     "AskModel": shape(R2026_07, method=must(TEXT), params=must("ModelInput")),
     "AskRoots": shape(R2026_07, method=must(TEXT), params=may("MetaOnly")),
@@ -627,7 +634,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "ListenResult": Shape(
         {
             "resultType": must(TEXT, since=R2026_07, example="complete"),
-            "_meta": must("ListenMeta", example={META_SUBSCRIPTION: 1}),
+            "_meta": must("ListenMeta"),
         }
     ),
     "ListenMeta": Shape(
@@ -648,12 +655,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
         requestState=may(TEXT, since=R2026_07),
     ),
     "TaskListResult": result(tasks=must(Many("Task"), example=[]), nextCursor=may(TEXT)),
-    "TaskPayload": Shape(
-        {"_meta": must("TaskPayloadMeta", example={META_RELATED_TASK: {"taskId": "…"}})}, open=True
-    ),
-    "TaskPayloadMeta": Shape(
-        {META_RELATED_TASK: must("RelatedTask", example={"taskId": "…"})}, open=True
-    ),
+    "TaskPayload": Shape({"_meta": must("TaskPayloadMeta")}, open=True),
+    "TaskPayloadMeta": Shape({META_RELATED_TASK: must("RelatedTask")}, open=True),
     "TaskAcknowledged": result(),
     # -- skills: an extension of 2026-07-28 --------------------------------------------------------
     "ListSkillsResult": paged(skills=must(Many("Skill"), example=[])),
@@ -669,9 +672,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "Skill": shape(
         R2026_07,
         uri=must(URI, example="skill://summarise/SKILL.md"),
-        frontmatter=must(
-            "SkillFrontmatter", example={"name": "summarise", "description": "How to summarise"}
-        ),
+        frontmatter=must("SkillFrontmatter"),
         resources=must(
             OneOrMany(OneOf(("dynamic",)), R2026_07, many="SkillFile"), example="dynamic"
         ),

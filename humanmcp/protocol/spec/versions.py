@@ -119,8 +119,3 @@ def unserved_in(message: Message) -> str | None:
     """
     stated = stated_in(message)
     return stated if stated is not None and stated not in STATELESS else None
-
-
-def since(first: str) -> tuple[str, ...]:
-    """List the revisions from `first` on."""
-    return ALL[ALL.index(first) :]

@@ -26,13 +26,12 @@ from humanmcp.protocol.diagnostics.raw import (
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike, meant_by
 from humanmcp.protocol.spec import types
+from humanmcp.protocol.spec.examples import example, example_of
 from humanmcp.protocol.spec.formats import FORMS, NAMES
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
 from humanmcp.protocol.validation.shape_diagnostics import (
     beyond,
-    example,
-    example_of,
     ill_formed,
     missing,
     name_of,
@@ -240,10 +239,7 @@ def _many(kind: types.Many, revision: str) -> Judge:
 
 
 def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> RawDiagnostic:
-    if isinstance(kind.item, types.ByMember):
-        wanted: Json = [{"type": "text", "text": "…"}]
-    else:
-        wanted = [example_of(kind.item, revision)]
+    wanted = example_of(kind, revision)
     mend = None
     if isinstance(kind.item, types.ByMember) and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)

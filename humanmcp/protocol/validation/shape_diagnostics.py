@@ -22,47 +22,15 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.spec import types
+from humanmcp.protocol.spec.examples import example
 from humanmcp.protocol.spec.objects import SHAPES
 
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.raw import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.spec import types
     from humanmcp.protocol.spec.formats import FormatTrouble
-    from humanmcp.protocol.spec.types import Kind, Member
-
-
-def example_of(kind: Kind, revision: str) -> Json:  # noqa: PLR0911 - one arm a kind
-    """Return a small value of a kind, to show and to insert."""
-    match kind:
-        case types.Truth():
-            return False
-        case types.Number():
-            return 0
-        case types.Many():
-            return []
-        case types.Each() | types.ByMember() | types.ByPresence():
-            return {}
-        case types.OneOf():
-            return kind.values[0]
-        case types.OneOrMany():
-            return example_of(kind.item, revision)
-        case str():
-            members = SHAPES[kind].members.items()
-            return {
-                name: example(member, revision)
-                for name, member in members
-                if revision in member.required
-            }
-        case _:
-            return "…"
-
-
-def example(member: Member, revision: str) -> Json:
-    """Return the example of a member: its own, or one made from its kind."""
-    if member.example is not None:
-        return member.example
-    return example_of(member.kind(revision), revision)
+    from humanmcp.protocol.spec.types import Member
 
 
 def name_of(path: Path) -> str:

@@ -45,8 +45,3 @@ def test_a_modern_request_states_its_revision_itself() -> None:
     assert isinstance(plain, Message)
     assert versions.stated_in(modern) == "2026-07-28"
     assert versions.stated_in(plain) is None
-
-
-def test_since() -> None:
-    """A revision and all later ones, in order."""
-    assert versions.since("2025-11-25") == ("2025-11-25", "2026-07-28")
