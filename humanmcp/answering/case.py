@@ -49,7 +49,7 @@ class Decoded:
             if found is not None:
                 self._known[line] = found  # the one that was asked for last
                 return found
-        found = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        found = jsonrpc.read_text(line)
         self._remember(line, found)
         return found
 

@@ -54,7 +54,7 @@ class HttpExchange:
     ) -> None:
         """Begin with nothing sent."""
         self.line = line
-        self.message = jsonrpc.read(line.encode("utf-8", "surrogatepass")) if line else None
+        self.message = jsonrpc.read_text(line) if line else None
         is_request = isinstance(self.message, Message) and self.message.kind is Kind.REQUEST
         self.asked = self.message if isinstance(self.message, Message) and is_request else None
         self.taken = threading.Event()

@@ -503,7 +503,7 @@ class Session:
 
         Over HTTP it goes out where the answer will.
         """
-        message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        message = jsonrpc.read_text(line)
         if not self.pending or not isinstance(message, Message):
             return 0
         return related_to(message, self.pending)
@@ -541,7 +541,7 @@ class Session:
 
     def _said_by_client(self, verdict: Verdict) -> Verdict:
         """Judge a saying anew that goes towards a server: other methods, and nothing is blocked."""
-        message = jsonrpc.read((verdict.forced or "").encode("utf-8", "surrogatepass"))
+        message = jsonrpc.read_text(verdict.forced or "")
         if not isinstance(message, Message) or not message.method:
             return verdict
         revision = negotiation.revision_of(message, self.state.negotiated)

@@ -33,7 +33,6 @@ from humanmcp.protocol.conversation.events import Sent
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
-from humanmcp.protocol.json.other_id import with_id, with_request_id
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
 
@@ -58,6 +57,7 @@ _PATIENCE: Final = 0.5
 _HANDSHAKE: Final = RequestId.of("humanmcp-handshake")
 _INITIALIZED: Final = "notifications/initialized"
 _CANCELLED: Final = "notifications/cancelled"
+_REQUEST_ID: Final = ("params", "requestId")
 
 
 @dataclass(slots=True)
@@ -239,7 +239,7 @@ class Forwarding:
         if found is None:
             return
         run, own, about = found
-        run.send(with_id(message.raw, own.token))
+        run.send(jsonrpc.with_token(message.raw, own.token))
         self._note(self._frame(Direction.IN, message.raw), about)
 
     def _asked_as(self, value: object) -> _AwaitedAnswer | None:
@@ -312,7 +312,7 @@ class Forwarding:
             return
         exchange = waiting.exchange
         del self._waiting[exchange.number]
-        line = with_id(message.raw, exchange.id.token)
+        line = jsonrpc.with_token(message.raw, exchange.id.token)
         if "\r" in line:  # between members; on the wire it would be a line break for some
             line = jsonrpc.compact(line)
         outcome = self._session.reply_with_line(exchange.number, line, deliberate=False)
@@ -327,10 +327,10 @@ class Forwarding:
         """Pass on to the client what the server says of its own."""
         about, line = self._about(message), message.raw
         if message.id is not None:
-            line = with_id(line, self._questions.asked(run, message.id, about))
+            line = jsonrpc.with_token(line, self._questions.asked(run, message.id, about))
         elif message.method == _CANCELLED:
             token = self._questions.token_of(message.params.get("requestId"))
-            line = with_request_id(line, token) if token else line
+            line = jsonrpc.with_token(line, token, _REQUEST_ID) if token else line
         verdict = self._session.say(line, anyway=True)
         line = verdict.line or verdict.forced or jsonrpc.compact(line)
         number = about.exchange.number if about is not None else 0

@@ -124,7 +124,7 @@ def _answer_batch(found: Resumed, batch: int, said: Batch, frame: Frame) -> None
 
 def _answer(found: Resumed, exchange: Exchange, line: str, frame: Frame) -> None:
     found.session.reply_with_line(exchange.number, line)
-    found.answers[exchange.number] = frame._replace(raw=line.encode("utf-8", "surrogatepass"))
+    found.answers[exchange.number] = frame._replace(raw=jsonrpc.encoded(line))
 
 
 class Resumption:

@@ -27,7 +27,6 @@ from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.http.recorded import as_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.json.other_id import with_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +151,7 @@ class RemoteServer:
         if not line:
             return
         said = f"humanmcp: {why.sentence(self._language)}"
-        message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        message = jsonrpc.read_text(line)
         if isinstance(message, Message) and message.kind is Kind.REQUEST and message.id:
             error = json.dumps({"code": INTERNAL_ERROR, "message": said}, ensure_ascii=False)
             answer = f'{{"jsonrpc":"2.0","id":{message.id.token},"error":{error}}}'
@@ -191,7 +190,7 @@ class RemoteServer:
         return True
 
     def _say(self, request: Message) -> bool:
-        return self._say_line(with_id(request.raw, OWN_ID))
+        return self._say_line(jsonrpc.with_token(request.raw, OWN_ID))
 
     def _say_line(self, line: str) -> bool:
         self._record(line.encode("utf-8", "surrogateescape"), SAID_AGAIN)

@@ -67,7 +67,7 @@ def case_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
     if asked.request is None:
         message = _made_up(text, asked)
     else:
-        one_line = jsonrpc.compact(asked.request).encode("utf-8", "surrogatepass")
+        one_line = jsonrpc.encoded(jsonrpc.compact(asked.request))
         found = jsonrpc.read(one_line)
         if not isinstance(found, jsonrpc.Message) or found.kind is not jsonrpc.Kind.REQUEST:
             raise CaseError("no request")

@@ -21,7 +21,6 @@ from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.json.other_id import with_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -283,7 +282,7 @@ _HALVES: Final = (("request", True), ("result", False), ("error", False))
 
 
 def _bytes(line: str) -> bytes:
-    return line.encode("utf-8", "surrogatepass")
+    return jsonrpc.encoded(line)
 
 
 def last_answer(board: Board, item: Item) -> str | None:
@@ -302,7 +301,7 @@ def last_answer(board: Board, item: Item) -> str | None:
         if frame.way is Direction.OUT:
             answers.setdefault(place, frame)
         elif place in answers and _asks_the_same(frame, item.method, tool):
-            return with_id(answers[place].text, item.id)
+            return jsonrpc.with_token(answers[place].text, item.id)
     return None
 
 

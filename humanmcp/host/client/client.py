@@ -344,14 +344,14 @@ class Client:
             if not verdict.sendable and not anyway:
                 return verdict, None
             line = text if "\n" not in text else verdict.forced or " ".join(text.split())
-            message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+            message = jsonrpc.read_text(line)
             if isinstance(message, Message) and message.kind is Kind.REQUEST:
                 return verdict, self._await(line)
             self._write(line)
             return verdict, None
 
     def _await(self, line: str) -> Begun:
-        message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        message = jsonrpc.read_text(line)
         future: Future[Response] = Future()
         assert isinstance(message, Message)  # noqa: S101 - we made the line, or have just read it
         if message.id is not None:
@@ -389,13 +389,14 @@ class Client:
         if key in {one.id.key for one in waiting if one.id is not None}:
             return line, None
         late = self._given_up.pop(key, None) if key is not None else None
-        if late is not None or not self.lenient or len(waiting) != 1:
+        if late is not None or not self.lenient or len(waiting) != 1 or waiting[0].id is None:
             return line, Stray(message, waiting, late)
-        return jsonrpc.with_id(message.raw, waiting[0]), Stray(message, waiting, None, waiting[0])
+        meant = jsonrpc.with_token(message.raw, waiting[0].id.token)
+        return jsonrpc.encoded(meant), Stray(message, waiting, None, waiting[0])
 
     def unanswered(self, line: str, why: StopError) -> None:
         """Learn that no answer to what was sent will come, and why."""
-        message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        message = jsonrpc.read_text(line)
         asked = message if isinstance(message, Message) and message.kind is Kind.REQUEST else None
         with self._lock:
             future = self._waiting.pop(asked.id.key, None) if asked and asked.id else None

@@ -58,7 +58,7 @@ def _answer(key: str, asked: Any, established: Established, ask: Ask) -> dict[st
         return outcome
 
     line = one_line({"jsonrpc": "2.0", "id": key, **asked})
-    for event in aside.receive(line.encode("utf-8", "surrogatepass")):
+    for event in aside.receive(jsonrpc.encoded(line)):
         if isinstance(event, RequestArrived):
             ask(event.exchange, aside.established, judge)
     if not found:

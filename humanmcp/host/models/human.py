@@ -116,7 +116,7 @@ def said(line: str, number: int = 1) -> Turn:
     Raises:
         ModelError: the person answered with an error, or with something that is no turn.
     """
-    message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+    message = jsonrpc.read_text(line)
     body = message.body if isinstance(message, Message) else {}
     if isinstance(body.get("error"), dict):
         raise ModelError.quoting(str(body["error"].get("message", "")))

@@ -148,8 +148,7 @@ class Exchange(NamedTuple):
         value = self.request.meta.get("progressToken")
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             return None
-        params = member(self.request.raw, "params") or "{}"
-        return member(member(params, "_meta") or "{}", "progressToken")
+        return member(self.request.raw, "params", "_meta", "progressToken")
 
     def after(self, happened: Transition) -> Exchange:
         """Return the exchange after something happened; itself where that changes nothing."""

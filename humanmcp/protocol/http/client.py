@@ -312,11 +312,11 @@ def named_after(line: bytes, asked: str) -> bytes:
     Over HTTP a response belongs to its request; "[it] MAY comprise a JSON-RPC error response that
     has no id". https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
     """
-    answer, request = jsonrpc.read(line), jsonrpc.read(asked.encode("utf-8", "surrogatepass"))
+    answer, request = jsonrpc.read(line), jsonrpc.read_text(asked)
     if not isinstance(answer, Message) or not isinstance(request, Message) or not request.id:
         return line
     if "id" in answer.body:
-        return jsonrpc.with_id(answer.raw, request)
+        return jsonrpc.encoded(jsonrpc.with_token(answer.raw, request.id.token))
     start = answer.raw.index("{") + 1
     named = f'{answer.raw[:start]}"id":{request.id.token},{answer.raw[start:]}'
-    return named.encode("utf-8", "surrogatepass")
+    return jsonrpc.encoded(named)

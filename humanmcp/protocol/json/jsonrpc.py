@@ -155,6 +155,16 @@ def read(line: bytes) -> Message | Batch | Malformed:
     return _read_envelope(text, value)
 
 
+def read_text(line: str) -> Message | Batch | Malformed:
+    """Decode one line that is text, as a person typed it or a program made it."""
+    return read(encoded(line))
+
+
+def encoded(text: str) -> bytes:
+    """Return the bytes of a line; a half character, which no line can hold, is left to `read`."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def items_in(line: bytes) -> tuple[Message | Malformed, ...]:
     """Decode one line; each message of an array by itself."""
     found = read(line)
@@ -171,7 +181,7 @@ def _read_batch(text: str, values: list[Json]) -> Batch | Malformed:
 
 
 def _read_envelope(text: str, value: Json) -> Message | Malformed:
-    raw = text.encode("utf-8", "surrogatepass")
+    raw = encoded(text)
     if not isinstance(value, dict):
         return Malformed(raw, Flaw.NO_OBJECT, (("got", json_type(value)),))
     request_id: RequestId | None = None
@@ -219,16 +229,17 @@ def _id_of(text: str, value: Json) -> RequestId | None:
 # -- the text of parts ------------------------------------------------------------------------
 
 
-def member(text: str, name: str) -> str | None:
-    """Return the text of one member of the object in `text`, exactly as written, or None.
+def member(text: str, *path: str) -> str | None:
+    """Return the text of the member that names lead to, exactly as written, or None.
 
-    `text` must be valid JSON. When the name appears twice the last one counts, as in every parser.
+    `text` must be valid JSON. When a name appears twice the last one counts, as in every parser.
     """
-    found = None
-    for key, start, end in members(text):
-        if key == name:
-            found = text[start:end]
-    return found
+    for name in path:
+        spans = [(start, end) for key, start, end in members(text) if key == name]
+        if not spans:
+            return None
+        text = text[slice(*spans[-1])]
+    return text
 
 
 def members(text: str) -> list[tuple[str, int, int]]:
@@ -373,11 +384,14 @@ def json_type(value: Json) -> str:
             return "object"
 
 
-def with_id(answer: str, asked: Message) -> bytes:
-    """Return the text of an answer with the id of this request, and otherwise as it is."""
-    assert asked.id is not None  # noqa: S101 - it waits for an answer
-    for name, start, end in members(answer):
-        if name == "id":
-            answer = answer[:start] + asked.id.token + answer[end:]
-            break
-    return answer.encode("utf-8", "surrogatepass")
+def with_token(text: str, token: str, path: tuple[str, ...] = ("id",)) -> str:
+    """Return a message with another id, or another token at this path; all else stays as it is.
+
+    A name may stand twice: it is put in the place of each.
+    """
+    name, *rest = path
+    for key, start, end in reversed(members(text)):
+        if key == name:
+            value = with_token(text[start:end], token, tuple(rest)) if rest else token
+            text = text[:start] + value + text[end:]
+    return text

@@ -126,8 +126,7 @@ class _Part:
     @property
     def progress_token(self) -> str:
         """The token that a request gives for its progress, as it is written; "" for none."""
-        params = jsonrpc.member(self.message.raw, "params") or "{}"
-        return jsonrpc.member(jsonrpc.member(params, "_meta") or "{}", "progressToken") or ""
+        return jsonrpc.member(self.message.raw, "params", "_meta", "progressToken") or ""
 
     @property
     def takes_what_comes(self) -> bool:
@@ -253,8 +252,7 @@ class _Reader:
 def _named_in(said: RecordedMessage, waiting: Collection[_Part]) -> _Part | None:
     """Find the request that a line names: by its progress token, or by the id in a broken line."""
     if said.message is not None:
-        params = jsonrpc.member(said.message.raw, "params") or "{}"
-        token = jsonrpc.member(params, "progressToken")
+        token = jsonrpc.member(said.message.raw, "params", "progressToken")
         return next((part for part in waiting if token and part.progress_token == token), None)
     text = said.raw.decode("utf-8", "replace")
     named = {token.strip('"') for token in jsonrpc.ids_in(text)}

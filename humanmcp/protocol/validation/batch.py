@@ -81,7 +81,7 @@ def _judge_one(
 def _array(reading: Reading) -> Batch | None:
     if not reading.readable:
         return None
-    found = jsonrpc.read(reading.json.encode("utf-8", "surrogatepass"))
+    found = jsonrpc.read_text(reading.json)
     return found if isinstance(found, Batch) else None
 
 

@@ -24,7 +24,7 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json.escaping import wire_line
-from humanmcp.protocol.json.jsonrpc import Kind, compact, member, members
+from humanmcp.protocol.json.jsonrpc import Kind, compact, member, with_token
 from humanmcp.protocol.json.similar import half_width
 from humanmcp.protocol.repair.reading import (
     LONG,
@@ -268,15 +268,7 @@ def _line(exchange: Exchange, reading: Reading, form: TextForm) -> str:
     usual = body.startswith(f'{{"jsonrpc":"2.0","id":{token},')
     if usual or body.endswith(f',"id":{token}}}'):  # no need to look for it
         return body
-    return _with_token(body, token)
-
-
-def _with_token(body: str, token: str) -> str:
-    """Put the client's own spelling of the id in the place of the person's."""
-    for name, start_, end in members(body):
-        if name == "id":
-            return body[:start_] + token + body[end:]
-    return body
+    return with_token(body, token)  # the client's own spelling of it
 
 
 def _forced(exchange: Exchange, reading: Reading, form: TextForm) -> str | None:

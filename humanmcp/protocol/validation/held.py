@@ -14,7 +14,7 @@ from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import wire_line
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message, read_text
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import kind_of
@@ -44,7 +44,7 @@ class HeldMessage:
     @property
     def message(self) -> Message | Batch | Malformed:
         """The held line, read."""
-        return _read(self.line)
+        return read_text(self.line)
 
     @property
     def question(self) -> Exchange | None:
@@ -63,7 +63,7 @@ class HeldMessage:
     @property
     def answered(self) -> Exchange | None:
         """The exchange that a held answer belongs to; None for anything else."""
-        held, asked = self.message, _read(self.asked)
+        held, asked = self.message, read_text(self.asked)
         is_answer = isinstance(held, Message) and held.kind in _ANSWERS
         if is_answer and isinstance(asked, Message) and asked.id is not None:
             return Exchange(0, asked, self.revision)
@@ -111,14 +111,14 @@ def _judge_edited(held: HeldMessage, text: str) -> Verdict:
     line = jsonrpc.compact(reading.json)
     problems = (*reading.problems, *_changes(held, line))
     blocked = any(problem.blocks for problem in problems)
-    edited = _read(line)
+    edited = read_text(line)
     kind = edited.kind if isinstance(edited, Message) else None
     return Verdict(text, None if blocked else line, line, problems, kind)
 
 
 def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:
     """Find what must not change on the way: the kind of the message, and its id."""
-    before, after = held.message, _read(line)
+    before, after = held.message, read_text(line)
     if isinstance(after, jsonrpc.Malformed):
         return (unreadable(after),)
     if isinstance(before, jsonrpc.Malformed):
@@ -135,7 +135,3 @@ def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:
 
 def _kind(message: Message | Batch) -> str:
     return message.kind.value if isinstance(message, Message) else "batch"
-
-
-def _read(line: str) -> Message | Batch | Malformed:
-    return jsonrpc.read(line.encode("utf-8", "surrogatepass"))

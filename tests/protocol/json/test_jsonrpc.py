@@ -19,6 +19,7 @@ from humanmcp.protocol.json.jsonrpc import (
     member,
     members,
     read,
+    with_token,
 )
 
 
@@ -253,3 +254,27 @@ def test_each_json_type_has_one_name() -> None:
     values: list[object] = [None, True, "x", 1, 1.5, [], {}]
     names = ["null", "boolean", "text", "number", "number", "list", "object"]
     assert [json_type(value) for value in values] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            '{"jsonrpc":"2.0", "id" : 1 ,"result":{"id":1}}',
+            '{"jsonrpc":"2.0", "id" : "a" ,"result":{"id":1}}',
+        ),
+        ('{"id":1,"result":{},"id":"x"}', '{"id":"a","result":{},"id":"a"}'),
+        ('{"method":"m"}', '{"method":"m"}'),
+    ],
+)
+def test_only_the_messages_own_id_is_another_one(text: str, left: str) -> None:
+    """However it is written, wherever it stands, also twice; where there is none, none is made."""
+    assert with_token(text, '"a"') == left
+
+
+def test_a_cancellation_names_another_request() -> None:
+    """The id of what it cancels stands in its parameters."""
+    path = ("params", "requestId")
+    text = '{"method":"notifications/cancelled","params":{"reason":"requestId","requestId":3}}'
+    assert with_token(text, "4", path) == text.replace("3", "4")
+    assert with_token('{"method":"m"}', "4", path) == '{"method":"m"}'
