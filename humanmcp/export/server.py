@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.export.conversation import build_conversation
-from humanmcp.export.source import comment, identifier, literal, program, sendable
+from humanmcp.export.source import comment, identifier, literal, program
+from humanmcp.protocol.json.tree import well_formed
 from humanmcp.protocol.policy.recording import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.spec import methods
 
@@ -40,31 +41,31 @@ def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 
 def _module(conversation: Conversation, around: Mapping[int, Recorded]) -> Iterator[str]:
     listed_tools = _tools(conversation)
     called = _called(conversation, listed_tools)
-    tools: list[dict[str, Any]] = sendable([*listed_tools, *called])
+    tools: list[dict[str, Any]] = well_formed([*listed_tools, *called])
     shown = tools[: len(listed_tools)] or tools
     head, middle, tail = program("server", conversation.name)
     yield head
-    yield f"NAME = {sendable(conversation.server or conversation.name)!r}"
-    yield f"VERSION = {sendable(conversation.server_version)!r}"
-    yield f"INFO: dict[str, Any] = {literal(sendable(dict(conversation.server_info)))}"
-    yield f"INSTRUCTIONS = {sendable(_instructions(conversation))!r}"
-    offered = sendable(dict(conversation.established.offered or {}))
+    yield f"NAME = {well_formed(conversation.server or conversation.name)!r}"
+    yield f"VERSION = {well_formed(conversation.server_version)!r}"
+    yield f"INFO: dict[str, Any] = {literal(well_formed(dict(conversation.server_info)))}"
+    yield f"INSTRUCTIONS = {well_formed(_instructions(conversation))!r}"
+    offered = well_formed(dict(conversation.established.offered or {}))
     yield f"OFFERED: dict[str, Any] = {literal(offered)}"
     for method, member in _LISTS.items():
         listed = shown if method == "tools/list" else _listed(conversation, method, member)
         yield ""
-        yield f"{_constant(method)}: list[dict[str, Any]] = {literal(sendable(listed))}"
+        yield f"{_constant(method)}: list[dict[str, Any]] = {literal(well_formed(listed))}"
     yield ""
     yield "# The pages of the lists: (cursor, entries). The last page takes the rest."
-    yield f"PAGES: dict[str, list[tuple[str, int]]] = {literal(sendable(_pages(conversation)))}"
+    yield f"PAGES: dict[str, list[tuple[str, int]]] = {literal(well_formed(_pages(conversation)))}"
     yield ""
     yield "# What was asked, and what was answered: (parameters, result, error, what the server"
     yield "# said of its own before the answer, and after it)."
-    entries = literal(sendable(_recorded(conversation, around)))
+    entries = literal(well_formed(_recorded(conversation, around)))
     yield f"RECORDED: dict[str, list[tuple[Any, ...]]] = {entries}"
     yield ""
     yield "# What it said once the client was ready, or had said something else, by notification."
-    yield f"NOTICED: dict[str, list[Any]] = {literal(sendable(_noticed(around)))}"
+    yield f"NOTICED: dict[str, list[Any]] = {literal(well_formed(_noticed(around)))}"
     yield middle
     functions: dict[str, str] = {}
     for tool in tools:

@@ -13,6 +13,8 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.json.tree import mapped
+
 if TYPE_CHECKING:
     from collections.abc import Container
 
@@ -28,33 +30,12 @@ def program(name: str, session: str) -> list[str]:
 
 def literal(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a decoded JSON value as a Python literal, over as many lines as it needs."""
-    return pprint.pformat(_finite(value), width=WIDTH, sort_dicts=False)
+    return pprint.pformat(mapped(value, _finite), width=WIDTH, sort_dicts=False)
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _finite(leaf: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Replace what JSON does not know (NaN, Infinity): it has no literal in Python either."""
-    match value:
-        case float() if not math.isfinite(value):
-            return None
-        case dict():
-            return {key: _finite(part) for key, part in value.items()}
-        case list():
-            return [_finite(part) for part in value]
-        case _:
-            return value
-
-
-def sendable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Replace lone surrogates by U+FFFD: JSON may escape them, but no program can send them on."""
-    match value:
-        case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case dict():
-            return {sendable(key): sendable(part) for key, part in value.items()}
-        case list() | tuple():
-            return type(value)(sendable(part) for part in value)
-        case _:
-            return value
+    return None if isinstance(leaf, float) and not math.isfinite(leaf) else leaf
 
 
 def identifier(name: str, taken: Container[str]) -> str:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.validation.rules.tools import BEGINNINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MOST: Final = 20
 """Pictures and sounds of one message that are shown."""
 LARGEST: Final = 16 * 1024 * 1024
 """Characters of a message in which they are looked for."""
 _HEAD: Final = 24
+_BYTES: Final = (("data",), ("blob",))
+"""The members that may hold bytes."""
 _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
@@ -53,24 +53,12 @@ def media_in(line: str) -> tuple[Medium, ...]:
     if len(line) > LARGEST or not ('"data"' in line or '"blob"' in line):
         return ()
     try:
-        found = list(_texts(json.loads(line)))
+        every = leaves(json.loads(line))
+        found = [text for path, text in every if path[-1:] in _BYTES and isinstance(text, str)]
     except (ValueError, RecursionError):
         return ()
     told = ((mime_of(data), data) for data in found)
     return tuple(Medium(mime, data) for mime, data in told if mime)[:MOST]
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    """Yield what may be bytes, in the order of the message."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if name in ("data", "blob") and isinstance(inner, str):
-                yield inner
-            else:
-                yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
 
 
 def mime_of(data: str) -> str:

@@ -23,6 +23,7 @@ from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.diagnostics.raw import quoted
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.tree import leaves, well_formed
 from humanmcp.protocol.policy.answer_book import by_rule
 from humanmcp.protocol.policy.rule import RuleAction
 from humanmcp.protocol.policy.rule_format import ANSWERS, KEY_OF
@@ -270,17 +271,9 @@ def _element(rule: NewRule) -> dict[str, Any]:
 
 def _held(value: object) -> Any:  # noqa: ANN401 - any JSON value
     """Return a JSON value as TOML can hold it: no null, and no half of a surrogate pair."""
-    match value:
-        case None:
-            raise RuleError("null")
-        case dict():
-            return {_held(key): _held(part) for key, part in value.items()}
-        case list():
-            return [_held(part) for part in value]
-        case str():
-            return value.encode("utf-8", "replace").decode("utf-8")
-        case _:
-            return value
+    if any(leaf is None for _path, leaf in leaves(value)):
+        raise RuleError("null")
+    return well_formed(value)
 
 
 def _literal(value: object) -> str:

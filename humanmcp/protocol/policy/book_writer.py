@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json.tree import leaves, well_formed
 from humanmcp.protocol.policy.answer_book import ATTRIBUTES, EVERYTHING, LISTED
 from humanmcp.protocol.policy.filling import placeholders
 from humanmcp.protocol.policy.recording import recorded
@@ -247,14 +248,6 @@ def _held(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     Raises:
         _NullError: there is a null in it.
     """
-    match value:
-        case None:
-            raise _NullError
-        case dict():
-            return {_held(key): _held(part) for key, part in value.items()}
-        case list():
-            return [_held(part) for part in value]
-        case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case _:
-            return value
+    if any(leaf is None for _path, leaf in leaves(value)):
+        raise _NullError
+    return well_formed(value)

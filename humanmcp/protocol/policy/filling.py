@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json.tree import follow, leaves, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,17 +25,15 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any
 
     A text that is one placeholder and nothing else becomes the value itself: a number, a list.
     """
-    match template:
-        case str():
-            alone = re.fullmatch(_PLACEHOLDER, template)
-            value = _MISSING if alone is None else _found(alone[1], values)
-            return fill_text(template, values) if value is _MISSING else value
-        case dict():
-            return {name: fill(part, values) for name, part in template.items()}
-        case list() | tuple():
-            return [fill(part, values) for part in template]
-        case _:
-            return template
+
+    def filled(leaf: Any) -> Any:  # noqa: ANN401 - any JSON value
+        alone = re.fullmatch(_PLACEHOLDER, leaf) if isinstance(leaf, str) else None
+        value = _MISSING if alone is None else _found(alone[1], values)
+        if value is not _MISSING:
+            return value
+        return fill_text(leaf, values) if isinstance(leaf, str) else leaf
+
+    return mapped(template, filled)
 
 
 def fill_text(template: str, values: Mapping[str, Any]) -> str:
@@ -58,15 +57,9 @@ def fill_answer(template: str, form: TextForm, values: Mapping[str, Any]) -> str
 
 def placeholders(template: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
     """List the names that a JSON value has placeholders for, in their order."""
-    match template:
-        case str():
-            yield from re.findall(_PLACEHOLDER, template)
-        case dict():
-            for part in template.values():
-                yield from placeholders(part)
-        case list() | tuple():
-            for part in template:
-                yield from placeholders(part)
+    for _path, leaf in leaves(template):
+        if isinstance(leaf, str):
+            yield from re.findall(_PLACEHOLDER, leaf)
 
 
 def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -74,12 +67,5 @@ def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _found(name: str, values: Any) -> Any:  # noqa: ANN401 - any JSON value
-    for step in name.split("."):
-        if isinstance(values, list) and step.isdecimal() and int(step) < len(values):
-            values = values[int(step)]
-        elif isinstance(values, dict) and step in values:
-            values = values[step]
-        else:
-            return _MISSING
-    return values
+def _found(name: str, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
+    return follow(values, *name.split("."), missing=_MISSING)

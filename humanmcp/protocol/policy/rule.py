@@ -15,6 +15,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 
@@ -113,8 +114,14 @@ class Rule(NamedTuple):
         return (
             self._fits_arguments(exchange)
             and self._fits_retry(exchange.request.params)
-            and all(_declares(declared_by(exchange, established), name) for name in self.client_has)
+            and self._has_been_declared(declared_by(exchange, established))
         )
+
+    def _has_been_declared(self, declared: Mapping[str, Any]) -> bool:
+        """Return True for a client that has all: `sampling`, or `sampling.tools` within it."""
+        undeclared = object()
+        ways = (name.split(".") for name in self.client_has)
+        return all(follow(declared, *way, missing=undeclared) is not undeclared for way in ways)
 
     def _fits_arguments(self, exchange: Exchange) -> bool:
         if not (self.where or self.contains):
@@ -177,15 +184,6 @@ def declared_by(exchange: Exchange, established: Established | None) -> Mapping[
         stated = exchange.request.meta.get(versions.META_CAPABILITIES)
         return stated if isinstance(stated, dict) else {}
     return {} if established is None else established.client_capabilities
-
-
-def _declares(declared: Any, name: str) -> bool:  # noqa: ANN401 - any JSON value
-    """Return True if a capability was declared: `sampling`, or `sampling.tools` within it."""
-    for step in name.split("."):
-        if not isinstance(declared, dict) or step not in declared:
-            return False
-        declared = declared[step]
-    return True
 
 
 def _captured(template: str, exchange: Exchange) -> Mapping[str, str] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.json.tree import mapped
 from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import MODEL
@@ -119,7 +120,8 @@ def _fitted(  # noqa: PLR0911 - one line a method
             meta = {**result.get("_meta", {}), versions.META_SUBSCRIPTION: exchange.id.value}
             return {**result, "_meta": meta}
         case "tools/call" | "prompts/get" | "sampling/createMessage" | "tasks/result":
-            worded: JsonObject = _worded(result, words)
+            ours = examples.PLACEHOLDERS["en"]  # the reader's language takes its place
+            worded: JsonObject = mapped(result, lambda leaf: words if leaf == ours else leaf)
             return worded
         case "elicitation/create" if result.get("action") == "accept":
             return _filled(result, params)
@@ -134,15 +136,6 @@ def counter_offer(wanted: Json) -> str:
     if isinstance(wanted, str) and wanted in versions.HANDSHAKE:
         return wanted
     return versions.LATEST_HANDSHAKE
-
-
-def _worded(value: Json, words: str) -> Any:  # noqa: ANN401 - what comes in goes out
-    """Put the placeholder in the reader's language."""
-    if value == examples.PLACEHOLDERS["en"]:
-        return words
-    if isinstance(value, dict):
-        return {name: _worded(item, words) for name, item in value.items()}
-    return [_worded(item, words) for item in value] if isinstance(value, list) else value
 
 
 def _filled(result: JsonObject, params: JsonObject) -> JsonObject:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.diagnostics.raw import LONGEST_QUOTE, quoted, shown
+from humanmcp.protocol.json.tree import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -130,12 +131,7 @@ def _named(names: Iterable[str]) -> Fillings:
 
 def _broken(error: Any, schema: Json) -> Any:
     """Return the value of the keyword that was broken, None where it is not found."""
-    for step in error.schema_path:
-        try:
-            schema = schema[step]
-        except (KeyError, TypeError, IndexError):
-            return None
-    return schema
+    return follow(schema, *error.schema_path)
 
 
 _TELLERS: Final[Mapping[str, Callable[[Any, Json], Fillings]]] = {

@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.raw import PLACEHOLDER, RawDiagnostic
+from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 from humanmcp.protocol.validation.rules.registry import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json
@@ -60,15 +61,7 @@ def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
 
     `text` is the JSON that holds the value: it is searched first, since nearly no answer has any.
     """
-    return _unwritten(value, path) if _TYPED in text or _ESCAPED in text else []
-
-
-def _unwritten(value: Json, path: Path) -> list[RawDiagnostic]:
-    if value == PLACEHOLDER:
-        return [Unwritten(path, text=PLACEHOLDER)]
-    steps: Iterable[tuple[str | int, Json]] = ()
-    if isinstance(value, dict):
-        steps = value.items()
-    elif isinstance(value, list):
-        steps = enumerate(value)
-    return [found for step, inner in steps for found in _unwritten(inner, (*path, step))]
+    if _TYPED not in text and _ESCAPED not in text:
+        return []
+    left = [at for at, leaf in leaves(value, path) if leaf == PLACEHOLDER]
+    return [Unwritten(at, text=PLACEHOLDER) for at in left]

@@ -1,0 +1,54 @@
+"""Going through decoded JSON values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.json.tree import follow, leaves, mapped, well_formed
+
+_LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+_VALUE = st.recursive(
+    _LEAF, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner), max_leaves=9
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "found"),
+    [
+        ((), {"a": [{"b": None}, 2]}),
+        (("a", 1), 2),
+        (("a", "1"), 2),
+        (("a", 0, "b"), None),
+        (("a", "01"), "none"),
+        (("a", 2), "none"),
+        (("a", -1), "none"),
+        (("b",), "none"),
+        (("a", 1, "c"), "none"),
+    ],
+)
+def test_steps_lead_to_a_value_or_nowhere(steps: tuple[str | int, ...], found: Any) -> None:  # noqa: ANN401 - any JSON value
+    """`null` that is there is no place that is not there."""
+    assert follow({"a": [{"b": None}, 2]}, *steps, missing="none") == found
+
+
+@given(_VALUE)
+def test_every_leaf_stands_at_its_path(value: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Whatever the value, also where names are empty or look like indexes."""
+    for path, leaf in leaves(value):
+        assert follow(value, *path, missing=...) == leaf
+    assert mapped(value, lambda leaf: leaf) == value
+
+
+def test_leaves_and_names_are_changed_and_what_they_stand_in_is_not() -> None:
+    """A pair stays a pair: a literal of a program is written of it."""
+    assert mapped({"a": ["b", (1,)]}, str) == {"a": ["b", ("1",)]}
+    assert mapped({"a": "b"}, str.upper, names=True) == {"A": "B"}
+
+
+def test_half_a_character_cannot_be_sent_on() -> None:
+    """Two halves that belong together are one character."""
+    assert well_formed({"\ud83d": ["\ud83d\ude00", 1, None]}) == {"\ufffd": ["😀", 1, None]}
