@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.spec import methods, versions
@@ -18,8 +18,6 @@ from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
-
-_NOTHING_KNOWN: Final = Established()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class TypedCase:
 
     def judge(self, text: str) -> Verdict:
         """Judge another text in its place."""
-        return check.check(self.exchange, text, self.form, _NOTHING_KNOWN)
+        return check.check(self.exchange, text, self.form)
 
 
 class CaseError(StopError):

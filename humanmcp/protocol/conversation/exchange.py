@@ -76,6 +76,9 @@ class Established(NamedTuple):
     newly_prepared: bool = False
 
 
+NOTHING_ESTABLISHED: Final = Established()
+
+
 class Stated(NamedTuple):
     """What a transport says of a request beside its line: HTTP does, in headers.
 

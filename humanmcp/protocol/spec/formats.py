@@ -28,15 +28,12 @@ class FormatTrouble(NamedTuple):
 
 # Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
 _BASE64: Final = r"[A-Za-z0-9+/]*+={0,2}"
-_URI: Final = r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]+"
-_MIME: Final = r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?"
 _MOMENT: Final = (
     r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
     r"([Tt ])(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
     r"(?:[Zz]|[+-](?:[01]\d|2[0-3])(:?)[0-5]\d)"
 )
 _DATA_URL: Final = r"data:[^,]*,"
-_TOOL_NAME: Final = r"[A-Za-z0-9_.\-]{1,128}"
 
 
 def _base64(text: str) -> FormatTrouble | None:
@@ -52,29 +49,9 @@ def _base64(text: str) -> FormatTrouble | None:
     return FormatTrouble(mcp.NotBase64)
 
 
-def _uri(text: str) -> FormatTrouble | None:
-    """RFC 3986: a scheme, a colon, and something after it."""
-    return None if re.fullmatch(_URI, text) else FormatTrouble(mcp.NotAUri)
-
-
-def _digest(text: str) -> FormatTrouble | None:
-    """SEP-2640: `sha256:` and 64 lowercase hexadecimal characters."""
-    return None if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else FormatTrouble(mcp.NotADigest)
-
-
-def _icon(text: str) -> FormatTrouble | None:
-    """MCP, icons: `src` is an https: or data: URI."""
-    return None if text.startswith(("https:", "data:", "http:")) else FormatTrouble(mcp.NotAnIcon)
-
-
-def _mime(text: str) -> FormatTrouble | None:
-    """RFC 6838: a type, a slash, a subtype, perhaps parameters."""
-    return None if re.fullmatch(_MIME, text) else FormatTrouble(mcp.NotAMediaType)
-
-
 def _file_uri(text: str) -> FormatTrouble | None:
     """MCP, roots: `uri` "**MUST** be a `file://` URI in the current specification"."""
-    return _uri(text) if text.startswith("file://") else FormatTrouble(mcp.NotAFileUri)
+    return FORMS["uri"](text) if text.startswith("file://") else FormatTrouble(mcp.NotAFileUri)
 
 
 def _moment(text: str) -> FormatTrouble | None:
@@ -94,26 +71,32 @@ def _days(year: int, month: int) -> int:
     return 30 if month in (4, 6, 9, 11) else 31
 
 
-def _tool_name(text: str) -> FormatTrouble | None:
-    """MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before)."""
-    return None if _tool_name_shape().fullmatch(text) else FormatTrouble(mcp.ToolName)
+def _shaped(pattern: str, kind: type[mcp.WrongValue]) -> Callable[[str], FormatTrouble | None]:
+    """Judge by a pattern alone."""
+
+    def judge(text: str) -> FormatTrouble | None:
+        return None if _compiled(pattern).fullmatch(text) else FormatTrouble(kind)
+
+    return judge
 
 
-@cache
-def _tool_name_shape() -> re.Pattern[str]:
-    """Return the pattern, compiled when a list of tools is looked at and not at the start."""
-    return re.compile(_TOOL_NAME)
-
+_compiled: Final = cache(re.compile)
+"""Not at the start, and without the look-up of `re`, which 40,000 names of tools would pay for."""
 
 FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {
     "base64": _base64,
-    "uri": _uri,
+    # RFC 3986: a scheme, a colon, and something after it.
+    "uri": _shaped(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]+", mcp.NotAUri),
     "file uri": _file_uri,
-    "icon": _icon,
-    "digest": _digest,
-    "mime": _mime,
+    # MCP, icons: `src` is an https: or data: URI.
+    "icon": _shaped(r"(?s)(?:https?|data):.*", mcp.NotAnIcon),
+    # SEP-2640: `sha256:` and 64 lowercase hexadecimal characters.
+    "digest": _shaped(r"sha256:[0-9a-f]{64}", mcp.NotADigest),
+    # RFC 6838: a type, a slash, a subtype, perhaps parameters.
+    "mime": _shaped(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?", mcp.NotAMediaType),
     "moment": _moment,
-    "tool name": _tool_name,
+    # MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before).
+    "tool name": _shaped(r"[A-Za-z0-9_.\-]{1,128}", mcp.ToolName),
 }
 """The forms of plain text, by the name that the table of shapes uses."""
 

@@ -221,24 +221,18 @@ TRUTH: Final = Truth()
 ANYTHING: Final = Anything()
 
 
-def must(  # noqa: PLR0913 - each says one thing about the member, by name
+def must(
     kind: Kind,
     *,
     since: str = R2024_11,
     until: str = ALL[-1],
     required_since: str = R2024_11,
-    required_until: str = ALL[-1],
-    then: tuple[str, Kind] | None = None,
     example: Json = None,
 ) -> Member:
-    """Describe a member that must be there; `then` is its kind from a later revision on."""
-    kinds = ((since, kind), then) if then else ((since, kind),)
-    required = tuple(
-        revision
-        for revision in ALL
-        if max(since, required_since) <= revision <= min(until, required_until)
-    )
-    return Member(kinds, required, since, until, example)
+    """Describe a member that must be there, or must since a revision later than its own."""
+    first = max(since, required_since)
+    required = tuple(revision for revision in ALL if first <= revision <= until)
+    return Member(((since, kind),), required, since, until, example)
 
 
 def may(
@@ -249,6 +243,6 @@ def may(
     then: tuple[str, Kind] | None = None,
     example: Json = None,
 ) -> Member:
-    """Describe a member that may be left out."""
+    """Describe a member that may be left out; `then` is its kind from a later revision on."""
     kinds = ((since, kind), then) if then else ((since, kind),)
     return Member(kinds, (), since, until, example)

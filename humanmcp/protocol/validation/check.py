@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
 from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc, syntax
 from humanmcp.protocol.diagnostics.locate import Placer, Source
@@ -57,7 +57,7 @@ from humanmcp.protocol.validation.starting_draft import variants as templates
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
@@ -77,7 +77,6 @@ __all__ = [
     "unmatched",
 ]
 
-_NOBODY: Final = Established()
 _ON_ONE_LINE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _ROOTS: Final = {TextForm.MESSAGE: (), TextForm.RESULT: ("result",), TextForm.ERROR: ("error",)}
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
@@ -102,7 +101,7 @@ def check(
     exchange: Exchange,
     text: str,
     form: TextForm = TextForm.MESSAGE,
-    established: Established = _NOBODY,
+    established: Established = NOTHING_ESTABLISHED,
 ) -> Verdict:
     """Judge what a person typed as the answer to a request, and make the line to send.
 

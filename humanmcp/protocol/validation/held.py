@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, Exchange
 from humanmcp.protocol.diagnostics.kinds.rpc import IdChanged, OtherKind
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
@@ -21,11 +21,11 @@ from humanmcp.protocol.validation.addressing import kind_of
 from humanmcp.protocol.validation.batch import is_answers, judge_answers, requests_in
 
 if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.conversation.transcript import Direction
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Malformed
 
-_NOBODY: Final = Established()
 _ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
 
 
@@ -81,7 +81,7 @@ def judge(
     held: HeldMessage,
     text: str,
     form: TextForm = TextForm.MESSAGE,
-    established: Established = _NOBODY,
+    established: Established = NOTHING_ESTABLISHED,
     *,
     answer: bool = False,
 ) -> Verdict:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc
 from humanmcp.protocol.diagnostics.kinds.syntax import TooDeep
 from humanmcp.protocol.diagnostics.locate import Placer, Source
@@ -36,11 +36,9 @@ from humanmcp.protocol.validation.shape_checker import judge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
-
-_NOBODY: Final = Established()
 
 
 class HeardMessage(NamedTuple):
@@ -73,7 +71,7 @@ class ArgumentsUnfit(SchemaDiagnostic, code="M08", severity=Severity.WARNING):
 def remarks(
     message: Message,
     revision: str,
-    established: Established = _NOBODY,
+    established: Established = NOTHING_ESTABLISHED,
     also: tuple[RawDiagnostic, ...] = (),
     *,
     strict: bool = False,
@@ -113,7 +111,7 @@ def same_id(message: Message, revision: str) -> Diagnostic:
 def review(
     exchange: Exchange,
     response: Message,
-    established: Established = _NOBODY,
+    established: Established = NOTHING_ESTABLISHED,
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.json.tree import mapped
 from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.json_schema import validator
@@ -14,15 +14,16 @@ from humanmcp.protocol.validation.results import MODEL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
-_NOBODY: Final = Established()
 _DEEPEST: Final = 20
 """Objects inside each other that are filled in."""
 
 
-def start(exchange: Exchange, established: Established = _NOBODY, language: str = "en") -> str:
+def start(
+    exchange: Exchange, established: Established = NOTHING_ESTABLISHED, language: str = "en"
+) -> str:
     """Return the text a person starts from; an empty result where the right one cannot be made.
 
     See `_start`. A request that no draft can be made of has to wait for a person all the same.

@@ -134,30 +134,19 @@ def _broken(error: Any, schema: Json) -> Any:
     return follow(schema, *error.schema_path)
 
 
+_LIMITS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_COUNTS: Final = tuple(
+    f"{least}{what}" for least in ("min", "max") for what in ("Length", "Items", "Properties")
+)
 _TELLERS: Final[Mapping[str, Callable[[Any, Json], Fillings]]] = {
     "type": _type,
     "required": _missing,
     "enum": _choices,
-    "const": _limit,
+    **dict.fromkeys(("const", *_LIMITS), _limit),
     "additionalProperties": _extra,
-    "minimum": _limit,
-    "maximum": _limit,
-    "exclusiveMinimum": _limit,
-    "exclusiveMaximum": _limit,
-    "multipleOf": _limit,
-    "minLength": _count,
-    "maxLength": _count,
-    "pattern": _text,
-    "format": _text,
-    "minItems": _count,
-    "maxItems": _count,
-    "uniqueItems": _plain,
-    "contains": _plain,
-    "minProperties": _count,
-    "maxProperties": _count,
+    **dict.fromkeys(_COUNTS, _count),
+    **dict.fromkeys(("pattern", "format"), _text),
+    **dict.fromkeys(("uniqueItems", "contains", "anyOf", "not", "false"), _plain),
     "dependentRequired": _depends,
-    "anyOf": _plain,
     "oneOf": _one_of,
-    "not": _plain,
-    "false": _plain,
 }

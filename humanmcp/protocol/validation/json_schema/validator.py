@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, SchemaDiagnostic
+from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.validation.json_schema.errors import detail_of, uncertain, unchecked
 from humanmcp.protocol.validation.json_schema.references import References
 from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
@@ -238,13 +239,7 @@ def choices(schema: JsonObject) -> list[Choice]:
 
 def is_large(value: Json) -> bool:
     """Return True if a value is too large to be shown or repeated."""
-    waiting, count = [value], 0
-    while waiting and count <= MOST_SHOWN:
-        item = waiting.pop()
-        count += 1
-        if isinstance(item, (dict, list)):
-            waiting.extend(item.values() if isinstance(item, dict) else item[: MOST_SHOWN + 1])
-    return count > MOST_SHOWN
+    return any(at == MOST_SHOWN for at, _leaf in enumerate(leaves(value)))
 
 
 MOST_SHOWN: Final = 2_000

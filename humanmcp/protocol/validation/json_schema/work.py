@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.validation.json_schema.references import REFERENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.validation.json_schema.references import References
@@ -64,39 +64,30 @@ def size(value: Json) -> int:
     Raises:
         UncheckedError: there are too many, they nest too deep, or one is no number of JSON.
     """
-    count, deep = 0, 0
-    level = [value]
-    while level:
+    count = 0
+    for deep, level in enumerate(_levels(value), 1):
         count += len(level)
-        deep += 1
         if count > MOST_VALUES or deep > MOST_DEEP:
             raise UncheckedError("too large")
-        below: list[Json] = []
-        for item in level:
-            if isinstance(item, dict):
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
-            elif isinstance(item, float) and not math.isfinite(item):
-                raise UncheckedError("no JSON")
-        level = below
+        if any(type(item) is float and not math.isfinite(item) for item in level):
+            raise UncheckedError("no JSON")
     return count
 
 
-def _deep(value: Json) -> int:
-    """Count the levels of a value."""
-    deep = 0
+def _levels(value: Json) -> Iterator[list[Json]]:
+    """Yield the values of each level of a value, without recursion: it may have any number."""
     level = [value]
     while level:
-        deep += 1
+        yield level
         below: list[Json] = []
         for item in level:
-            if isinstance(item, dict):
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
+            if isinstance(item, (dict, list)):
+                below.extend(item.values() if isinstance(item, dict) else item)
         level = below
-    return deep
+
+
+def _deep(value: Json) -> int:
+    return sum(1 for _level in _levels(value))
 
 
 class Work:
