@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.demo.good_host import Answered, Failed, Ignored, WasAsked
-from humanmcp.protocol.json.pointer import at
+from humanmcp.protocol.json.tree import at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

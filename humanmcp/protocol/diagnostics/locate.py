@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, TextEdit
 from humanmcp.protocol.diagnostics.raw import HOLE, MOST_PLACED, FixKind
 from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
-from humanmcp.protocol.json.pointer import pointer
+from humanmcp.protocol.json.tree import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

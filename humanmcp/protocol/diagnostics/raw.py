@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias, d
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.pointer import pointer
+from humanmcp.protocol.json.tree import pointer
 
 if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+_ESCAPED: Final = str.maketrans({"~": "~0", "/": "~1"})
 _LONGEST_INDEX: Final = 9
 """Digits of an index that are read: no list is longer, and Python converts some 4,300 at most."""
 
@@ -28,6 +29,17 @@ def follow(value: Any, *steps: str | int, missing: Any = None) -> Any:
         else:
             return missing
     return value
+
+
+def at(value: Any, text: str, missing: Any = None) -> Any:
+    """Return what a JSON Pointer leads to from a value; `missing` where it leads nowhere."""
+    steps = (step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
+    return follow(value, *steps, missing=missing)
+
+
+def pointer(path: Iterable[object]) -> str:
+    """Write a path as a JSON Pointer (RFC 6901)."""
+    return "".join(f"/{str(step).translate(_ESCAPED)}" for step in path)
 
 
 def _index(step: str | int) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.json.pointer import at
+from humanmcp.protocol.json.tree import at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
