@@ -1,6 +1,7 @@
 """The JSON for scripts: what the page, the interface and `--json` write, each shape once."""
 
-from typing import TYPE_CHECKING
+import enum
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -10,4 +11,22 @@ else:
     except ImportError:  # the commands of the terminal run with the standard library alone
         from typing import TypedDict
 
-__all__ = ["TypedDict"]
+__all__ = ["TypedDict", "filled"]
+
+_Shape = TypeVar("_Shape")
+
+
+def filled(shape: type[_Shape], record: object, **others: object) -> _Shape:
+    """Write a record in a shape: each member is one of the others, or what the record calls so."""
+    names: Any = shape.__annotations__
+    found: Any = {
+        name: others[name] if name in others else _plain(getattr(record, name)) for name in names
+    }
+    return found  # type: ignore[no-any-return] # a `TypedDict` is a `dict` when it runs
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a field of any record
+    """Return a field as JSON has it: an enum by its value, a record by its members."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    return dict(value._asdict()) if hasattr(value, "_asdict") else value

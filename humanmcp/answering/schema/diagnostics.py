@@ -5,7 +5,7 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Final, cast
 
-from humanmcp.answering.schema import TypedDict
+from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.answering.service import Outcome, SayResult, SendResult
 from humanmcp.locales import UnknownSentenceError, problem_or_code, say
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -133,22 +133,9 @@ class SaidShape(TypedDict):
 def diagnostic_shape(found: Diagnostic, language: str) -> DiagnosticShape:
     """Write a problem with its sentence and its fix."""
     message = problem_or_code(found, language)
-    return {
-        "code": found.code,
-        "level": found.severity.value,
-        "blocks": found.blocks,
-        "message": message,
-        "text": message,
-        "pointer": found.pointer,
-        "start": found.start,
-        "end": found.end,
-        "line": found.line,
-        "column": found.column,
-        "page": found.page,
-        "field": "",
-        "count": found.times,
-        "fix": None if found.fix is None else _fix_shape(found.fix, language),
-    }
+    fix = None if found.fix is None else _fix_shape(found.fix, language)
+    said = {"level": found.severity.value, "message": message, "text": message}
+    return filled(DiagnosticShape, found, **said, field="", count=found.times, fix=fix)
 
 
 def diagnostic_shapes(found: Iterable[Diagnostic], language: str) -> list[DiagnosticShape]:
@@ -157,11 +144,8 @@ def diagnostic_shapes(found: Iterable[Diagnostic], language: str) -> list[Diagno
 
 
 def _fix_shape(fix: Fix, language: str) -> FixShape:
-    return {
-        "label": _label(fix, language),
-        "applicability": fix.applicability.value,
-        "edits": [{"start": one.start, "end": one.end, "new": one.new} for one in fix.in_order],
-    }
+    edits = [filled(EditShape, one) for one in fix.in_order]
+    return filled(FixShape, fix, label=_label(fix, language), edits=edits)
 
 
 def _label(fix: Fix, language: str) -> str:
@@ -178,15 +162,14 @@ def _label(fix: Fix, language: str) -> str:
 def verdict_shape(judged: Verdict, language: str) -> VerdictShape:
     """Write what the check says."""
     line = judged.line if judged.line is not None else judged.forced
-    return {
-        "sendable": judged.sendable,
-        "forcible": judged.forced is not None,
-        "line": line,
-        "bytes": None if line is None else len(line.encode("utf-8", "replace")),
-        "kind": None if judged.kind is None else judged.kind.value,
-        "text": judged.text,
-        "problems": diagnostic_shapes(judged.problems, language),
-    }
+    return filled(
+        VerdictShape,
+        judged,
+        forcible=judged.forced is not None,
+        line=line,
+        bytes=None if line is None else len(line.encode("utf-8", "replace")),
+        problems=diagnostic_shapes(judged.problems, language),
+    )
 
 
 def checked_shape(judged: Verdict, language: str, **more: str) -> CheckedShape:
@@ -197,14 +180,14 @@ def checked_shape(judged: Verdict, language: str, **more: str) -> CheckedShape:
 
 def outcome_shape(sent: SendResult, language: str) -> OutcomeShape:
     """Write what became of a reply."""
-    return {
-        "became": sent.outcome.value,
-        "line": sent.line,
-        "bytes": len(sent.line.encode("utf-8", "replace")),
-        "by": sent.by,
-        "state": sent.item.state.value,
-        "problems": diagnostic_shapes(sent.problems, language),
-    }
+    return filled(
+        OutcomeShape,
+        sent,
+        became=sent.outcome.value,
+        bytes=len(sent.line.encode("utf-8", "replace")),
+        state=sent.item.state.value,
+        problems=diagnostic_shapes(sent.problems, language),
+    )
 
 
 def said_shape(said: SayResult, language: str) -> SaidShape:

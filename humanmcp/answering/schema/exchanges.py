@@ -8,10 +8,10 @@ from typing import Annotated, Any, cast
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
-from humanmcp.answering.schema import TypedDict
+from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.answering.schema.diagnostics import DiagnosticShape, diagnostic_shapes
 from humanmcp.answering.summary import Row, badge_of, client_of, row
-from humanmcp.inbox.contract import Draft, SessionFacts
+from humanmcp.inbox.contract import SessionFacts
 from humanmcp.locales.explain import Card
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Frame
@@ -180,28 +180,12 @@ class ForgottenShape(TypedDict):
 
 def row_shape(one: Row) -> RowShape:
     """Write a row of a list."""
-    return {
-        "session": one.key.session,
-        "number": one.key.number,
-        "state": one.state.value,
-        "purpose": one.purpose,
-        "method": one.method,
-        "tool": one.name,
-        "gist": one.gist,
-        "touched": one.touched,
-        "on_its_way": one.on_its_way,
-        "waiting": cast("WaitShape", one.waiting._asdict()),
-    }
+    return filled(RowShape, one, **one.key._asdict(), tool=one.name)
 
 
 def waiting_row_shape(one: Row) -> WaitingRowShape:
     """Write a row of what waits, for the interface."""
-    return {
-        **row_shape(one),
-        "letter": one.badge.letter,
-        "name": one.name,
-        "arrived": one.arrived,
-    }
+    return filled(WaitingRowShape, one, **row_shape(one), letter=one.badge.letter)
 
 
 def _case_shape(case: Case) -> RowShape:
@@ -213,21 +197,20 @@ def _case_shape(case: Case) -> RowShape:
 def listed_shape(case: Case, name: str, waited: float) -> ListedShape:
     """Write an exchange for the list of `inbox`, under the name that a person types for it."""
     item, whole = case.item, _case_shape(case)
-    return {
+    return filled(
+        ListedShape,
+        item,
         **whole,
         **whole["waiting"],
-        "name": name,
-        "letter": case.facts.letter,
-        "id": _value(item.id),
-        "revision": item.revision,
-        "client": client_of(case.facts),
-        "arrived": item.arrived,
-        "waited": round(waited, 3),
-        "arguments": case.params.get("arguments"),
-        "answer": None if item.answer is None else item.answer.line,
-        "by": "" if item.answer is None else item.answer.by,
-        "line": item.line,
-    }
+        name=name,
+        letter=case.facts.letter,
+        id=_value(item.id),
+        client=client_of(case.facts),
+        waited=round(waited, 3),
+        arguments=case.params.get("arguments"),
+        answer=None if item.answer is None else item.answer.line,
+        by="" if item.answer is None else item.answer.by,
+    )
 
 
 def _value(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
@@ -248,7 +231,7 @@ def shown_shape(  # noqa: PLR0913 - each is a part of its own
         "draft": draft,
         "problems": diagnostic_shapes(item.problems, language),
         "remarks": diagnostic_shapes(case.remarks, language),
-        "kept": [{"text": one.text, "by": one.by, "at": one.at} for one in item.kept],
+        "kept": [filled(KeptTextShape, one) for one in item.kept],
         "reason": item.reason,
         "options": list(asked.options) if asked else [],
     }
@@ -258,38 +241,22 @@ def exchange_shape(case: Case, language: str) -> ExchangeShape:
     """Write an exchange."""
     item = case.item
     draft = item.draft or service.starting_draft(case, language)
-    return {
+    return filled(
+        ExchangeShape,
+        item,
         **_case_shape(case),
-        "way": item.way.value,
-        "asked": item.asked,
-        "id": item.id,
-        "revision": item.revision,
-        "arrived": item.arrived,
-        "line": item.line,
-        "reason": item.reason,
-        "draft": _draft_shape(draft),
-        "document": service.document(case, draft),
-        "problems": diagnostic_shapes(item.problems, language),
-        "remarks": diagnostic_shapes(case.remarks, language),
-        "answer": None if item.answer is None else cast("AnswerShape", item.answer._asdict()),
-    }
-
-
-def _draft_shape(draft: Draft) -> DraftShape:
-    return cast("DraftShape", {**draft._asdict(), "form": draft.form.value})
+        draft=filled(DraftShape, draft),
+        document=service.document(case, draft),
+        problems=diagnostic_shapes(item.problems, language),
+        remarks=diagnostic_shapes(case.remarks, language),
+    )
 
 
 def unreadable_shape(
     facts: SessionFacts, frame: Frame, problems: tuple[Diagnostic, ...], language: str
 ) -> UnreadableShape:
     """Write the last line of a session that could not be read."""
-    return {
-        "session": facts.name,
-        "letter": facts.letter,
-        "unreadable": facts.unreadable,
-        "seq": frame.seq,
-        "at": frame.at,
-        "line": frame.text,
-        "note": frame.note,
-        "problems": diagnostic_shapes(problems, language),
-    }
+    found = diagnostic_shapes(problems, language)
+    counted = {"letter": facts.letter, "unreadable": facts.unreadable}
+    named = {"session": facts.name, "line": frame.text, "problems": found}
+    return filled(UnreadableShape, frame, **counted, **named)

@@ -13,12 +13,17 @@ from starlette.responses import Response
 
 from humanmcp.answering.calls import calls
 from humanmcp.answering.reactions import reactions
+from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.exchanges import ExchangeShape, exchange_shape, waiting_row_shape
 from humanmcp.answering.schema.interface import (
+    CallShape,
     CallsShape,
+    LineRowShape,
     LineShape,
     LinesShape,
+    ReactionShape,
     ReactionsShape,
+    SessionShape,
     SessionsShape,
     StateShape,
     WaitingShape,
@@ -71,19 +76,7 @@ def sessions(request: Request) -> SessionsShape:
     """List the sessions, newest first."""
     return {
         "sessions": [
-            {
-                "name": one.facts.name,
-                "letter": one.badge.letter,
-                "client": one.facts.client,
-                "client_version": one.facts.client_version,
-                "revision": one.facts.revision,
-                "title": one.facts.title,
-                "seat": one.facts.seat.value,
-                "life": one.facts.life.value,
-                "stuck": one.facts.stuck,
-                "started": one.facts.started,
-                "waiting": one.waiting,
-            }
+            filled(SessionShape, one.facts, letter=one.badge.letter, waiting=one.waiting)
             for one in desk_of(request).board.sessions()
         ]
     }
@@ -117,18 +110,13 @@ def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> Line
     found = history.look(desk_of(request).board, history.parse(q), start=start)
     return {
         "lines": [
-            {
-                "session": one.session,
-                "seq": one.seq,
-                "at": one.at,
-                "number": one.number,
-                "way": "in" if one.inwards else "out",
-                "kind": one.kind,
-                "method": one.word,
-                "gist": one.gist,
-                "by": one.by,
-                "bytes": one.size,
-            }
+            filled(
+                LineRowShape,
+                one,
+                way="in" if one.inwards else "out",
+                method=one.word,
+                bytes=one.size,
+            )
             for one in found.steps
         ],
         "further": None if found.further is None else list(found.further),
@@ -154,20 +142,7 @@ def made_calls(
     ]
     return {
         "calls": [
-            {
-                "session": one,
-                "number": call.number,
-                "method": call.method,
-                "name": call.name,
-                "arguments": call.arguments,
-                "line": call.line,
-                "at": call.at,
-                "answer": call.answer or None,
-                "result": call.result,
-                "error": call.error,
-                "answered_at": call.answered_at,
-                "by": call.by,
-            }
+            filled(CallShape, call, session=one, answer=call.answer or None)
             for one, call in found[-max(1, min(most, MOST_CALLS)) :]
         ]
     }
@@ -183,14 +158,7 @@ def told(request: Request, session: str) -> ReactionsShape:
     desk.inbox.facts(session)
     return {
         "reactions": [
-            {
-                "seq": one.seq,
-                "at": one.at,
-                "what": one.what,
-                "became": one.became,
-                "after": one.after,
-                "sentence": one.sentence(spoken(request)),
-            }
+            filled(ReactionShape, one, sentence=one.sentence(spoken(request)))
             for one in reactions(desk.inbox.frames(session))
         ]
     }

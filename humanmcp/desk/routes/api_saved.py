@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 
+from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.interface import (
     LastShape,
     RemovedShape,
@@ -19,7 +20,6 @@ from humanmcp.desk.http.context import desk_of
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import history
-from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
@@ -46,33 +46,18 @@ class RemoveBody:
     number: int
 
 
-def write_saved(one: Saved) -> SavedShape:
-    """Write a saved answer."""
-    return {
-        "number": one.number,
-        "name": one.name,
-        "method": one.method,
-        "tool": one.tool,
-        "form": one.form.value,
-        "text": one.text,
-    }
-
-
 @router.get("/answers")
 def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersShape:
     """List the saved answers; with a method, those that fit it."""
     shelf = desk_of(request).shelf
     found = shelf.fitting(method, tool) if method else shelf.all()
-    return {"answers": [write_saved(one) for one in found]}
+    return {"answers": [filled(SavedShape, one) for one in found]}
 
 
 @router.post("/answers")
 def save_answer(request: Request, body: SavedBody) -> SavedShape:
     """Keep an answer for the next time."""
-    saved = desk_of(request).shelf.add(
-        name=body.name, method=body.method, tool=body.tool, form=body.form, text=body.text
-    )
-    return write_saved(saved)
+    return filled(SavedShape, desk_of(request).shelf.add(**vars(body)))
 
 
 @router.post("/answers/remove")

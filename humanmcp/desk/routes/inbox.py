@@ -15,8 +15,9 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
+from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
-from humanmcp.answering.schema.page import FaultShape, FormShape, Island
+from humanmcp.answering.schema.page import FaultShape, FormShape, Island, SavedShape
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of
 from humanmcp.demo.lesson_file import lesson_of_client
@@ -34,7 +35,6 @@ from humanmcp.desk.presenters.media import media_in
 from humanmcp.desk.presenters.offer import LISTS
 from humanmcp.desk.presenters.pairs import copies
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
-from humanmcp.desk.routes import api_saved
 from humanmcp.desk.routes.connect import offered
 from humanmcp.desk.state import beside, history
 from humanmcp.desk.state.saved_answers import Saved
@@ -312,7 +312,7 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
         "form": None if form is None else _form(form),
         "mirror": form is not None and form.mirror,
         "arguments": case.params.get("arguments", {}),
-        "saved": [api_saved.write_saved(_filled(one, case)) for one in fitting],
+        "saved": [filled(SavedShape, _filled(one, case)) for one in fitting],
     }
 
 
