@@ -71,8 +71,15 @@ TITLES: Final = {
 }
 
 PRINTED_WORDS: Final = {
-    "en": "The commands of the terminal write the same shapes, one object on one line.",
-    "ja": "ターミナルのコマンドも同じ形のデータを、1 行に 1 つのオブジェクトで書きます。",
+    "en": (
+        "The commands of the terminal write the same shapes, one object on one line; `hosts` writes a"
+        " list of\nthem. `client` writes the result of its request as the server wrote it, `--list` one"
+        " object with the\nentries of all pages."
+    ),
+    "ja": (
+        "ターミナルのコマンドも同じ形のデータを、1 行に 1 つのオブジェクトで書きます。`hosts` はそのリストを書きます。"
+        "`client` はリクエストの結果をサーバーが書いたとおりに、\n`--list` ではすべてのページを 1 つのオブジェクトにまとめて書きます。"
+    ),
 }
 
 TYPES: Final = {
@@ -215,6 +222,12 @@ CALLS_JA: Final = {
 """What each call is for, in Japanese; the English sentence is the docstring of its route."""
 
 SHAPES_JA: Final = {
+    "ConfigShape": "`config` が見せるものと、したこと。`snippet` は貼り付けるもの、`link` と `shell` は貼り付けずに加える方法です。",
+    "FindingShape": "`doctor` が 1 つのことについて見つけたこと。",
+    "DoctorShape": "`doctor` が見つけたこと。`ok` は、問題が 1 つもないことです。",
+    "HostRowShape": "測ったかぎりの、ホストの振る舞い（秒）。`waited` は、`call` が少なくともある長さです。",
+    "TurnShape": "モデルとの会話の 1 つの番。モデルのサービスが使う形です。",
+    "PromptedShape": "モデルが最後に言ったことと、会話の全体。",
     "AnswerShape": "送った回答。`deliberate` は、チェックがエラーを見つけても送ったものです。",
     "BreakBody": "今までの回答と、入れる壊し方。",
     "ReactionShape": "こちらが言った 1 つのことに、相手がどうしたかです。`seq` はその行です。",

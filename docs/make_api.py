@@ -14,7 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from docs.api_words import CALLS_JA, INTRO, PRINTED_WORDS, SHAPES_JA, TITLES, TYPES
-from humanmcp.answering.schema import diagnostics, exchanges, interface
+from humanmcp.answering.schema import commands, diagnostics, exchanges, interface
 from humanmcp.answering.schema import page as island
 from humanmcp.desk.routes import api, api_completion, api_drafts, api_saved, connect, login
 
@@ -43,6 +43,10 @@ PRINTED: Final[Mapping[str, Any]] = {
     "check TRANSCRIPT": diagnostics.ConversationShape,
     "check --lines": diagnostics.CheckedShape,
     "forget": exchanges.ForgottenShape,
+    "config HOST": commands.ConfigShape,
+    "doctor": commands.DoctorShape,
+    "hosts": commands.HostRowShape,
+    "host -p TEXT": commands.PromptedShape,
 }
 """What each command of the terminal prints with `--json`."""
 _SCHEMAS: Final = "#/components/schemas/"

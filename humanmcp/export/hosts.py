@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
+    from humanmcp.answering.schema.commands import HostRowShape
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.state import ObservedMessage
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def table() -> tuple[dict[str, Any], ...]:
+def table() -> tuple[HostRowShape, ...]:
     """Read the rows that come with humanmcp."""
     return tuple(tomllib.loads(paths.sample(FILE).read_text(encoding="utf-8"))["host"])
 
@@ -105,7 +106,7 @@ def as_toml(row: Mapping[str, Any]) -> str:
 # -- measuring ------------------------------------------------------------------------------------
 
 
-def measured(frames: Iterable[Frame]) -> dict[str, Any]:
+def measured(frames: Iterable[Frame]) -> HostRowShape:
     """Return the row that a session shows, as its client behaved."""
     state, view, calls = ConversationState(), Perspective(Direction.IN), _Calls()
     first = ""
@@ -154,10 +155,10 @@ class _Calls:
             waits = self._gave_up if message.method else self._answered
             waits.append(at - self._asked.pop(asked.number))
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> HostRowShape:
         """Return the limit where a call was given up, else how long one was waited for at least."""
         token = "always" if all(self._tokens) else "on request" if any(self._tokens) else "never"
-        row: dict[str, Any] = {"token": token} if self._tokens else {}
+        row: HostRowShape = {"token": token} if self._tokens else {}
         gave_up = [wait for wait in self._gave_up if wait >= _LIMIT]
         if gave_up:
             return {**row, "call": round(min(gave_up)), "cancels": True}

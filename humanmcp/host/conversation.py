@@ -15,6 +15,8 @@ from humanmcp.locales.stop import StopError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humanmcp.answering.schema.commands import TurnShape
+
 
 class TurnRole(enum.Enum):
     """Who speaks."""
@@ -110,7 +112,7 @@ class TurnError(StopError):
     room = "model"
 
 
-def written(turn: Turn) -> dict[str, Any]:
+def written(turn: Turn) -> TurnShape:
     """Write a turn as JSON."""
     return {"role": turn.role.value, "content": [_written(block) for block in turn.blocks]}
 

@@ -10,8 +10,10 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
+from humanmcp.answering.schema import filled
+from humanmcp.answering.schema.commands import HostEntryShape
 from humanmcp.calling.address import ServerAddress
 from humanmcp.common.settings import Settings, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
@@ -39,6 +41,7 @@ from humanmcp.setup.everywhere import tell_what_now
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.answering.schema.commands import ConfigShape
     from humanmcp.common.parsing import Parser
     from humanmcp.setup.config_file import Keys
 
@@ -150,7 +153,7 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
     """Print the entry: the snippet alone to stdout, what is to be said about it to stderr."""
     status, state = _state(wanted)
     if as_json:
-        json_to_stdout(_as_json(wanted) | {"state": state})
+        _tell(wanted, state=state)
         return status
     to_stderr(wanted.say("where", label=wanted.host.label, path=wanted.path))
     raw_to_stdout(wanted.snippet.removesuffix("\n"))
@@ -193,7 +196,7 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
     except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
     if as_json:
-        json_to_stdout(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
+        _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
         return 0
     if before == after:
         to_stderr(wanted.say("unchanged", path=wanted.path))
@@ -217,8 +220,7 @@ def _changed(wanted: Wanted) -> tuple[ConfigFile, ConfigFile]:
 def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
     """Return why the file was left alone, and print what can be pasted instead."""
     if as_json:
-        why = error.sentence(wanted.language)
-        json_to_stdout(_as_json(wanted) | _outcome(changed=False, kept=None) | {"why": why})
+        _tell(wanted, changed=False, backup=None, why=error.sentence(wanted.language))
         return REFUSED
     to_stderr(Painted(error.sentence(wanted.language), "yellow"))
     raw_to_stdout(wanted.snippet.removesuffix("\n"))
@@ -235,7 +237,7 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
         after = before.undone((wanted.keys,)) or after
         kept = after.write()
     if as_json:
-        json_to_stdout(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
+        _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
     elif before == after:
         to_stderr(wanted.say("absent", path=wanted.path, name=wanted.name))
     else:
@@ -256,21 +258,18 @@ def _say_waiting(wanted: Wanted) -> None:
         to_stderr(wanted.say(wanted.host.approval))
 
 
-def _outcome(*, changed: bool, kept: Path | None) -> dict[str, Any]:
-    return {"changed": changed, "backup": None if kept is None else str(kept)}
-
-
-def _as_json(wanted: Wanted) -> dict[str, Any]:
-    return {
-        "host": wanted.host.name,
-        "label": wanted.host.label,
-        "name": wanted.name,
-        "path": str(wanted.path),
-        "format": wanted.host.format.value,
-        "entry": wanted.entry,
-        "snippet": wanted.snippet,
-        "link": wanted.link,
-        "shell": wanted.shell,
-        "waiting": wanted.say(wanted.host.waiting),
-        "approval": wanted.say(wanted.host.approval) if wanted.host.approval else "",
-    }
+def _tell(wanted: Wanted, **more: object) -> None:
+    """Print an entry for a script, and what became of it."""
+    host = wanted.host
+    entry = filled(
+        HostEntryShape,
+        wanted,
+        host=host.name,
+        label=host.label,
+        path=str(wanted.path),
+        format=host.format.value,
+        waiting=wanted.say(host.waiting),
+        approval=wanted.say(host.approval) if host.approval else "",
+    )
+    told = cast("ConfigShape", {**entry, **more})
+    json_to_stdout(told)

@@ -6,6 +6,8 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.schema import filled
+from humanmcp.answering.schema.commands import FindingShape
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.locales import language_of, say
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from humanmcp.answering.schema.commands import DoctorShape
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
@@ -49,7 +52,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     problems = sum(finding.level is Level.PROBLEM for finding in found)
     warnings = sum(finding.level is Level.WARNING for finding in found)
     if arguments.json:
-        json_to_stdout({"ok": not problems, "findings": [_as_json(one, language) for one in found]})
+        told: DoctorShape = {
+            "ok": not problems,
+            "findings": [filled(FindingShape, one, message=_said(one, language)) for one in found],
+        }
+        json_to_stdout(told)
     else:
         code = "problems" if problems else "warnings" if warnings else "well"
         to_stdout(say(ROOM, code, language, problems=problems, warnings=warnings))
@@ -108,23 +115,11 @@ def check_editor() -> Iterator[Finding]:
 
 
 def _print(finding: Finding, language: str) -> None:
-    sentence = say(ROOM, finding.code, language, **_told(finding, language))
     mark = Painted(_MARK[finding.level], _COLOUR[finding.level])
-    to_stdout(mark, f" {one_line(sentence)}{_noted(finding)}")
+    to_stdout(mark, f" {one_line(_said(finding, language))}")
 
 
-def _told(finding: Finding, language: str) -> dict[str, object]:
-    return {name: in_language(filling, language) for name, filling in finding.fillings}
-
-
-def _noted(finding: Finding) -> str:
-    return f" {one_line(finding.note)}" if finding.note else ""
-
-
-def _as_json(finding: Finding, language: str) -> dict[str, object]:
-    sentence = say(ROOM, finding.code, language, **_told(finding, language))
-    return {
-        "code": finding.code,
-        "level": finding.level.value,
-        "message": sentence + _noted(finding),
-    }
+def _said(finding: Finding, language: str) -> str:
+    told = {name: in_language(filling, language) for name, filling in finding.fillings}
+    sentence = say(ROOM, finding.code, language, **told)
+    return f"{sentence} {one_line(finding.note)}" if finding.note else sentence

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import pytest
+from pydantic import TypeAdapter
 
+from humanmcp.answering.schema.commands import PromptedShape
 from humanmcp.cli import main
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.respondents import Nobody
@@ -184,6 +186,7 @@ def test_s8_one_prompt_as_json_holds_the_whole_conversation(tmp_path: Path, conf
     model = recorded(tmp_path, says(ROLL), says("There you are."))
     run = chat(tmp_path, words(config, model, "-p", "Please roll", "--json"))
     told = json.loads(run.stdout)
+    assert TypeAdapter(PromptedShape).validate_python(told) == told
     assert told["text"] == "There you are."
     assert [one["role"] for one in told["messages"]] == ["user", "assistant", "user", "assistant"]
     assert told["messages"][2]["content"][0]["is_error"] is True

@@ -8,7 +8,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from pydantic import TypeAdapter
 
+from humanmcp.answering.schema.commands import DoctorShape
 from humanmcp.cli import main
 from humanmcp.common.settings import Settings
 from humanmcp.inbox.lock import LifeLock
@@ -370,5 +372,6 @@ def test_a_problem_makes_the_exit_status_one(
     assert main(["doctor", "--home", str(file), "--json", "--lang", "en"]) == 1
     made = json.loads(capsys.readouterr().out)
     assert made["ok"] is False
+    assert TypeAdapter(DoctorShape).validate_python(made) == made
     assert {"code", "level", "message"} == set(made["findings"][0])
     assert any(one["level"] == "problem" for one in made["findings"])

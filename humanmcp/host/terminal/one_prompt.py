@@ -12,6 +12,7 @@ from humanmcp.host.terminal.results import as_json
 from humanmcp.locales import say
 
 if TYPE_CHECKING:
+    from humanmcp.answering.schema.commands import PromptedShape
     from humanmcp.host.conversation import ToolUse
     from humanmcp.host.offering import ToolAddress
     from humanmcp.host.runner import Choice, HostLoop
@@ -51,5 +52,6 @@ def ask_once(runner: HostLoop, prompt: str, language: str, *, json: bool) -> Non
     said = runner.run(prompt)
     if json:
         turns = [written(turn) for turn in runner.history]
-        said = as_json({"text": said, "messages": turns})
+        told: PromptedShape = {"text": said, "messages": turns}
+        said = as_json(told)
     raw_to_stdout(said)
