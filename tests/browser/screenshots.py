@@ -151,7 +151,7 @@ def _views(  # noqa: PLR0917 - one place that knows them all
     ):
         window.goto(path)
         take(view)
-    window.goto("/").locator("header .menu summary").click()
+    window.goto("/").locator("header .menu").click()
     take("settings")
     page.keyboard.press("Escape")
     page.evaluate("document.getElementById('keys').showModal()")

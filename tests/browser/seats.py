@@ -148,8 +148,8 @@ def open_menu(page: Page) -> None:
     menu = page.locator("#more")
 
     def opened() -> bool:
-        if menu.get_attribute("open") is None:
-            menu.locator("summary").click()
-        return menu.get_attribute("open") is not None
+        if not menu.is_visible():
+            page.locator("button.more").click()
+        return menu.is_visible()
 
     until(opened, "the menu is open")

@@ -185,7 +185,7 @@ def test_of_two_people_one_answers_and_the_other_keeps_the_text(
     begin(host, desk)
     host.say(call())
     first, second = window().page, window().page
-    first.locator("header .menu summary").click()
+    first.locator("header .menu").click()
     first.locator("[name=name]").fill("花子 <b>")
     first.locator("[name=name]").press("Enter")
     expect(first.locator("[name=name]")).to_have_value("花子 <b>")

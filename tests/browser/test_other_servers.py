@@ -132,7 +132,7 @@ def test_an_address_without_a_place_finds_back_until_the_person_logs_out(
     one = window()
     one.page.goto(f"{desk.facts.address}history?q=tokyo")
     one.page.wait_for_url("**/~*/history?q=tokyo")
-    one.page.locator("details.menu summary").click()
+    one.page.locator("button.menu").click()
     one.page.locator("form[action$='/logout'] button").click()
     one.page.wait_for_url("**/login")
     one.page.locator("input[name=code]").wait_for()

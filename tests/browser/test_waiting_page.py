@@ -163,7 +163,7 @@ def test_single_keys_can_be_turned_off(desk: Desking, host: Serving, window: Win
     host.say(call("2", city="Osaka"))
     page = window().page
     expect(page.locator("#rows .row")).to_have_count(2)
-    page.locator("header .menu summary").click()
+    page.locator("header .menu").click()
     page.locator("[data-choice=keys]").uncheck()
     page.reload()
     expect(page.locator("#sentence")).to_be_focused()

@@ -41,23 +41,6 @@ export function startChoices(changed) {
       changed(name, box.checked);
     });
   }
-  // A menu closes when the attention goes elsewhere.
-  document.addEventListener("pointerdown", ({ target }) => {
-    for (const menu of openMenus()) menu.open = menu.contains(/** @type {Node} */ (target));
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || event.isComposing) return;
-    for (const menu of openMenus()) {
-      // The focus goes back to what opened it, where it was inside.
-      const inside = menu.contains(document.activeElement) || document.activeElement === document.body;
-      menu.open = false;
-      if (inside) first("summary", menu)?.focus();
-    }
-  });
-}
-
-function openMenus() {
-  return all("details.menu[open]", document, HTMLDetailsElement);
 }
 
 /** Cards stay as they were left, open or closed. */

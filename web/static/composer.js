@@ -74,12 +74,6 @@ export class Composer {
     byId("replaced").hidden = this.draft.replaced === null || this.locked;
   }
 
-  /** What a digit means: an option of the question, else a saved answer. @param {number} key */
-  digit(key) {
-    if (this.facts.options.length) this.toolbar.choose(key);
-    else this.starting.insertSaved(key);
-  }
-
   /** @param {string | null} why null when the page says it elsewhere */
   lock(why) {
     this.draft.locked = true;
@@ -104,6 +98,7 @@ export class Composer {
   listen() {
     this.box.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.defaultPrevented || isComposing(event) || !(event.target instanceof HTMLElement)) return;
+      if (event.target.closest("[popover]")) return; // it closes the menu
       if (event.target.shadowRoot) this.views.json.leave();
       else event.target.blur();
     });

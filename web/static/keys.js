@@ -3,7 +3,6 @@
 
 import { chosen } from "./choices.js";
 import { all, first, maybe } from "./dom.js";
-import { toggleSound } from "./notice.js";
 import { at } from "./place.js";
 import { tell } from "./words.js";
 
@@ -68,20 +67,15 @@ function single(event, composer) {
     KeyK: () => move(-1),
     ArrowUp: () => move(-1),
     Slash: () => search(),
-    KeyM: () => toggleSound(),
-    KeyS: () => find(),
-    KeyT: () => composer?.starting.toTemplate(),
     KeyE: () => composer?.toolbar.nextKind(),
     KeyF: () => composer?.views.next(),
-    KeyR: () => composer?.starting.reuse(),
-    KeyB: () => composer?.starting.breakIt(),
   };
-  const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
-  if (digit && event.repeat) return; // held: one press is one answer
-  const held = first(`[data-hotkey="${event.code}"]`);
-  const act = held ? () => held.click() : digit ? () => composer?.digit(Number(digit[1])) : acts[event.code];
+  const button = first(`[data-hotkey="${event.code.replace("Numpad", "Digit")}"]`);
+  if (button && event.repeat) return; // one press is one answer
+  const act = button ? () => button.click() : acts[event.code];
   if (act) {
     event.preventDefault();
+    button?.focus(); // a menu that is closed gives the focus back to what opened it
     act();
   } else if (event.key === "Enter" && composer && atRest()) {
     event.preventDefault();
@@ -115,11 +109,6 @@ function search() {
   const field = maybe("search");
   if (field) field.focus();
   else location.assign(at("/history#search"));
-}
-
-function find() {
-  maybe("finding")?.setAttribute("open", "");
-  maybe("find")?.focus();
 }
 
 function openKeys() {

@@ -56,7 +56,10 @@ function sound() {
 
 /** Permission is asked for when a person turns it on, never before. @param {Choice} name @param {boolean} on */
 export async function choiceChanged(name, on) {
-  if (name === "sound" && on) sound();
+  if (name === "sound") {
+    tell(on ? "sound.on" : "sound.off");
+    if (on) sound();
+  }
   if (name === "notify" && on) {
     const given = "Notification" in window ? await Notification.requestPermission() : "denied";
     if (given !== "granted") {
@@ -64,9 +67,4 @@ export async function choiceChanged(name, on) {
       tell("denied");
     }
   }
-}
-
-export function toggleSound() {
-  choose("sound", !chosen("sound"));
-  tell(chosen("sound") ? "sound.on" : "sound.off");
 }

@@ -13,12 +13,8 @@ export class StartingPoints {
   constructor(composer) {
     this.composer = composer;
     const { facts, box } = composer;
-    for (const one of all("[data-saved]", box)) {
-      one.addEventListener("click", () => this.insertSaved(Number(one.dataset.saved)));
-    }
-    for (const one of all("[data-start]", box)) {
-      one.addEventListener("click", () => this.startWith(facts.starts[Number(one.dataset.start)]));
-    }
+    all("[data-saved]", box).forEach((one, at) => one.addEventListener("click", () => this.insert(facts.saved[at])));
+    all("[data-start]", box).forEach((one, at) => one.addEventListener("click", () => this.startWith(facts.starts[at])));
     this.offerTemplates();
   }
 
@@ -54,11 +50,10 @@ export class StartingPoints {
     tell("reused");
   }
 
-  /** @param {number} key */
-  insertSaved(key) {
+  /** @param {SavedShape} saved */
+  insert(saved) {
     const { draft, facts } = this.composer;
-    const saved = facts.saved[key - 1];
-    if (!saved || draft.locked) return;
+    if (draft.locked) return;
     if (saved.form === "text" || saved.form === "tool error") {
       const base = isOneText(draft.text) ? draft.text : facts.template;
       this.goOnFrom(flagged(facts, put(base, TEXT_PATH, JSON.stringify(saved.text)), saved.form === "tool error"));

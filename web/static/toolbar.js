@@ -1,6 +1,6 @@
 // What stands around the box: the kinds of an answer, the options of a question, the menu.
 
-import { all, byId, first, maybe, nextOf } from "./dom.js";
+import { all, byId, maybe, nextOf } from "./dom.js";
 import { layOut } from "./jsontext.js";
 import { copy } from "./words.js";
 
@@ -14,7 +14,7 @@ export class Toolbar {
     }
     this.options.forEach((one, at) => one.addEventListener("click", (event) => {
       event.preventDefault();
-      this.choose(at + 1);
+      composer.sender.send({ option: composer.facts.options[at] });
     }));
     this.listen();
   }
@@ -39,7 +39,6 @@ export class Toolbar {
         this.fromMenu(act);
       });
     }
-    byId("more").addEventListener("toggle", () => this.placeMenu());
   }
 
   fillKind() {
@@ -65,26 +64,9 @@ export class Toolbar {
     return all("#options button", document, HTMLButtonElement);
   }
 
-  /** @param {number} number */
-  choose(number) {
-    const option = this.composer.facts.options[number - 1];
-    if (option !== undefined) this.composer.sender.send({ option });
-  }
-
-  // The menu opens upwards, unless there is more room below.
-  placeMenu() {
-    const more = byId("more");
-    const [at, bar] = [first("summary", more)?.getBoundingClientRect(), first(".bar")];
-    const panel = first(".panel", more);
-    if (!at || !bar || !panel) return;
-    const [above, below] = [at.top - bar.offsetHeight - 12, innerHeight - at.bottom - 12];
-    more.classList.toggle("down", above < panel.scrollHeight && below > above);
-    panel.style.maxHeight = `${Math.max(above, below)}px`;
-  }
-
   /** @param {() => unknown} act */
   fromMenu(act) {
-    byId("more", HTMLDetailsElement).open = false;
+    byId("more").hidePopover();
     act();
   }
 

@@ -1,0 +1,215 @@
+// The JSON editor: CodeMirror 6 behind the few methods that web/static/editor.js asks of an editor.
+//
+// It lives in a shadow root: there CodeMirror adopts its style sheets, which the page's content
+// security policy allows; in the page itself it would add style elements, which it forbids.
+
+import { defaultKeymap, indentWithTab } from "@codemirror/commands";
+
+import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, EditorView, gutter, GutterMarker, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
+
+const fromOutside = Annotation.define();
+
+// -- problems: a wavy line under the place, a sign beside the line ---------------------------------
+// @codemirror/lint draws both with images in data: addresses, which the page's policy forbids.
+
+const setMarks = StateEffect.define();
+
+class Sign extends GutterMarker {
+  constructor(severity, message) {
+    super();
+    this.severity = severity;
+    this.message = message;
+  }
+
+  eq(other) {
+    return other.severity === this.severity && other.message === this.message;
+  }
+
+  toDOM() {
+    const sign = document.createElement("span");
+    sign.className = `sign ${this.severity}`;
+    sign.title = this.message;
+    sign.textContent = this.severity === "info" ? "i" : "!";
+    return sign;
+  }
+}
+
+const marks = StateField.define({
+  create: () => ({ under: Decoration.none, beside: RangeSet.empty }),
+  update(value, transaction) {
+    let { under, beside } = value;
+    under = under.map(transaction.changes);
+    beside = beside.map(transaction.changes);
+    for (const effect of transaction.effects) {
+      if (effect.is(setMarks)) ({ under, beside } = placed(effect.value, transaction.state.doc));
+    }
+    return { under, beside };
+  },
+  provide: (field) => EditorView.decorations.from(field, (value) => value.under),
+});
+
+function placed(list, doc) {
+  const within = list.map((one) => {
+    const from = Math.min(one.from, doc.length);
+    // Of an object over many lines the first one is enough: all of it underlined hides what is in it.
+    return { ...one, from, to: Math.min(Math.max(one.to, from), doc.lineAt(from).to) };
+  });
+  const under = within.filter((one) => one.to > one.from)
+    .map((one) => Decoration.mark({ class: `wavy ${one.severity}`, message: one.message }).range(one.from, one.to));
+  const lines = new Map();
+  for (const one of within) {
+    const line = doc.lineAt(one.from).from;
+    if (!lines.has(line) || one.severity === "error") lines.set(line, new Sign(one.severity, one.message));
+  }
+  const beside = [...lines].map(([line, sign]) => sign.range(line));
+  return { under: Decoration.set(under, true), beside: RangeSet.of(beside, true) };
+}
+
+// What is wrong with the place under the pointer, in words.
+const sentences = hoverTooltip((view, at) => {
+  const found = [];
+  view.state.field(marks).under.between(at, at, (from, to, { spec }) => { found.push({ from, to, text: spec.message }); });
+  if (!found.length) return null;
+  const dom = document.createElement("div");
+  dom.className = "sentences";
+  dom.append(...found.map(({ text }) => Object.assign(document.createElement("p"), { textContent: text })));
+  return { pos: found[0].from, end: found[0].to, above: true, create: () => ({ dom }) };
+});
+
+const signs = gutter({ class: "signs", markers: (view) => view.state.field(marks).beside });
+
+// Every colour is one of the page's own, so both themes are right without a word here.
+
+const look = EditorView.theme({
+  "&": { fontSize: "0.9375rem", maxHeight: "60vh", color: "var(--ink)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", overflow: "auto" },
+  ".cm-content": { padding: "0.75rem 0", minHeight: "9rem", caretColor: "var(--ink)" },
+  ".cm-gutters": { background: "transparent", color: "var(--soft)", border: "none" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--ink) 4%, transparent)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    background: "color-mix(in srgb, var(--hue) 25%, transparent)",
+  },
+  ".cm-matchingBracket": { outline: "1px solid var(--strong-line)", backgroundColor: "transparent" },
+  ".wavy": { textDecoration: "underline wavy var(--strong-line)", textDecorationSkipInk: "none", textUnderlineOffset: "0.25em" },
+  ".wavy.error": { textDecorationColor: "var(--bad)" },
+  ".wavy.warning": { textDecorationColor: "var(--warn)" },
+  ".cm-tooltip.sentences": {
+    maxWidth: "34rem", padding: "0.5rem 0.75rem", font: "0.9375rem/1.45 var(--text)", color: "var(--ink)",
+    background: "var(--surface)", border: "1px solid var(--strong-line)", borderRadius: "var(--round)",
+  },
+  ".sentences p": { margin: 0 },
+  ".cm-tooltip.cm-tooltip-autocomplete": {
+    color: "var(--ink)", background: "var(--surface)", border: "1px solid var(--strong-line)", borderRadius: "var(--round)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "12rem" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "0.125rem 0.75rem" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": { color: "var(--surface)", background: "var(--hue)" },
+  ".cm-completionDetail": { color: "inherit", fontStyle: "normal" },
+  ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "700" },
+  ".cm-tooltip.cm-completionInfo": {
+    maxWidth: "24rem", padding: "0.5rem 0.75rem", font: "0.9375rem/1.45 var(--text)", color: "var(--ink)",
+    background: "var(--surface)", border: "1px solid var(--strong-line)", borderRadius: "var(--round)",
+  },
+  ".signs": { width: "1.25rem" },
+  ".sign": { display: "inline-block", width: "1.25rem", textAlign: "center", fontWeight: "700" },
+  ".sign.error": { color: "var(--bad)" },
+  ".sign.warning": { color: "var(--warn)" },
+});
+
+export class CodeEditor {
+  constructor(place, { text, label, onChange, onMove, schema }) {
+    this.writable = new Compartment();
+    const offers = new Compartment();
+    const root = place.shadowRoot ?? place.attachShadow({ mode: "open" });
+    root.replaceChildren();
+    const inside = document.createElement("div");
+    root.append(inside);
+    const told = EditorView.updateListener.of((update) => {
+      if (update.docChanged) this.marked = "";
+      if (update.docChanged && !update.transactions.some((one) => one.annotation(fromOutside))) {
+        onChange(update.state.doc.toString());
+      }
+      if (update.selectionSet || update.docChanged) onMove(this.position(update.state));
+    });
+    const extensions = [
+      marks, sentences, lineNumbers(), signs, highlightActiveLine(),
+       look, told,
+      EditorView.lineWrapping,
+      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+      // Keys that belong to the page: Ctrl+Enter sends, and Ctrl+Z undoes in every view what was
+      // written in any of them. Esc, then Tab leaves the editor.
+      keymap.of([
+        { key: "Mod-Enter", run: () => false },
+        ...defaultKeymap.filter((one) => one.key !== "Mod-Enter"), indentWithTab,
+      ]),
+      this.writable.of([]),
+      EditorState.phrases.of({ Completions: label }),
+      offers.of([]),
+    ];
+    this.view = new EditorView({ doc: text, extensions, parent: inside, root });
+    // What offers names and values is loaded when one begins to write here.
+    this.view.contentDOM.addEventListener("focus", async () => {
+      const { offering } = await import("./offering.js");
+      this.view.dispatch({ effects: offers.reconfigure(offering(schema)) });
+    }, { once: true });
+  }
+
+  position(state) {
+    const head = state.selection.main.head;
+    const line = state.doc.lineAt(head);
+    return { line: line.number, column: [...line.text.slice(0, head - line.from)].length + 1 };
+  }
+
+  hasFocus() {
+    return this.view.hasFocus;
+  }
+
+  // Only the part that differs is replaced, so the caret stays.
+  set(text) {
+    const now = this.view.state.doc.toString();
+    if (now === text) return;
+    let from = 0;
+    const most = Math.min(now.length, text.length);
+    while (from < most && now[from] === text[from]) from += 1;
+    let end = 0;
+    while (end < most - from && now[now.length - 1 - end] === text[text.length - 1 - end]) end += 1;
+    this.view.dispatch({
+      changes: { from, to: now.length - end, insert: text.slice(from, text.length - end) },
+      annotations: fromOutside.of(true),
+    });
+  }
+
+  focus() {
+    this.view.focus();
+  }
+
+  setReadOnly(on) {
+    this.view.dispatch({ effects: this.writable.reconfigure(on ? EditorState.readOnly.of(true) : []) });
+  }
+
+  // The same marks again would take the place away that the pointer is on.
+  mark(list) {
+    const now = JSON.stringify(list);
+    if (now === this.marked) return;
+    this.marked = now;
+    this.view.dispatch({ effects: setMarks.of(list) });
+  }
+
+  select({ from, to }) {
+    this.view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
+    this.view.focus();
+  }
+}
+
+// An editor over a text area of a form, which goes on holding what is sent.
+export function over(area, schema) {
+  const place = document.createElement("div");
+  place.className = "editor coded";
+  area.before(place);
+  area.hidden = true;
+  const label = area.labels[0].innerText.trim();
+  return new CodeEditor(place, { text: area.value, label, schema, onMove() {}, onChange(text) { area.value = text; } });
+}
