@@ -1,6 +1,6 @@
 // Answers as JSON text: which kind one is, what is in it, and how a message is made around a body.
 
-import { drop, layOut, put, stringAt, textAt } from "./jsontext.js";
+import { drop, itemsAt, layOut, put, stringAt, textAt } from "./jsontext.js";
 import { find, parse } from "./jsontree.js";
 
 export const TEXT_PATH = ["result", "content", 0, "text"];
@@ -16,8 +16,7 @@ export function kindOf(text) {
 
 /** Whether the answer is one text for the model, which is what the text view can show. @param {string} text */
 export function isOneText(text) {
-  const content = find(parse(text), ["result", "content"]);
-  return content?.type === "array" && content.items.length === 1 && stringAt(text, TEXT_PATH) !== null;
+  return itemsAt(text, ["result", "content"])?.length === 1 && stringAt(text, TEXT_PATH) !== null;
 }
 
 // Say of a result whether the tool failed; a result that never spoke of it goes on saying nothing.

@@ -58,8 +58,7 @@ export class FormFields {
   /** @param {FieldShape} field @param {Path} path */
   list(field, path) {
     const pointer = pointerOf(path);
-    const there = find(this.root, path);
-    const items = (there?.type === "array" ? there.items : []).map((_, at) => {
+    const items = (find(this.root, path)?.parts ?? []).map((_, at) => {
       const inner = field.item ? this.build(field.item, [...path, at]) : this.json([...path, at]);
       inner.classList.remove("form-group");
       const remove = button(say("remove"), "small", () => this.view.removeItem([...path, at]));

@@ -4,8 +4,8 @@
 import { all, byId, first } from "./dom.js";
 import { FieldMarks } from "./fieldmarks.js";
 import { FormFields } from "./formfields.js";
-import { append, compact, drop, pointerOf, put, steps, textAt } from "./jsontext.js";
-import { find, parse } from "./jsontree.js";
+import { append, compact, drop, itemsAt, pointerOf, put, steps, textAt } from "./jsontext.js";
+import { parse } from "./jsontree.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 
@@ -97,7 +97,7 @@ export class FormView {
       const data = String(reader.result).split(",")[1];
       const item = { type: file.type.split("/")[0], data, mimeType: file.type };
       const { base } = this.reading;
-      const write = find(parse(base), path)?.type === "array" ? append : put;
+      const write = itemsAt(base, path) ? append : put;
       let changed = write(base, path, JSON.stringify(path.at(-1) === "blob" ? data : item, null, 2));
       if (path.at(-1) === "blob") {
         const [text, mime] = ["text", "mimeType"].map((name) => [...path.slice(0, -1), name]);
@@ -130,8 +130,7 @@ export class FormView {
     const written = textAt(text, this.path);
     if (written === null || !this.isOurs(textAt(text, READ_BY_MODEL))) return text;
     this.mirrored = JSON.stringify(compact(written));
-    const content = find(parse(text), ["result", "content"]);
-    if (content?.type === "array" && content.items.length === 0) {
+    if (itemsAt(text, ["result", "content"])?.length === 0) {
       return put(text, ["result", "content"], `[\n  { "type": "text", "text": ${this.mirrored} }\n]`);
     }
     return put(text, READ_BY_MODEL, this.mirrored);

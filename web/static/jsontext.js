@@ -46,41 +46,37 @@ export function put(text, path, json) {
 
 /** @param {string} text @param {JsonNode} node @param {string | number} step @param {string} json */
 function add(text, node, step, json) {
-  const parts = node.type === "object" ? node.members.map((one) => one.value) : itemsOf(node);
+  const { parts } = node;
   if (!parts) return text;
   const outer = indentAt(text, node.start);
   const inner = `${outer}  `;
   const name = node.type === "object" ? `${JSON.stringify(step)}: ` : "";
   const line = `\n${inner}${name}${indented(json, inner)}`;
   if (!parts.length) return `${text.slice(0, node.start + 1)}${line}\n${outer}${text.slice(node.end - 1)}`;
-  const last = parts[parts.length - 1].end;
+  const last = parts[parts.length - 1].value.end;
   return `${text.slice(0, last)},${line}${text.slice(last)}`;
 }
 
-/** @param {JsonNode} node */
-function itemsOf(node) {
-  return node.type === "array" ? node.items : null;
+/** The items of the list at a path, null where there is none. @param {string} text @param {Path} path */
+export function itemsAt(text, path) {
+  const node = find(parse(text), path);
+  return node?.type === "array" ? node.parts : null;
 }
 
 /** @param {string} text @param {Path} path @param {string} json */
 export function append(text, path, json) {
-  const node = find(parse(text), path);
-  return put(text, [...path, node?.type === "array" ? node.items.length : 0], json);
+  return put(text, [...path, itemsAt(text, path)?.length ?? 0], json);
 }
 
 /** Take the member or item at a path out, with one comma. @param {string} text @param {Path} path */
 export function drop(text, path) {
   const parent = find(parse(text), path.slice(0, -1));
-  const last = path[path.length - 1];
-  if (!parent) return text;
-  const places = parent.type === "object"
-    ? parent.members.map((one) => ({ is: one.key === last, start: one.keyStart, end: one.value.end }))
-    : (itemsOf(parent) ?? []).map((one, at) => ({ is: at === last, start: one.start, end: one.end }));
-  const at = places.findLastIndex((place) => place.is);
-  if (at < 0) return text;
-  if (places.length === 1) return text.slice(0, parent.start + 1) + text.slice(parent.end - 1);
-  if (at + 1 < places.length) return text.slice(0, places[at].start) + text.slice(places[at + 1].start);
-  return text.slice(0, places[at - 1].end) + text.slice(places[at].end);
+  const parts = parent?.parts ?? [];
+  const at = parts.findLastIndex((one) => String(one.key) === String(path.at(-1)));
+  if (!parent || at < 0) return text;
+  if (parts.length === 1) return text.slice(0, parent.start + 1) + text.slice(parent.end - 1);
+  if (at + 1 < parts.length) return text.slice(0, parts[at].start) + text.slice(parts[at + 1].start);
+  return text.slice(0, parts[at - 1].value.end) + text.slice(parts[at].value.end);
 }
 
 /** Without the white space outside strings: how it goes on the wire. @param {string} text */
@@ -97,10 +93,8 @@ export function layOut(text) {
 /** @param {string} text @param {JsonNode} node @param {string} indent @returns {string} */
 function laid(text, node, indent) {
   const inner = `${indent}  `;
-  const parts = node.type === "object"
-    ? node.members.map((one) => `${text.slice(one.keyStart, one.keyEnd)}: ${laid(text, one.value, inner)}`)
-    : itemsOf(node)?.map((one) => laid(text, one, inner));
-  if (!parts) return text.slice(node.start, node.end);
+  if (!node.parts) return text.slice(node.start, node.end);
+  const parts = node.parts.map(({ start, value }) => text.slice(start, value.start).replace(/\s*:\s*$/, ": ") + laid(text, value, inner));
   const [open, close] = node.type === "object" ? "{}" : "[]";
   return parts.length ? `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}` : open + close;
 }

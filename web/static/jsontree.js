@@ -26,24 +26,25 @@ export function parse(text) {
     const { type, start } = token;
     if (depth > DEEPEST || "}],:".includes(type)) fail();
     if (type !== "{" && type !== "[") return token;
-    const [inObject, close] = type === "{" ? [true, "}"] : [false, "]"];
+    const [kind, close] = type === "{" ? ["object", "}"] : ["array", "]"];
+    /** @type {JsonPart[]} */
     const parts = [];
     let one = next();
     while (one.type !== close || parts.length) {
-      parts.push(inObject ? member(one, depth) : value(one, depth + 1));
+      const key = kind === "object" ? name(one) : parts.length;
+      parts.push({ key, start: one.start, value: value(kind === "object" ? next() : one, depth + 1) });
       one = next();
       if (one.type === close) break;
       if (one.type !== ",") fail();
       one = next();
     }
-    return inObject ? { type: "object", start, end: at, members: parts } : { type: "array", start, end: at, items: parts };
+    return { type: kind, start, end: at, parts };
   }
 
-  /** @param {{type: string, start: number, end: number}} token @param {number} depth */
-  function member({ type, start, end }, depth) {
+  /** @param {{type: string, start: number, end: number}} token @returns {string} */
+  function name({ type, start, end }) {
     if (type !== "string" || next().type !== ":") fail();
-    const key = JSON.parse(text.slice(start, end));
-    return { key, keyStart: start, keyEnd: end, value: value(next(), depth + 1) };
+    return JSON.parse(text.slice(start, end));
   }
 
   try {
@@ -58,15 +59,9 @@ export function parse(text) {
 // Follow a path of names and indexes. Of two members with one name the last counts, as everywhere.
 /** @param {JsonNode | null} node @param {Path} path */
 export function find(node, path) {
-  /** @type {JsonNode | null | undefined} */
   let here = node;
-  for (const step of path) {
-    if (!here) return null;
-    if (here.type === "object") here = here.members.findLast((one) => one.key === step)?.value;
-    else if (here.type === "array") here = here.items[Number(step)];
-    else return null;
-  }
-  return here ?? null;
+  for (const step of path) here = here?.parts?.findLast((one) => String(one.key) === String(step))?.value ?? null;
+  return here;
 }
 
 // The desk counts characters, JavaScript counts UTF-16 units: 😀 is one there and two here.

@@ -57,35 +57,22 @@ function announce(newer) {
 
 /** @param {HTMLElement} list @param {HTMLElement} newer */
 function settle(list, newer) {
-  const still = list.matches(":hover, :focus-within");
-  const [rows, wanted] = [first("#rows", list), first("#rows", newer)];
-  if (rows && wanted) settleRows(rows, wanted, still);
-  if (still) list.addEventListener("pointerleave", refreshList, { once: true });
-  for (const name of still ? ["#others"] : ["#others", "#running", "#lately"]) {
-    const [past, now] = [first(name, list), first(name, newer)];
-    if (past && now) past.replaceWith(now);
+  if (!list.matches(":hover, :focus-within")) {
+    list.replaceChildren(...newer.childNodes);
+    return;
   }
-}
-
-/** @param {HTMLElement} old @param {HTMLElement} young @param {boolean} still */
-function settleRows(old, young, still) {
-  const rows = new Map(all("[data-key]", old).map((row) => [row.dataset.key, row]));
-  const wanted = all(":scope > *", young);
-  for (const row of wanted) {
+  // Under the pointer every row stays where it is until the pointer has gone.
+  list.addEventListener("pointerleave", refreshList, { once: true });
+  const rows = new Map(all("#rows > *", list).map((row) => [row.dataset.key, row]));
+  for (const row of all("#rows > *", newer)) {
     const known = rows.get(row.dataset.key);
-    if (!known) continue;
+    if (known) update(known, row);
+    else first("#rows", list)?.append(row);
     rows.delete(row.dataset.key);
-    update(known, row);
   }
-  for (const row of rows.values()) {
-    // Under the pointer it stays where it is until the pointer has gone.
-    if (still) row.classList.add("gone");
-    else row.remove();
-  }
-  old.querySelector(".none")?.remove();
-  for (const row of wanted) {
-    const there = row.dataset.key && old.querySelector(`[data-key="${CSS.escape(row.dataset.key)}"]`);
-    if (!there) old.append(row);
+  for (const [key, row] of rows) {
+    if (key) row.classList.add("gone");
+    else row.remove(); // that nothing waits
   }
 }
 

@@ -42,11 +42,9 @@ type ProblemAct = (problem: Problem) => void;
 
 // JSON text, with the place of each value in it.
 type Path = Array<string | number>;
-type JsonNode = ObjectNode | ArrayNode | Scalar;
-interface ObjectNode { type: "object"; start: number; end: number; members: Member[] }
-interface ArrayNode { type: "array"; start: number; end: number; items: JsonNode[] }
-interface Scalar { type: "string" | "number" | "true" | "false" | "null"; start: number; end: number }
-interface Member { key: string; keyStart: number; keyEnd: number; value: JsonNode }
+interface JsonNode { type: "object" | "array" | "string" | "number" | "true" | "false" | "null"; start: number; end: number; parts?: JsonPart[] }
+/** A member of an object, from where its name begins, or an item of a list. */
+interface JsonPart { key: string | number; start: number; value: JsonNode }
 
 // The box for JSON.
 interface LineAndColumn { line: number; column: number }
