@@ -17,7 +17,7 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
     from tests.desk.desking import Desking
     from tests.serving import Serving
@@ -161,7 +161,7 @@ def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(
     expect(problem).to_contain_text(f"Line {line},")
     code = problem.locator("a.code")
     expect(code).to_have_attribute("href", re.compile(rf"^/~[^/]+/mistake/{code.inner_text()}$"))
-    expect(page.locator("#editor .sign.error, #document[aria-invalid=true]").first).to_be_visible()
+    expect(page.locator(".editor .sign.error, #document[aria-invalid=true]").first).to_be_visible()
     expect(page.locator("#found")).to_contain_text("before it can be sent")
     page.locator("#send").click()
     expect(page.locator("#problems button, #problems a").first).to_be_focused()
@@ -176,8 +176,8 @@ def read_json(page: Page) -> str:
     return str(
         page.evaluate(
             """() => {
-                const lines = document.getElementById("editor").shadowRoot
-                    ?.querySelectorAll(".cm-line");
+                const lines = document.querySelector(".editor")?.shadowRoot
+                    .querySelectorAll(".cm-line");
                 return lines ? [...lines].map((line) => line.textContent).join("\\n")
                     : document.getElementById("document").value;
             }"""
@@ -190,14 +190,14 @@ def write_json(page: Page, text: str) -> None:
     # Where the editor was built it takes the place of the text area, a moment after the view opens;
     # a phone keeps the area.
     coded = EDITOR.exists() and page.evaluate("matchMedia('(pointer: fine)').matches")
-    page.locator("#editor .cm-content" if coded else "#document").click()
+    page.locator(".editor .cm-content" if coded else "#document").click()
     page.keyboard.press("Control+A")
     page.evaluate(
         """text => {
             const data = new DataTransfer();
             data.setData("text/plain", text);
-            const host = document.getElementById("editor");
-            const box = host.shadowRoot?.querySelector(".cm-content");
+            const host = document.querySelector(".editor");
+            const box = host?.shadowRoot.querySelector(".cm-content");
             if (box) {
                 box.dispatchEvent(new ClipboardEvent(
                     "paste", { clipboardData: data, bubbles: true, cancelable: true }));
@@ -282,15 +282,47 @@ def test_the_json_editor_is_no_trap(desk: Desking, host: Serving, window: Window
     page = window().page
     page.locator("#tab-json").click()
     # Where the editor was built it takes the place of the text area, a moment after the view opens.
-    page.locator("#editor .cm-content" if EDITOR.exists() else "#document").click()
+    page.locator(".editor .cm-content" if EDITOR.exists() else "#document").click()
     page.keyboard.press("Control+Home")
     page.keyboard.press("Tab")
     until(lambda: read_json(page).startswith("  {"), "the first line is indented")
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
-    expect(page.locator("#editor")).not_to_be_focused()
-    focused = page.evaluate("document.activeElement.id")
+    expect(page.locator(".editor")).not_to_be_focused()
+    focused = page.evaluate("document.activeElement.id || document.activeElement.className")
     assert focused not in ("editor", "document")
+
+
+def test_what_is_typed_while_the_editor_loads_stays_and_goes_on_in_it(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The cursor too, and nothing is taken away in the middle of a composition.
+
+    Written over, the first line had a style of Chromium's, which the policy of the page forbids.
+    """
+    begin(host, desk)
+    host.say(call())
+    page = window().page
+    held: list[Route] = []
+    page.route("**/vendor/editor.js", lambda route: held.append(route))  # noqa: PLW0108 - playwright marks what it calls
+    page.locator("#tab-json").click()
+    area = page.locator("#document")
+    area.press("ControlOrMeta+a")
+    page.keyboard.type("wrote")
+    area.dispatch_event("compositionstart")
+    until(lambda: held, "the editor is asked for")[0].continue_()
+    page.evaluate("import(document.body.dataset.editor)")
+    expect(area).to_be_visible()
+    area.dispatch_event("compositionend")
+    expect(area).to_be_hidden()
+    page.keyboard.type(" on")
+    assert read_json(page) == "wrote on"
+    page.locator("#tab-text").click()
+    page.keyboard.press("ControlOrMeta+z")
+    page.locator("#tab-json").click()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("{")
+    assert read_json(page) == "{"
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(
     page = window().page
     page.locator("#tab-json").click()
     write_json(page, read_json(page).replace('"id": 1', '"id": 7'))
-    page.locator("#editor, #document:visible").first.focus()
+    page.locator(".editor, #document:visible").first.focus()
     page.keyboard.press("Control+End")
     page.keyboard.press("Control+Enter")
     page.keyboard.type(" here")

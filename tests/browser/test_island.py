@@ -283,8 +283,8 @@ def test_the_json_editor_offers_what_can_be_written_there(
     host.say(call("7", city="Tokyo"))
     page = window().page
     page.locator("#tab-json").click()
-    editor = page.locator("#editor .cm-content")
-    options = page.locator("#editor [role=option]")
+    editor = page.locator(".editor .cm-content")
+    options = page.locator(".editor [role=option]")
     head = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": '
     write_json(page, head)
     editor.press("ControlOrMeta+End")

@@ -5,6 +5,7 @@ import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
 import { startCompletions } from "./completing.js";
 import { all, keyOfOpen, maybe } from "./dom.js";
+import { loadEditor } from "./editor.js";
 import { startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
@@ -38,6 +39,7 @@ startClock();
 startPreviews();
 startCompletions();
 for (const area of all("[data-schema]", document, HTMLTextAreaElement)) {
-  import(document.body.dataset.editor ?? "").then(({ over }) => over(area, () => call(area.dataset.schema ?? ""))).catch(() => {});
+  const schema = () => call(area.dataset.schema ?? "");
+  loadEditor(area, { schema, onMove() {}, onChange(text) { area.value = text; } }); // it goes on holding what is sent
 }
 if (maybe("live")) startLive(changed);

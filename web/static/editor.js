@@ -1,4 +1,35 @@
-// The plain text area for JSON, used through the same methods as the editor that may take its place.
+// JSON in a text area, and CodeMirror in its place where it was built and a keyboard is at hand. Both are
+// used through the same few methods.
+
+import { fillField, make } from "./dom.js";
+import { composed } from "./typeahead.js";
+
+/**
+ * Have the editor take the place of an area that is seen: it weighs more than the rest of the page. Whoever
+ * writes in the area goes on at the same place.
+ *
+ * @param {HTMLTextAreaElement} area @param {EditorActs} acts @param {(editor: AnyEditor) => void} [taken]
+ */
+export function loadEditor(area, acts, taken) {
+  const built = document.body.dataset.editor;
+  if (!built || !matchMedia("(pointer: fine)").matches) return;
+  new IntersectionObserver(async ([{ isIntersecting }], seen) => {
+    if (!isIntersecting) return;
+    seen.disconnect();
+    const made = await import(built).catch(() => null);
+    await composed();
+    if (!made || !area.isConnected) return;
+    const { value: text, selectionStart: from, selectionEnd: to } = area;
+    const focused = document.activeElement === area;
+    const place = make("div", { class: "editor" });
+    area.before(place);
+    const label = area.ariaLabel ?? area.labels[0]?.innerText.trim();
+    const editor = new made.CodeEditor(place, { text, label, ...acts });
+    area.hidden = true;
+    if (focused) editor.select({ from, to });
+    taken?.(editor);
+  }).observe(area);
+}
 
 export class PlainEditor {
   /** @param {HTMLTextAreaElement} area @param {EditorActs} acts */
@@ -13,13 +44,9 @@ export class PlainEditor {
     return { line: before.split("\n").length, column: [...before.slice(before.lastIndexOf("\n") + 1)].length + 1 };
   }
 
-  hasFocus() {
-    return document.activeElement === this.area;
-  }
-
   /** @param {string} text */
   set(text) {
-    if (this.area.value !== text) this.area.value = text;
+    fillField(this.area, text);
   }
 
   focus() {

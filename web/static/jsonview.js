@@ -1,8 +1,7 @@
-// The whole message as JSON: CodeMirror where it was built and a keyboard is at hand, else a text area.
-// Both have the same few methods.
+// The whole message as JSON, in one of two editors.
 
 import { byId } from "./dom.js";
-import { PlainEditor } from "./editor.js";
+import { loadEditor, PlainEditor } from "./editor.js";
 import { unitsAt } from "./jsontree.js";
 import { call } from "./talk.js";
 import { say } from "./words.js";
@@ -12,7 +11,7 @@ export class JsonView {
   constructor(draft) {
     this.draft = draft;
     this.usable = true;
-    this.area = byId("document", HTMLTextAreaElement);
+    const area = byId("document", HTMLTextAreaElement);
     this.readOnly = false;
     /** @type {Mark[]} */
     this.shown = [];
@@ -23,27 +22,12 @@ export class JsonView {
       schema: () => call(`/api/exchanges/${draft.facts.session}/${draft.facts.number}/schema`),
     };
     /** @type {AnyEditor} */
-    this.editor = new PlainEditor(this.area, acts);
-    const built = document.body.dataset.editor;
-    if (!built || !matchMedia("(pointer: fine)").matches) return;
-    // Only when it is seen: it weighs more than the rest of the page.
-    new IntersectionObserver(([{ isIntersecting }], seen) => {
-      if (!isIntersecting) return;
-      seen.disconnect();
-      import(built).then(({ CodeEditor }) => this.become(CodeEditor, acts)).catch(() => {});
-    }).observe(this.area);
-  }
-
-  /** @param {any} CodeEditor @param {EditorActs} acts */
-  become(CodeEditor, acts) {
-    const place = byId("editor");
-    const focused = this.editor.hasFocus();
-    this.editor = new CodeEditor(place, { text: this.area.value, label: this.area.getAttribute("aria-label"), ...acts });
-    this.area.hidden = true;
-    place.classList.add("coded");
-    this.setReadOnly(this.readOnly);
-    this.editor.mark(this.shown);
-    if (focused) this.editor.select({ from: this.area.selectionStart, to: this.area.selectionEnd });
+    this.editor = new PlainEditor(area, acts);
+    loadEditor(area, acts, (editor) => {
+      this.editor = editor;
+      this.setReadOnly(this.readOnly);
+      editor.mark(this.shown);
+    });
   }
 
   fill() {

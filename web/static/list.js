@@ -57,12 +57,8 @@ function announce(newer) {
 
 /** @param {HTMLElement} list @param {HTMLElement} newer */
 function settle(list, newer) {
-  if (!list.matches(":hover, :focus-within")) {
-    list.replaceChildren(...newer.childNodes);
-    return;
-  }
-  // Under the pointer every row stays where it is until the pointer has gone.
-  list.addEventListener("pointerleave", refreshList, { once: true });
+  const still = list.matches(":hover, :focus-within");
+  if (still) list.addEventListener("pointerleave", refreshList, { once: true });
   const rows = new Map(all("#rows > *", list).map((row) => [row.dataset.key, row]));
   for (const row of all("#rows > *", newer)) {
     const known = rows.get(row.dataset.key);
@@ -70,9 +66,14 @@ function settle(list, newer) {
     else first("#rows", list)?.append(row);
     rows.delete(row.dataset.key);
   }
-  for (const [key, row] of rows) {
-    if (key) row.classList.add("gone");
-    else row.remove(); // that nothing waits
+  for (const row of rows.values()) {
+    // Under the pointer it stays where it is until the pointer has gone.
+    if (still && row.dataset.key) row.classList.add("gone");
+    else row.remove();
+  }
+  for (const name of still ? ["#others"] : ["#others", "#running", "#lately"]) {
+    const [past, now] = [first(name, list), first(name, newer)];
+    if (past && now) past.replaceWith(now);
   }
 }
 

@@ -9,8 +9,8 @@ let composing = false;
 /** @type {Element | null} where the cursor was */
 let before = null;
 
-field.addEventListener("compositionstart", () => { composing = true; });
-field.addEventListener("compositionend", () => { composing = false; });
+document.addEventListener("compositionstart", () => { composing = true; });
+document.addEventListener("compositionend", () => { composing = false; });
 
 export function catchTyping() {
   if (!isWide() || document.querySelector("dialog[open]")) return;
@@ -22,7 +22,7 @@ export function catchTyping() {
 
 /** Wait until no input method is in the middle of something. */
 export async function composed() {
-  if (composing) await new Promise((done) => field.addEventListener("compositionend", done, { once: true }));
+  if (composing) await new Promise((done) => document.addEventListener("compositionend", done, { once: true }));
 }
 
 /** Nothing went out: the cursor goes back to where it was. Returns whether something was typed meanwhile. */

@@ -56,7 +56,6 @@ interface EditorActs { onChange(text: string): void; onMove(place: LineAndColumn
 
 /** What both editors can do. */
 interface AnyEditor {
-  hasFocus(): boolean;
   set(text: string): void;
   focus(): void;
   setReadOnly(on: boolean): void;
