@@ -126,11 +126,14 @@ class Measuring:
         """Return what was seen."""
         self.coverage.stop()
         data = self.coverage.get_data()
-        ran = {}
-        for mistake in sample:
-            there = data.contexts_by_lineno(str(ROOT / mistake.file))
-            lines = mistakes(mistake.file, parsed(mistake.file))[mistake].lines
-            ran[mistake] = {test for line in lines for test in there.get(line, ())}
+        ran: dict[Mistake, set[str]] = {}
+        for file in {mistake.file for mistake in sample}:
+            there = data.contexts_by_lineno(str(ROOT / file))
+            places = mistakes(file, parsed(file))
+            for mistake in sample:
+                if mistake.file == file:
+                    lines = places[mistake].lines
+                    ran[mistake] = {test for line in lines for test in there.get(line, ())}
         return Measured(self.seconds, ran)
 
 

@@ -1,0 +1,103 @@
+"""Who is let in, judged by the path and the headers alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.protocol.http.guard import (
+    ELSEWHERE,
+    FOREIGN,
+    NO_KEY,
+    ONE_HOST,
+    WRONG_HOST,
+    HttpAddress,
+    bearer,
+    refused,
+)
+from humanmcp.protocol.http.headers import Headers
+from humanmcp.protocol.http.inbound import HttpRefusal, repeated
+
+HERE = HttpAddress("127.0.0.1", 8080)
+HOST = ("Host", "localhost:8080")
+
+
+def refusal(*pairs: tuple[str, str], address: HttpAddress = HERE) -> HttpRefusal | None:
+    """Judge a request for the endpoint."""
+    return refused("/mcp", Headers.of(pairs), address)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "url"),
+    [
+        ("127.0.0.1", 8080, "http://127.0.0.1:8080/mcp"),
+        ("::1", 80, "http://[::1]:80/mcp"),
+    ],
+)
+def test_the_address_is_one_that_a_client_can_be_given(host: str, port: int, url: str) -> None:
+    """RFC 3986, 3.2.2: an address of IPv6 stands in brackets."""
+    assert HttpAddress(host, port).url == url
+
+
+def test_the_port_is_left_out_where_it_is_the_usual_one() -> None:
+    """RFC 9110, 4.2.1: 80 is that of http."""
+    names = {"127.0.0.1", "localhost", "[::1]"}
+    assert HERE.authorities == {f"{name}:8080" for name in names}
+    assert HttpAddress("localhost", 80).authorities == names | {f"{name}:80" for name in names}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ((HOST,), None),
+        ((("host", "LOCALHOST:8080"),), None),
+        ((HOST, ("Origin", "http://localhost:8080")), None),
+        ((), ONE_HOST),
+        ((HOST, HOST), ONE_HOST),
+        ((("Host", "evil.example:8080"),), WRONG_HOST),
+        ((HOST, ("Origin", "http://evil.example")), FOREIGN),
+        ((HOST, ("Origin", "https://localhost:8080")), FOREIGN),
+        ((HOST, ("Origin", "http://localhost:8080/")), FOREIGN),
+        ((HOST, ("Origin", "http://[::1")), FOREIGN),
+        ((HOST, ("Origin", "http://localhost:8080"), ("Origin", "null")), FOREIGN),
+    ],
+)
+def test_a_page_of_another_address_is_kept_out(
+    pairs: tuple[tuple[str, str], ...], expected: HttpRefusal | None
+) -> None:
+    """HTTP-15: by the name that it says in `Host`, and by its own in `Origin`."""
+    assert refusal(*pairs) == expected
+
+
+def test_a_name_that_is_not_ours_is_let_in_where_others_know_us_by_it() -> None:
+    """HTTP-15: the host of an open address, and of a request that another process passed on."""
+    strange = ("Host", "shown.example")
+    assert refusal(strange, address=HERE) == WRONG_HOST
+    assert refusal(strange, address=HttpAddress("0.0.0.0", 8080, is_open=True)) is None
+    assert refused("/mcp", Headers.of([strange]), HERE, is_relayed=True) is None
+
+
+def test_nothing_but_the_endpoint_is_there_even_without_the_key() -> None:
+    """HTTP-15: a 401 elsewhere would begin a login that cannot end."""
+    address = HttpAddress("127.0.0.1", 8080, key="k")
+    assert refused("/.well-known/x", Headers.of([HOST]), address) == ELSEWHERE
+    assert refusal(HOST, address=address) == NO_KEY
+    assert refusal(HOST, ("Authorization", "Bearer k"), address=address) is None
+    assert refusal(HOST, ("Authorization", "Bearer x"), address=address) == NO_KEY
+    twice = [HOST, *[("Authorization", "Bearer k")] * 2]
+    assert refusal(*twice, address=address) == repeated("authorization")
+
+
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [
+        ("Bearer abc", "abc"),
+        ("bearer   abc ", "abc"),
+        ("Basic abc", ""),
+        ("Bearer", ""),
+        ("Bearer " + "x" * 600, "x" * 505),
+    ],
+)
+def test_the_key_is_what_follows_the_word_bearer(sent: str, key: str) -> None:
+    """RFC 9110, 11.1: schemes are compared without case. No more is read than a key may have."""
+    assert bearer(Headers.of([("Authorization", sent)])) == key
+    assert bearer(Headers.of([("Other", sent)])) == ""

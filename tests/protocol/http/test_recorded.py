@@ -1,0 +1,107 @@
+"""What stands in a transcript of an exchange over HTTP, and how it is read again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
+from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
+from humanmcp.protocol.http.events import ServerSentEvent
+from humanmcp.protocol.http.recorded import as_json, exchanges_in, part_in, words_of
+
+CALL = b'{"jsonrpc":"2.0","id":"a","method":"tools/call"}'
+NOTICE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+ASKED = OutgoingRequest("POST", (("Accept", "x"),), CALL, "http://h/mcp")
+ANSWERED = IncomingResponse(200, "OK", (("Content-Type", "x"),))
+
+
+def frame(text: str, note: str = HTTP) -> Frame:
+    """Record a part."""
+    return Frame(1, "2026-11-20T00:00:00.000Z", Direction.IN, text.encode(), note=note)
+
+
+@pytest.mark.parametrize(
+    ("body", "carries"), [(CALL, '"a" tools/call'), (NOTICE, "notifications/initialized")]
+)
+def test_a_request_names_the_message_that_it_carries(body: bytes, carries: str) -> None:
+    """By the id as it was written, and the method."""
+    assert json.loads(as_json(3, ASKED._replace(body=body))) == {
+        "call": 3,
+        "method": "POST",
+        "url": "http://h/mcp",
+        "headers": [["Accept", "x"]],
+        "carries": carries,
+    }
+
+
+@pytest.mark.parametrize("body", [b"", b"no message", b"[]"])
+def test_a_request_without_a_message_carries_none(body: bytes) -> None:
+    """A DELETE has no body."""
+    assert json.loads(as_json(1, ASKED._replace(body=body)))["carries"] == ""
+
+
+def test_a_response_and_an_event_are_written_without_their_content() -> None:
+    """Which stands in the transcript as a line of its own. Letters stay as they are."""
+    assert as_json(1, IncomingResponse(200, "良い")) == (
+        '{"call":1,"status":200,"reason":"良い","headers":[]}'
+    )
+    assert as_json(2, ServerSentEvent(b"x", "7")) == '{"call":2,"event":"message","id":"7"}'
+    assert as_json(2, ServerSentEvent(b"x", "7", "e", 0)) == (
+        '{"call":2,"event":"e","id":"7","retry":0}'
+    )
+
+
+def test_each_response_is_put_to_its_own_request() -> None:
+    """HTTP: several are on the way at once; a response to none is left out."""
+    got = IncomingResponse(202, "Accepted")
+    parts = [
+        as_json(1, ASKED),
+        as_json(2, ASKED._replace(body=NOTICE)),
+        as_json(2, got),
+        as_json(9, got),
+        as_json(2, ServerSentEvent(b"x")),
+        as_json(1, ANSWERED),
+    ]
+    first, second = exchanges_in([frame(part) for part in [*parts, "x"]])
+    assert (first.frame.text, first.carries, first.response["status"]) == (
+        parts[0],
+        '"a" tools/call',
+        200,
+    )
+    assert (second.carries, second.response["status"]) == ("notifications/initialized", 202)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"), [(as_json(1, ASKED), ""), ("{", HTTP), ("[1]", HTTP), ("", HTTP)]
+)
+def test_what_is_no_part_is_taken_for_none(text: str, note: str) -> None:
+    """An edited transcript must not end the export of the rest."""
+    assert part_in(frame(text, note)) == {}
+    assert words_of(frame(text, note)) == ""
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (ASKED, "HTTP 4 -> POST http://h/mcp"),
+        (ANSWERED, "HTTP 4 <- 200 OK"),
+        (IncomingResponse(200, ""), "HTTP 4 <- 200"),
+        (ServerSentEvent(b"", "7"), "HTTP 4 <- event 7"),
+        (ServerSentEvent(b""), "HTTP 4 <- event"),
+    ],
+)
+def test_a_part_reads_as_http_writes_it(
+    part: OutgoingRequest | IncomingResponse | ServerSentEvent, words: str
+) -> None:
+    """One line for a list of what happened."""
+    assert words_of(frame(as_json(4, part))) == words
+
+
+def test_what_is_missing_in_a_part_is_left_out_of_its_words() -> None:
+    """Written by another version, or by hand."""
+    assert words_of(frame('{"call":1,"method":"GET"}')) == "HTTP 1 -> GET "
+    assert words_of(frame('{"call":1,"status":404}')) == "HTTP 1 <- 404"
+    assert words_of(frame('{"call":1}')) == "HTTP 1 <- event"
+    assert exchanges_in([frame('{"method":"GET"}')])[0].carries == ""

@@ -1,0 +1,214 @@
+"""Whole conversations, judged line by line: who said it, what it is about, what is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.conversation.state import MOST_OPEN
+from humanmcp.protocol.conversation.transcript import DROPPED, HELD, LET_GO, Direction, Frame
+from humanmcp.protocol.validation.whole_conversation import (
+    Judged,
+    Overheard,
+    judge_frames,
+    judge_messages,
+)
+
+IN, OUT = Direction.IN, Direction.OUT
+
+
+def request(method: str, number: int = 1, **params: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """Write a request."""
+    said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return json.dumps(said).encode()
+
+
+def notice(method: str, **params: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """Write a notification."""
+    return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+
+
+def answer(number: int = 1, **result: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """Write an answer."""
+    return json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode()
+
+
+CALL = request("tools/call", name="t")
+DONE = answer(content=[])
+
+
+def told(judged: Judged) -> tuple[int, Direction, str, list[str]]:
+    """Return what a row of the judgement says."""
+    return judged.line, judged.way, judged.method, [found.code for found in judged.problems]
+
+
+def heard(*lines: tuple[Direction, bytes], revision: str = "2025-06-18") -> list[Judged]:
+    """Judge a conversation to its end; lines are counted from 1."""
+    overheard = Overheard(revision, initialized=True)
+    found = [
+        one
+        for number, (way, raw) in enumerate(lines, 1)
+        for one in overheard.line(number, way, raw)
+    ]
+    return [*found, *overheard.end()]
+
+
+def test_a_good_conversation_is_told_without_a_problem() -> None:
+    """Each message with its text, its id, and the method that it is about."""
+    assert heard((IN, CALL), (OUT, b" "), (OUT, DONE)) == [
+        Judged(1, IN, CALL.decode(), "tools/call", "1"),
+        Judged(3, OUT, DONE.decode(), "tools/call", "1"),
+    ]
+    (said,) = heard((IN, notice("notifications/roots/list_changed")))
+    assert (said.method, said.id) == ("notifications/roots/list_changed", "")
+
+
+def test_what_needs_the_handshake_is_wrong_without_it() -> None:
+    """A line alone is judged as if it had been; a recording is not."""
+    (alone,) = Overheard("2025-06-18", initialized=True).line(1, IN, CALL)
+    (early,) = Overheard("2025-06-18").line(1, IN, CALL)
+    assert (len(alone.problems), len(early.problems)) == (0, 1)
+
+
+def test_the_revision_is_the_one_that_both_sides_agreed_on() -> None:
+    """Before that the one that was given, else the newest with a handshake."""
+    overheard = Overheard()
+    assert overheard.revision == "2025-11-25"
+    assert Overheard("2025-03-26").revision == "2025-03-26"
+    overheard.line(1, IN, request("initialize", protocolVersion="2025-11-25"))
+    overheard.line(2, OUT, answer(protocolVersion="2024-11-05"))
+    assert overheard.revision == "2024-11-05"
+
+
+def test_a_batch_is_judged_as_a_line_and_message_by_message() -> None:
+    """2025-06-18 took batches away; what is no message in one is named."""
+    raw = b"[" + CALL + b",7]"
+    batch, call, broken, *left = heard((IN, raw))
+    assert told(batch) == (1, IN, "", ["R12"])
+    assert batch.text == raw.decode()
+    assert told(call) == (1, IN, "tools/call", [])
+    assert told(broken)[:3] == (1, IN, "")
+    assert broken.text == "7"
+    assert len(broken.problems) == 1
+    assert [one.method for one in left] == ["tools/call"]
+    assert told(heard((IN, raw), revision="2025-03-26")[0])[3] == []
+
+
+def test_a_mark_before_a_line_is_named_with_its_message() -> None:
+    """A byte order mark: clients and servers take it for no JSON."""
+    (judged, *_left) = heard((IN, b"\xef\xbb\xbf" + CALL))
+    assert len(judged.problems) == 1
+
+
+def test_a_request_that_got_no_answer_is_named_at_the_end() -> None:
+    """At its own line, with its text; a subscription of 2026-07-28 stays open by design."""
+    *_said, first, second = heard((IN, CALL), (OUT, request("roots/list", 5)))
+    assert told(first) == (1, IN, "tools/call", ["N38"])
+    assert first.text == CALL.decode()
+    assert told(second)[:3] == (2, OUT, "roots/list")
+    assert first.problems[0].detail == (("method", "tools/call"), ("id", "1"))
+    listening = request("subscriptions/listen")
+    assert [one.line for one in heard((IN, listening), revision="2026-07-28")] == [1]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"jsonrpc":"2.0","id":1,"result":{"content":[]}',
+        b'{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}',
+    ],
+)
+def test_an_answer_that_clients_drop_names_the_request_that_waits_on(said: bytes) -> None:
+    """Once, at the answer: at the end nothing more is said of it."""
+    call, dropped = heard((IN, CALL), (OUT, said))
+    assert told(call)[3] == []
+    assert told(dropped)[:2] == (2, OUT)
+    assert told(dropped)[3][-1] == "N39"
+    assert dropped.problems[-1].detail == (("method", "tools/call"), ("id", "1"), ("line", "2"))
+
+
+def test_a_broken_line_fails_only_a_request_of_the_other_side_whose_id_is_in_it() -> None:
+    """A print of the server belongs to none."""
+    *_said, broken, left = heard((IN, CALL), (OUT, b"hello"))
+    assert [found.code for found in broken.problems][1:] == []
+    assert told(left)[3] == ["N38"]
+    *_said, broken, left = heard((IN, CALL), (IN, b'{"id":1,"resu'))
+    assert len(broken.problems) == 1
+    assert told(left)[0] == 1
+
+
+def test_an_error_in_an_answer_that_arrives_fails_no_request() -> None:
+    """The client has it, whatever it thinks of it."""
+    _call, judged = heard((IN, CALL), (OUT, answer(content=4)))
+    assert [found.code for found in judged.problems] == ["M01"]
+
+
+def test_of_very_many_open_requests_the_oldest_lines_are_forgotten() -> None:
+    """A bound: a recording may be as long as a day."""
+    calls = [(IN, request("ping", number)) for number in range(1, MOST_OPEN + 3)]
+    left = [one.line for one in heard(*calls) if one.problems]
+    assert left == list(range(3, MOST_OPEN + 3))
+
+
+def test_who_said_a_line_is_guessed_by_what_only_one_side_may_say() -> None:
+    """What both may say is taken for the client's, an answer for the side that was asked."""
+    overheard = Overheard("2025-06-18")
+    guessed = {
+        CALL: IN,
+        request("ping"): IN,
+        request("roots/list"): OUT,
+        request("x/y"): IN,
+        notice("notifications/progress", progressToken=1, progress=1): OUT,
+        notice("notifications/tasks/status"): OUT,
+        notice("notifications/cancelled", requestId=1): IN,
+        DONE: OUT,
+        b"printed": OUT,
+        b"[]": OUT,
+        b"[" + CALL + b"]": IN,
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}': OUT,
+    }
+    assert {raw: overheard.speaker(raw) for raw in guessed} == guessed
+    overheard.line(1, OUT, request("roots/list", 7))
+    overheard.line(2, IN, request("tools/list", 8))
+    assert overheard.speaker(answer(7, roots=[])) is IN
+    assert overheard.speaker(answer(8, tools=[])) is OUT
+    assert overheard.speaker(answer(9)) is OUT
+
+
+def test_messages_of_a_pipe_are_judged_without_being_told_who_said_them() -> None:
+    """Empty lines count, so that the number is that of the file."""
+    lines = [CALL, b"", request("roots/list", 5), answer(5, roots=[]), DONE]
+    judged = judge_messages(lines, "2025-06-18")
+    assert [told(one)[:3] for one in judged] == [
+        (1, IN, "tools/call"),
+        (3, OUT, "roots/list"),
+        (4, IN, "roots/list"),
+        (5, OUT, "tools/call"),
+    ]
+    assert [told(one) for one in judge_messages([CALL], "2025-06-18")][-1] == (
+        1,
+        IN,
+        "tools/call",
+        ["N38"],
+    )
+
+
+def test_a_recording_is_judged_as_the_client_saw_it() -> None:
+    """A held line counts where it was let go, with the line of the file on which it stands."""
+
+    def frame(seq: int, way: Direction, raw: bytes, note: str = "", number: int = 0) -> Frame:
+        return Frame(seq, "2026-11-20T00:00:00.000Z", way, raw, number, note=note)
+
+    frames = [
+        (10, frame(1, IN, CALL)),
+        (11, frame(2, OUT, DONE, HELD, 4)),
+        (12, frame(3, OUT, notice("notifications/tools/list_changed"), HELD, 5)),
+        (13, frame(4, Direction.NOTE, b"", DROPPED, 5)),
+        (14, frame(5, Direction.NOTE, b"", LET_GO, 4)),
+    ]
+    judged = list(judge_frames(frames, "2025-06-18"))
+    assert [told(one)[:3] for one in judged] == [(10, IN, "tools/call"), (11, OUT, "tools/call")]
+    (call, left) = judge_frames(frames[:1], "2025-06-18")
+    assert (call.line, told(left)) == (10, (10, IN, "tools/call", ["N38"]))
