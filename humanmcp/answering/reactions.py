@@ -125,8 +125,8 @@ class _Watch:
 
     def _answered(self, frame: Frame, message: Message, token: object) -> None:
         request = self.asked.pop(token, None)
-        if token not in self.ids:
-            self.said_wrongly(frame)
+        if token not in self.ids and (frame.note or not frame.number):
+            self.said_wrongly(frame)  # else its request was said before the first line at hand
         late = self.cancelled.get(token)
         if late is not None:
             self._add(("late", frame.seq), frame, "", "late.open", _between(late, frame))

@@ -168,7 +168,7 @@ def breakable(case: Case) -> tuple[Fault, ...]:
     return (*faults.faults(case.exchange), *(OF_HTTP if case.facts.http_port else ()))
 
 
-def broken(case: Case, draft: Draft, fault: Fault) -> str:
+def broken(case: Case, draft: Draft, fault: Fault, language: str) -> str:
     """Return the whole message that a draft stands for, with a fault in it.
 
     One of HTTP leaves the message as it is: the server is asked to carry the next one wrongly.
@@ -178,7 +178,7 @@ def broken(case: Case, draft: Draft, fault: Fault) -> str:
         order = Reply(fault.value, by=draft.by, order=Order.HTTP)
         say_first(case.inbox, case.key.session, order, within=0)
         return whole
-    return whole if case.exchange is None else faults.broken(case.exchange, whole, fault)
+    return whole if case.exchange is None else faults.broken(case.exchange, whole, fault, language)
 
 
 def keep(case: Case, draft: Draft) -> None:

@@ -75,6 +75,15 @@ def say(room: str, code: str, language: str, /, **fillings: object) -> str:
     raise UnknownSentenceError(room, code)
 
 
+def who(by: str, language: str) -> str:
+    """Return who answered, in words: a person at a desk, the book. Any other name stays."""
+    name, _, rule = by.partition(": rule ")
+    try:
+        return say("by", f"{name} rule" if rule else name, language, rule=rule)
+    except UnknownSentenceError:  # the name that a person chose for themselves at a desk
+        return by
+
+
 def problem(found: Diagnostic, language: str) -> str:
     """Return a problem's sentence, without its place; of many of a kind with their number."""
     sentence = say("problem", found.code, language, **fillings_of(found, language))

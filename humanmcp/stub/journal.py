@@ -46,6 +46,9 @@ CUT_OFF: Final = "the server began again, and the stream was cut"
 DELIBERATE: Final = "deliberate"
 """The note of a line that was sent although the check found errors in it."""
 
+ASKS: Final = b'"input_required"'
+"""What a result of 2026-07-28 says that asks back: the client's reaction to it is told."""
+
 DELIBERATE_BYTES: Final = "deliberate bytes"
 DELIBERATE_UNENDED: Final = "deliberate bytes, no line end"
 """The notes of a frame that nothing was checked in: all of it was typed."""
@@ -75,14 +78,17 @@ class Journal:
         """Whether a person wrote the beginning of a line, and its end is still to come."""
         self.related_to: Callable[[str], int] = _to_none
         """Tells to which request a line of our own belongs that answers none."""
-        self._seq = 0
+        self.seq = 0
+        """The number of the last line of the transcript."""
+        self.spoke_at = 0
+        """The number of the last line whose effect on the client is worth telling, 0 for none."""
         self._told: object = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
         self._settling: set[str] = set()
 
     def go_on(self, last: int) -> None:
         """Number the next frame after the last one that another process wrote."""
-        self._seq = last
+        self.seq = last
 
     @property
     def name(self) -> str:
@@ -109,15 +115,17 @@ class Journal:
         Raises:
             InboxError: the disk does not take it.
         """
-        self._seq += 1
+        self.seq += 1
         self.changes += 1
-        frame = Frame(self._seq, self.clock.stamp(), way, raw, number, by, note, stream)
+        if way is Direction.OUT and (note or not number or by == BY_US or ASKS in raw):
+            self.spoke_at = self.seq
+        frame = Frame(self.seq, self.clock.stamp(), way, raw, number, by, note, stream)
         self.inbox.record(self.name, frame, durable=durable)
 
     def cannot_read_last(self) -> None:
         """Count the line that was recorded last as one that could not be read."""
         unreadable = self.facts.unreadable + 1
-        self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self._seq)
+        self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self.seq)
 
     def write(self, line: str | bytes, number: int = 0, *, by: str = "", note: str = "") -> None:
         """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""

@@ -185,7 +185,7 @@ def _broken(at: Answering, given: Draft, name: str) -> Draft:
         raise stopped(ROOM, "no fault held", name=at.name)
     if name not in known:
         raise stopped(ROOM, "no fault", name=name, choices=", ".join(known))
-    return Draft(service.broken(at.case, given, known[name]))
+    return Draft(service.broken(at.case, given, known[name], at.language))
 
 
 def _first_text(at: Answering) -> Draft:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import clock, read_stamp
-from humanmcp.locales import UnknownSentenceError, say
+from humanmcp.locales import UnknownSentenceError, say, who
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.escaping import one_line
 
@@ -72,7 +72,7 @@ def kept_waiting(item: Item, language: str) -> str:
 def _ended(item: Item, language: str) -> str:
     if item.answer is not None:
         code = "answered deliberately" if item.answer.deliberate else "answered"
-        return say(ROOM, code, language, by=item.answer.by)
+        return say(ROOM, code, language, by=who(item.answer.by, language))
     if item.state is ExchangeState.CANCELLED and item.reason:
         return say(ROOM, "cancelled because", language, reason=one_line(item.reason, 200))
     if item.state is ExchangeState.ABANDONED and item.reason:

@@ -159,7 +159,7 @@ def test_an_answered_exchange_says_so(key: Key, shell: Shell) -> None:
     shell("answer", "3", "--text", "sunny")
     ran = shell("answer", "3", "--text", "rain")
     assert ran.status == 1
-    assert "answered (terminal)" in ran.err
+    assert "answered (you, at the terminal)" in ran.err
     assert "kept" in ran.err
 
 

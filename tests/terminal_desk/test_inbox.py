@@ -81,7 +81,24 @@ def test_all_shows_answered_ones_too(room: Room, shell: Shell) -> None:
     key = room.ask(room.session(), 1)
     room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "terminal", ago(0)))
     assert "tools/call" not in shell("inbox").out
-    assert "answered (terminal)" in shell("inbox", "--all").out
+    assert "answered (you, at the terminal)" in shell("inbox", "--all").out
+
+
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [
+        ("files", "あなた"),
+        ("book: rule 1", "ルール 1"),
+        ("Yuki", "Yuki"),
+    ],
+)
+def test_who_answered_is_said_in_the_language_of_the_reader(
+    room: Room, shell: Shell, by: str, told: str
+) -> None:
+    """A name that a person chose stays what it is."""
+    key = room.ask(room.session(), 1)
+    room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", by, ago(0)))
+    assert told in shell("--lang", "ja", "inbox", "--all").out
 
 
 def test_json_gives_a_program_everything(room: Room, shell: Shell) -> None:
@@ -158,7 +175,7 @@ def test_watching_into_a_pipe_appends_a_line_for_each_change(room: Room) -> None
         process.wait()
     assert came.startswith("+ a/1  tools/call  get-japan-forecast")
     assert went.startswith("- a/1  tools/call")
-    assert "answered (terminal)" in went
+    assert "answered (you, at the terminal)" in went
     assert "\x1b" not in came + went
     assert (process.returncode, errors) == (0, b"")
 

@@ -71,7 +71,7 @@ def test_the_sent_answer_is_shown_afterwards(room: Room, shell: Shell) -> None:
     key = room.ask(room.session(), 3)
     room.inbox.close(key, ExchangeState.ANSWERED, Answer('{"jsonrpc":"2.0"}', "desk", ago(0)))
     out = shell("show", "3").out
-    assert "answered (desk)" in out
+    assert "answered (you, on the page)" in out
     assert '{"jsonrpc":"2.0"}' in out
     assert "If you do nothing" not in out
 

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from humanmcp.common.timestamps import clock
 from humanmcp.desk.presenters.markdown import blocks
-from humanmcp.locales import LANGUAGES, say, sentences_of
+from humanmcp.locales import LANGUAGES, say, sentences_of, who
 from humanmcp.protocol.json.escaping import one_line, visible
 
 if TYPE_CHECKING:
@@ -83,7 +83,10 @@ def render(name: str, language: str, **values: Any) -> str:  # noqa: ANN401 - te
     def w(code: str) -> str:
         return say("waiting", code, language)
 
-    return template(name).render(values, lang=language, t=t, w=w)
+    def by(name: str) -> str:
+        return t("party.you") if name == "desk" else who(name, language)
+
+    return template(name).render(values, lang=language, t=t, w=w, by=by)
 
 
 def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str:

@@ -148,7 +148,8 @@ def break_it(request: Request, session: str, number: int, body: BreakBody) -> Do
     A fault of HTTP changes nothing in it: the server carries its next answer wrongly.
     """
     case = desk_of(request).case(Key(session, number))
-    return {"document": service.broken(case, Draft(body.text, body.form), body.fault)}
+    draft = Draft(body.text, body.form)
+    return {"document": service.broken(case, draft, body.fault, spoken(request))}
 
 
 @router.post("/exchanges/{session}/{number}/draft")

@@ -130,7 +130,8 @@ def _break(request: Request, key: Key, before: Draft, name: str) -> Response:
     if name not in {one.value for one in service.breakable(case)}:
         raise UnknownItemError(name)
     fault = Fault(name)
-    _save(desk, key, Draft(service.broken(case, before, fault), touched=True))
+    text = service.broken(case, before, fault, spoken(request))
+    _save(desk, key, Draft(text, touched=True))
     return show_inbox(request, key, chosen=True, broken=Broken(fault, before))
 
 

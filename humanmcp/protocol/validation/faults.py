@@ -63,15 +63,15 @@ def _fits(fault: Fault, exchange: Exchange) -> bool:
             return True
 
 
-def broken(exchange: Exchange, text: str, fault: Fault) -> str:
+def broken(exchange: Exchange, text: str, fault: Fault, language: str = "en") -> str:
     """Return an answer with a fault in it. `text` is the whole message as it was so far.
 
     A text that is no JSON object, or has no result where the fault belongs into one, is replaced by
-    the text that a person starts from. Never raises, whatever the text.
+    the text that a person starts from, in their language. Never raises, whatever the text.
     """
     parts = _parts(_worded(text))
     if not parts or (fault in _IN_RESULT and "result" not in parts):
-        parts = _parts(_worded(start(exchange)))
+        parts = _parts(_worded(start(exchange, language=language)))
     if fault in _IN_RESULT:
         parts = {name: raw for name, raw in parts.items() if name != "error"}
         result = _parts(parts.get("result", "{}"))
@@ -145,9 +145,7 @@ _AROUND: Final[Mapping[Fault, Callable[[RequestId, dict[str, str]], str]]] = {
     Fault.NO_JSONRPC: lambda _own, parts: _written(
         {name: raw for name, raw in parts.items() if name != "jsonrpc"}
     ),
-    Fault.UNKNOWN_FIELD: lambda _own, parts: _written(
-        {**parts, "unknownField": '"nobody knows this"'}
-    ),
+    Fault.UNKNOWN_FIELD: lambda _own, parts: _written({**parts, "unknownField": "true"}),
     Fault.CUT_IN_HALF: _cut,
     Fault.LOG_LINE: lambda _own, _parts: LOG_LINE,
 }
@@ -169,6 +167,6 @@ def _with_text(result: dict[str, str], text: str) -> dict[str, str]:
 _IN_RESULT: Final[Mapping[Fault, Callable[[dict[str, str]], dict[str, str]]]] = {
     Fault.WRONG_VERSION: lambda result: {**result, "protocolVersion": f'"{NO_VERSION}"'},
     Fault.WRONG_RESULT_TYPE: lambda result: {**result, "resultType": '"finished"'},
-    Fault.LONE_SURROGATE: lambda result: _with_text(result, '"Half a character: \\ud83d"'),
+    Fault.LONE_SURROGATE: lambda result: _with_text(result, '"?\\ud83d?"'),
     Fault.HUGE: lambda result: _with_text(result, f'"{"0123456789" * (HUGE // 10)}"'),
 }

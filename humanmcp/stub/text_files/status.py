@@ -1,15 +1,16 @@
 """`status.txt`: what has become of each line of `in.txt`, and what will.
 
 A person who works with the text files alone has nothing else that says what waits, what the answer
-book will do and did, and what the check says of a request. Knows no file and no wire.
+book will do and did, what the check says of a request, and what the client made of what was said
+to it. Knows no file and no wire.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.locales import UnknownSentenceError, say
 from humanmcp.locales import problem as sentence
+from humanmcp.locales import say, who
 from humanmcp.protocol.conversation.events import (
     NoticeArrived,
     RequestArrived,
@@ -21,6 +22,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.answer_book import Mode
+from humanmcp.stub.journal import BY_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,9 +32,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
+    from humanmcp.stub.journal import Journal
     from humanmcp.stub.options import ServeOptions
     from humanmcp.stub.pending_timers import PendingTimers
-    from humanmcp.stub.process import Clock
     from humanmcp.stub.replies import ReplyDispatcher
 
 ROOM: Final = "status"
@@ -62,14 +64,15 @@ class StatusTxt:
         self,
         session: Session,
         answers: ReplyDispatcher,
-        clock: Clock,
+        ledger: Journal,
         manner: ServeOptions,
         aside: Callable[[str], object],
     ) -> None:
         """Begin with no line. `aside` is told what the book will do and did instead of a person."""
         self._session = session
         self._answers = answers
-        self._clock = clock
+        self._ledger = ledger
+        self._clock = ledger.clock
         self._manner = manner
         self._aside = aside
         self._entries: list[StatusLine] = []
@@ -91,7 +94,8 @@ class StatusTxt:
         self._entries = [*waiting, *newest]
         shown = [*waiting[:MOST], *newest]
         left_out = self._over + len(self._entries) - len(shown)
-        return "\n".join([*self._head(left_out), "", *self._lines(shown, now), ""])
+        lines = [*self._head(left_out), "", *self._lines(shown, now), *self._reactions(), ""]
+        return "\n".join(lines)
 
     def tell_aside(self, now: float) -> None:
         """Say once of each exchange that the book is about to answer it, and that it did."""
@@ -129,6 +133,20 @@ class StatusTxt:
                 yield from self._question(exchange)
             for found in entry.look():
                 yield f"    {one_line(sentence(found, self._manner.language))}"
+
+    def _reactions(self) -> Iterator[str]:
+        """Return what the client made of what was said first, asked, or wrong on purpose."""
+        after = max(0, self._ledger.seq - MOST)
+        if self._ledger.spoke_at <= after:
+            return
+        # Imported when there is something to tell: most sessions never pay for it.
+        from humanmcp.answering.reactions import reactions  # noqa: PLC0415 - the start is counted
+
+        told = reactions(self._ledger.inbox.frames(self._ledger.name, after))
+        if told:
+            yield f"\n{self._say('reactions')}"
+        for one in told:
+            yield f"    {one.sentence(self._manner.language)}"
 
     def _question(self, exchange: Exchange) -> Iterator[str]:
         # Imported when a question may be there: the start of a server does not pay for it.
@@ -197,11 +215,9 @@ class StatusTxt:
             yield self._say("gives up", at=at)
 
     def _who(self, by: str) -> str:
-        name, _, rule = by.partition(": rule ")
-        try:
-            return self._say(f"by {name} rule" if rule else f"by {name}", rule=rule)
-        except UnknownSentenceError:  # the name that a person chose for themselves at a desk
-            return one_line(by, LONGEST)
+        if by == BY_US:
+            return self._say("by humanmcp")
+        return one_line(who(by, self._manner.language), LONGEST)
 
 
 def _token(message: Message) -> str:

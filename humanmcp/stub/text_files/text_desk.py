@@ -161,8 +161,7 @@ class TextDesk:
     def _status(self) -> StatusTxt:
         from humanmcp.stub.text_files.status import StatusTxt  # noqa: PLC0415 - no start waits for it
 
-        ledger = self._ledger
-        return StatusTxt(self._session, self._answers, ledger.clock, self._manner, self._aside)
+        return StatusTxt(self._session, self._answers, self._ledger, self._manner, self._aside)
 
     # -- a folder that somebody took away ---------------------------------------------------------
 

@@ -133,8 +133,8 @@ def test_a_wrong_result_type_is_offered_where_there_are_result_types() -> None:
 def test_half_a_character_goes_out_as_the_escape_that_it_is() -> None:
     r"""J23: `\ud83d` is legal JSON, and no character."""
     line = on_the_wire(exchange(), broken(exchange(), SENTENCE, Fault.LONE_SURROGATE))
-    assert '"Half a character: \\ud83d"' in line
-    assert json.loads(line)["result"]["content"][0]["text"].endswith("\ud83d")
+    assert '"?\\ud83d?"' in line
+    assert json.loads(line)["result"]["content"][0]["text"] == "?\ud83d?"
 
 
 @pytest.mark.parametrize(
@@ -182,6 +182,14 @@ def test_what_nobody_has_written_yet_is_filled_in(language: str) -> None:
     text = broken(asked, start(asked, language=language), Fault.UNKNOWN_FIELD)
     codes = [one.code for one in check.check(asked, text).problems if one.blocks]
     assert codes == ["R17"]
+
+
+@pytest.mark.parametrize("fault", [Fault.WRONG_ID, Fault.UNKNOWN_FIELD, Fault.LONE_SURROGATE])
+def test_what_is_filled_in_is_in_the_language_of_the_person(fault: Fault) -> None:
+    """A text that is no message is begun anew; the fault itself is a word of no language."""
+    text = broken(exchange(), "", fault, "ja")
+    assert ("わざと壊した" in text) is (fault is not Fault.LONE_SURROGATE)
+    assert "on purpose" not in text
 
 
 @pytest.mark.parametrize("method", ["tools/call", "initialize", "prompts/get", "nonsense"])

@@ -402,3 +402,22 @@ def test_f4_several_writers_at_once_are_all_sent_and_none_twice(tmp_path: Path) 
         assert sorted(answered) == list(range(1, 41))
         with pytest.raises(AssertionError, match="no line on stdout"):
             stub.hear(within=0.5)
+
+
+def test_desk_2_2_what_the_client_made_of_what_was_said_stands_at_the_end(tmp_path: Path) -> None:
+    """Desk 2.2: a changed list, and an answer with an id that nobody asked with."""
+    changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    with AtFiles(tmp_path, "--opening", "book") as stub:
+        stub.say(initialize("some-client"))
+        stub.hear()
+        stub.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        stub.says("notifications/initialized: needs no answer")
+        assert "What the client made" not in stub.status()
+        stub.type(changed)
+        assert stub.hear() == changed
+        stub.says("tools/list has not been asked for again.")
+        (stub.folder / "out.raw.txt").write_text("no message\n", encoding="utf-8")
+        assert stub.hear() == "no message"
+        stub.says("A line went out that no client can use; nothing has come since.")
+        stub.say('{"jsonrpc":"2.0","id":9,"method":"tools/list"}')
+        stub.says("tools/list was asked for again after ", "no client can use; the client went on.")
