@@ -13,7 +13,7 @@ from humanmcp.protocol.spec.versions import features
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.json.jsonrpc import JsonObject, Message
 
 
@@ -59,6 +59,14 @@ def after_request(established: Established, request: Message, revision: str) -> 
     if isinstance(capabilities, dict):
         established = established._replace(client_capabilities=capabilities)
     return established
+
+
+def declared_by(exchange: Exchange, established: Established | None) -> Mapping[str, Any]:
+    """Return what the client has declared: in 2026-07-28 each request says it of itself."""
+    if features(exchange.revision).stateless:
+        stated = exchange.request.meta.get(versions.META_CAPABILITIES)
+        return stated if isinstance(stated, dict) else {}
+    return {} if established is None else established.client_capabilities
 
 
 def may_teach(request: Message, line: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from humanmcp.protocol.conversation.negotiation import declared_by
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy import asking
 from humanmcp.protocol.policy.answer_book import BY_PERSON, Decision, by_rule, dated, first_rule
-from humanmcp.protocol.policy.rule import RuleAction, declared_by
+from humanmcp.protocol.policy.rule import RuleAction
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
 

@@ -15,9 +15,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.protocol.conversation.negotiation import declared_by
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -176,14 +176,6 @@ def arguments_of(exchange: Exchange) -> Mapping[str, Any]:
         arguments = params.get(member)
         return arguments if isinstance(arguments, dict) else {}
     return params
-
-
-def declared_by(exchange: Exchange, established: Established | None) -> Mapping[str, Any]:
-    """Return what the client has declared: in 2026-07-28 each request says it of itself."""
-    if features(exchange.revision).stateless:
-        stated = exchange.request.meta.get(versions.META_CAPABILITIES)
-        return stated if isinstance(stated, dict) else {}
-    return {} if established is None else established.client_capabilities
 
 
 def _captured(template: str, exchange: Exchange) -> Mapping[str, str] | None:

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.kinds import syntax
+from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import (
     Applicability,
     Fix,
@@ -27,10 +28,10 @@ from humanmcp.protocol.json.escaping import half_characters
 from humanmcp.protocol.json.jsonrpc import deeper_than
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+    from humanmcp.protocol.diagnostics.raw import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.repair.scanner import SyntaxDiagnostic
 
@@ -69,6 +70,13 @@ class Reading(NamedTuple):
     def typed(self, at: int) -> int:
         """Return the offset in the text as typed of an offset in the mended text."""
         return as_typed(self.edits)(at)
+
+    def placed(
+        self, found: Iterable[RawDiagnostic], page: str, root: Path = ()
+    ) -> list[Diagnostic]:
+        """Return findings with their places in the text, which holds what stands at `root`."""
+        typed = as_typed(self.edits) if self.edits else None
+        return Placer(Source(self.json, self.text, root, typed, page)).problems(found)
 
 
 def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:

@@ -31,7 +31,6 @@ from humanmcp.protocol.repair.reading import (
     LONGEST,
     REWRITTEN,
     Reading,
-    as_typed,
     problem,
     read,
     size_of,
@@ -55,8 +54,6 @@ from humanmcp.protocol.validation.starting_draft import message, start
 from humanmcp.protocol.validation.starting_draft import variants as templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
@@ -120,10 +117,8 @@ def check(
     late = TOO_LATE.get(exchange.state)
     if found or late:
         page = methods.page(exchange.method, exchange.revision)
-        placer = Placer(Source(reading.json, text, _ROOTS[judged], _typed(reading), page))
-        if late:
-            found = [late(), *found]
-        more = placer.problems(found)
+        found = [late(), *found] if late else found
+        more = reading.placed(found, page, _ROOTS[judged])
         if any(each.code in REWRITTEN for each in problems):
             more = [each._replace(fix=None) for each in more]
         if judged is not form and not isinstance(reading.value, list):
@@ -195,11 +190,6 @@ def _inner_json(value: Json) -> str | None:
 def in_order(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """Sort problems by place; of two at one place the worse first."""
     return tuple(sorted(problems, key=lambda each: (each.start, each.severity.value != "error")))
-
-
-def _typed(reading: Reading) -> Callable[[int], int] | None:
-    """Return what maps offsets back to the text as typed; None when nothing was mended."""
-    return as_typed(reading.edits) if reading.edits else None
 
 
 def _findings(

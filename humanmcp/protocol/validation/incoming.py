@@ -25,7 +25,7 @@ from humanmcp.protocol.repair.reading import DEEPEST, strict
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.crash_guard import remarking
-from humanmcp.protocol.validation.envelope import judge_error
+from humanmcp.protocol.validation.envelope import judge_envelope
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
@@ -116,19 +116,10 @@ def review(
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return what there is to say of the peer's answer to a request."""
-    found = _envelope(response)
-    if "result" in response.body and "error" in response.body:
-        found.append(rpc.ResultAndError(("error",)))
-    if response.id is not None and isinstance(response.id.value, float):
-        wanted, typed = exchange.id.token, response.id.token  # `3.0` is 3, and not to everybody
-        if typed != wanted:
-            found.append(rpc.IdMalformed(("id",), id=wanted, typed=typed))
-    for name in response.body:
-        if name not in ("jsonrpc", "id", "result", "error"):
-            found.append(rpc.MemberStrange((name,), at_name=True, key=shown(name)))
-    if response.kind is Kind.ERROR:
-        found += judge_error(response.body.get("error"), exchange.revision, ("error",))
-    else:
+    typed = response.id.token if response.id is not None else ""
+    found = _as_text(response)
+    found += judge_envelope(response.body, exchange.id, typed, exchange.revision)
+    if response.kind is Kind.RESULT:
         found += judge_result(exchange, response.body.get("result"), established)
     return _placed(response, found, exchange.method, exchange.revision, strict=strict)
 
@@ -166,16 +157,21 @@ def _level(found: RawDiagnostic, *, strict: bool) -> Severity:
 
 
 def _envelope(message: Message) -> list[RawDiagnostic]:
-    found: list[RawDiagnostic] = []
-    if message.body.get("jsonrpc") != "2.0":
-        found.append(rpc.VersionMissing(("jsonrpc",) if "jsonrpc" in message.body else ()))
+    if message.body.get("jsonrpc") == "2.0":
+        return _as_text(message)
+    at = ("jsonrpc",) if "jsonrpc" in message.body else ()
+    return [rpc.VersionMissing(at), *_as_text(message)]
+
+
+def _as_text(message: Message) -> list[RawDiagnostic]:
+    """Return what is wrong with a message as JSON that some parser takes."""
     try:
         strict(message.raw)
     except ValueError:
-        found.append(mcp.NotStrictJson())
+        return [mcp.NotStrictJson()]
     except RecursionError:
-        found.append(TooDeep(limit=str(DEEPEST)))
-    return found
+        return [TooDeep(limit=str(DEEPEST))]
+    return []
 
 
 @rule()

@@ -10,26 +10,27 @@ from __future__ import annotations
 import enum
 import json
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.conversation.negotiation import declared_by
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.objects import ASKS
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow, schema_of
 from humanmcp.protocol.validation.starting_draft import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
 class InputRequest(enum.Enum):
-    """Who or what is asked."""
+    """Who or what is asked, in the order of `ASKS`."""
 
     USER = "user"
     MODEL = "model"
@@ -41,13 +42,8 @@ class InputRequest(enum.Enum):
         return _METHODS[self]
 
 
-_METHODS: Final[Mapping[InputRequest, str]] = MappingProxyType(
-    {
-        InputRequest.USER: "elicitation/create",
-        InputRequest.MODEL: "sampling/createMessage",
-        InputRequest.ROOTS: "roots/list",
-    }
-)
+_METHODS: Final = dict(zip(InputRequest, ASKS.shapes, strict=True))
+
 
 MOST_TOKENS: Final = 1000
 """How much a model may answer: MCP wants a number, and a person would not think of one."""
@@ -81,16 +77,13 @@ def obstacle(
     if features(exchange.revision).input_required:
         if not methods.of(exchange.method).asks_back:
             return Obstacle(Why.METHOD)
-        # "Servers MUST NOT send an `inputRequests` that the client has not declared support for"
-        stated = exchange.request.meta.get(versions.META_CAPABILITIES)
-        declared = stated if isinstance(stated, dict) else {}
     else:
         if exchange.revision not in methods.of(question.method).to_client:
             return Obstacle(Why.REVISION)
         if exchange.method == "initialize" or not established.initialized:
             return Obstacle(Why.EARLY)
-        declared = dict(established.client_capabilities)
-    missing = methods.undeclared(question.method, {}, declared)
+    # "Servers MUST NOT send an `inputRequests` that the client has not declared support for"
+    missing = methods.undeclared(question.method, {}, declared_by(exchange, established))
     return Obstacle(Why.CAPABILITY, missing) if missing else None
 
 
@@ -181,6 +174,4 @@ def asked_at(number: int, lines: Iterable[tuple[Direction, bytes]]) -> tuple[Ask
     return tuple(found.values())
 
 
-_BY_METHOD: Final[Mapping[str, InputRequest]] = MappingProxyType(
-    {method: question for question, method in _METHODS.items()}
-)
+_BY_METHOD: Final = {method: question for question, method in _METHODS.items()}

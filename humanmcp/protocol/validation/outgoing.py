@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc
-from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.raw import (
     RawDiagnostic,
     delete,
@@ -24,7 +23,7 @@ from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.escaping import wire_line
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type
 from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.repair.reading import as_typed, read
+from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.crash_guard import judging
@@ -78,9 +77,7 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
             found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""
     page = methods.page(method if isinstance(method, str) else "", revision)
-    typed = as_typed(reading.edits) if reading.edits else None
-    placer = Placer(Source(reading.json, text, (), typed, page))
-    problems = (*reading.problems, *placer.problems(one_each(found)))
+    problems = (*reading.problems, *reading.placed(one_each(found), page))
     problems = grouped(sorted(problems, key=lambda each: each.start))
     line = compact(reading.json)
     blocked = any(each.blocks for each in problems)

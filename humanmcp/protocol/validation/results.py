@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
+    HOLE,
     RawDiagnostic,
     delete,
     insert,
@@ -22,8 +23,9 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.spec.examples import named
+from humanmcp.protocol.spec.examples import example_of, named
 from humanmcp.protocol.spec.objects import CONTENT, SHAPES
 from humanmcp.protocol.spec.types import Many
 from humanmcp.protocol.spec.versions import features
@@ -112,24 +114,17 @@ def _no_object(
         mend = replace_with(path, tool_text(exchange.revision, text, established), "wrap")
     elif kind == "CreateMessageResult" and isinstance(value, str):
         mend = replace_with(path, plain_result(exchange, value, established), "wrap")
-    elif isinstance(value, list) and kind in _LISTED:
-        before, after = _LISTED[kind], "}"
-        if features(exchange.revision).result_types:
-            if "ttlMs" in SHAPES[kind].members:
-                after = ', "ttlMs": 0, "cacheScope": "private"}'
-            before = f'{{"resultType": "complete", {before[1:]}'
-        mend = wrap(path, before, after)
+    elif isinstance(value, list) and kind and (member := _list_in(kind)):
+        around = json_text(example_of(kind, exchange.revision) | {member: HOLE})
+        mend = wrap(path, *around.split(json_text(HOLE)))
     return rpc.ResultNoObject(path, mend, got=json_type(value))
 
 
-_LISTED: Final = {
-    "CallToolResult": '{"content": ',
-    "ListToolsResult": '{"tools": ',
-    "ListResourcesResult": '{"resources": ',
-    "ListTemplatesResult": '{"resourceTemplates": ',
-    "ListPromptsResult": '{"prompts": ',
-    "ReadResourceResult": '{"contents": ',
-}
+def _list_in(kind: str) -> str:
+    """Return the member of an object that is a list and must be there; "" for none."""
+    members = SHAPES[kind].members.items()
+    lists = (name for name, one in members if one.required and isinstance(one.kinds[0][1], Many))
+    return next(lists, "")
 
 
 def _bare_text(
@@ -240,8 +235,7 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
         return [mcp.AskedAndAnswered(at, delete(at), at_name=True, key=extra[0])]
     there, at = "inputRequests" in value, (*path, "inputRequests")
     if value.get("inputRequests") == {} or (not there and "requestState" not in value):
-        schema = {"type": "object", "properties": {}}
-        params = {"mode": "form", "message": "…", "requestedSchema": schema}
+        params = {"mode": "form", **example_of("FormInput", versions.LATEST_STATELESS)}
         asked = {"answer": {"method": "elicitation/create", "params": params}}
         mend = (replace_with if there else insert)(at, asked)
         return [mcp.NothingAsked(at if there else path, mend)]
@@ -249,6 +243,5 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
 
 
 def _is_declared(exchange: Exchange, extension: Extension) -> bool:
-    capabilities = exchange.request.meta.get(versions.META_CAPABILITIES)
-    extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
-    return isinstance(extensions, dict) and extension.id in extensions
+    stated = exchange.request.meta
+    return follow(stated, versions.META_CAPABILITIES, "extensions", extension.id) is not None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.protocol.conversation.negotiation import declared_by
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, SchemaDiagnostic, delete, quoted, shown
-from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.registry import rule
 
@@ -56,8 +57,7 @@ def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     requests = answer.value.get("inputRequests")
     if not isinstance(requests, dict) or not answer.asks_back:
         return
-    stated = answer.exchange.request.meta.get(versions.META_CAPABILITIES)
-    declared = stated if isinstance(stated, dict) else {}
+    declared = declared_by(answer.exchange, answer.established)
     for name, request in requests.items():
         method = request.get("method") if isinstance(request, dict) else None
         if not isinstance(method, str):
