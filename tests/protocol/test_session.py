@@ -18,11 +18,12 @@ from humanmcp.protocol.conversation.events import (
     RequestArrived,
     RequestCancelled,
     RequestRepeated,
+    RequestSuperseded,
     ResponseArrived,
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.conversation.exchange import CUT, Exchange, ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -546,6 +547,194 @@ def test_h1_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
     assert json.loads(line) == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
     assert session.judge(line).sendable
     assert session.list_changed("resources") == ()
+
+
+def test_a_resource_that_changed_is_told_to_who_subscribed_to_it() -> None:
+    """With a handshake: to a client that asked for it and was answered, until it is enough."""
+    session = opened()
+    session.established = session.established._replace(offered={"resources": {"subscribe": True}})
+
+    def follow(method: str, number: int) -> None:
+        asked = arrived(session, method, number, uri="file:///a")
+        assert isinstance(session.reply(asked.number, "{}", TextForm.RESULT), Sent)
+
+    assert session.resource_updated("file:///a") == ()
+    follow("resources/subscribe", 1)
+    (told,) = session.resource_updated("file:///a")
+    assert json.loads(told) == {
+        "jsonrpc": "2.0",
+        "method": "notifications/resources/updated",
+        "params": {"uri": "file:///a"},
+    }
+    assert session.resource_updated("file:///b") == ()
+    follow("resources/unsubscribe", 2)
+    assert session.resource_updated("file:///a") == ()
+
+
+def test_a_subscription_hears_of_the_resources_that_it_named() -> None:
+    """2026-07-28: each by its own id, and none of another resource."""
+    session = Session()
+    for number, resources in enumerate((["file:///a"], ["file:///b"], "file:///a"), 1):
+        wanted = {"resourceSubscriptions": resources}
+        arrived(session, "subscriptions/listen", number, notifications=wanted, _meta=MODERN)
+    arrived(session, "subscriptions/listen", 4, _meta=MODERN)
+    call(session, 5, _meta=MODERN)
+    (told,) = session.resource_updated("file:///a")
+    assert json.loads(told)["params"] == {
+        "_meta": {"io.modelcontextprotocol/subscriptionId": 1},
+        "uri": "file:///a",
+    }
+
+
+def test_what_the_server_offers_counts_for_a_client_that_did_not_ask() -> None:
+    """2026-07-28: `server/discover` may be left out; what is not wanted is not honoured."""
+    session = Session()
+    session.offers = {"resources": {}, "tools": {}}
+    wanted = {"resourceSubscriptions": ["a"], "toolsListChanged": False, "other": True}
+    asked = arrived(session, "subscriptions/listen", 1, notifications=wanted, _meta=MODERN)
+    said = json.loads(session.acknowledge(asked.number) or "")
+    assert said["params"]["notifications"] == {"resourceSubscriptions": ["a"]}
+    silent = arrived(session, "subscriptions/listen", 2, _meta=MODERN)
+    said = json.loads(session.acknowledge(silent.number) or "")
+    assert said["params"]["notifications"] == {}
+    assert session.acknowledge(9) is None
+
+
+def test_a_client_that_went_on_without_an_answer_gets_none() -> None:
+    """2026-07-28: who falls back to `initialize` drops an answer to `server/discover`."""
+    session = Session()
+    probe = arrived(session, "server/discover", 1, _meta=MODERN)
+    other = call(session, 2, _meta=MODERN)
+    superseded, event = session.receive(line("initialize", 3, protocolVersion="2025-11-25"))
+    assert isinstance(superseded, RequestSuperseded)
+    assert superseded.exchange.number == probe.number
+    assert isinstance(event, RequestArrived)
+    assert session.pending == (other, event.exchange)
+
+
+@pytest.mark.parametrize("number", [0, 7])
+def test_what_was_never_asked_can_be_neither_held_nor_ended(number: int) -> None:
+    """Whatever calls it: a transcript that goes on, a page that was open too long."""
+    session = opened()
+    session.held(number, "secret")
+    assert session.cancelled(number) == ()
+    assert session.went_quiet(number) is None
+    assert not session.reports_progress(number)
+    assert session.reply_with_line(number, "{}") == Late(None)
+
+
+def test_a_request_whose_stream_was_cut_may_come_again_under_another_id() -> None:
+    """2026-07-28 has no way to resume it: the same parameters are the same request."""
+    session = Session()
+    asked = call(session, 1, _meta=MODERN)
+    session.held(asked.number, CUT)
+    assert session.exchanges[asked.number].attempts == 0
+    (other,) = session.receive(line("tools/call", 2, name="u", arguments={}, _meta=MODERN))
+    assert isinstance(other, RequestArrived)
+    again = {"name": "t", "arguments": {}, "_meta": {**MODERN, "more": 1}}
+    (event,) = session.receive(line("tools/call", 3, **again))
+    assert isinstance(event, RequestRepeated)
+    assert (event.exchange.number, event.exchange.id.token) == (asked.number, "3")
+    assert event.exchange.awaiting_retry == ""
+
+
+def test_another_method_with_the_state_of_a_held_request_is_no_repeat() -> None:
+    """Nor is the same method with another state."""
+    session = Session()
+    asked = call(session, 1, _meta=MODERN)
+    session.held(asked.number, "secret")
+    assert session.exchanges[asked.number].attempts == 1
+    assert session.repeated_by(asked.request) is None
+    for method, state in (("prompts/get", "secret"), ("tools/call", "other")):
+        message = read(line(method, 2, name="t", requestState=state, _meta=MODERN))
+        assert isinstance(message, Message)
+        assert session.repeated_by(message) is None
+
+
+def test_a_request_is_cancelled_however_the_client_said_so() -> None:
+    """Over HTTP it closes the stream. What is over is not cancelled again."""
+    session = opened()
+    asked = call(session, 1)
+    (event,) = session.cancelled(asked.number)
+    assert isinstance(event, RequestCancelled)
+    assert (event.exchange.state, event.reason) == (ExchangeState.CANCELLED, "")
+    assert session.cancelled(asked.number) == ()
+    assert session.pending == ()
+
+
+@pytest.mark.parametrize("deliberate", [True, False])
+def test_a_line_is_sent_as_it_is(deliberate: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """Right or wrong: a server sent it so, once or now."""
+    session = opened()
+    sent = session.reply_with_line(call(session, 1).number, "not even json", deliberate=deliberate)
+    assert isinstance(sent, Sent)
+    assert (sent.line, sent.deliberate) == ("not even json", deliberate)
+    assert session.pending == ()
+
+
+def test_a_line_of_our_own_belongs_to_the_request_that_it_names() -> None:
+    """Over HTTP it goes out where the answer will."""
+    session = opened()
+    asked = call(session, 1, _meta={"progressToken": "p"})
+    other = call(session, 2)
+    report = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p"}}'
+    assert session.related_to(report) == asked.number
+    question = '{"jsonrpc":"2.0","id":1,"method":"roots/list"}'
+    assert session.related_to(question) == other.number
+    assert session.related_to("printed") == 0
+    assert opened().related_to(question) == 0
+
+
+def test_who_reports_progress_by_hand_goes_on_from_there() -> None:
+    """MCP, progress: "The `progress` value MUST increase with each notification"."""
+    session = opened()
+    asked = call(session, 1, _meta={"progressToken": "p"})
+    assert not session.reports_progress(asked.number)
+    params = {"progressToken": "p", "progress": 4.5}
+    notice = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    assert session.say(json.dumps(notice)).sendable
+    assert session.reports_progress(asked.number)
+    said = json.loads(session.progress(asked.number, 2, "m") or "")
+    assert said["params"]["progress"] == 5
+    assert json.loads(session.progress(asked.number, 9, "m") or "")["params"]["progress"] == 9
+
+
+def test_what_is_refused_is_said_only_anyway() -> None:
+    """And only what was said can be waited for."""
+    session = opened()
+    wrong = '{"jsonrpc":"2.0","id":1,"method":"no/such"}'
+    assert not session.say(wrong).sendable
+    assert session.awaited == ()
+    session.say(wrong, anyway=True)
+    assert [one.method for one in session.awaited] == ["no/such"]
+
+
+def test_a_client_gives_up_on_its_own_request_once() -> None:
+    """And never with a line on `initialize`: MCP forbids it."""
+    session = Session(SessionRole.CLIENT, first_id=5)
+    asked = read(session.ask("tools/list").encode())
+    assert isinstance(asked, Message)
+    assert asked.body == {"jsonrpc": "2.0", "id": 5, "method": "tools/list"}
+    said = session.give_up(asked, "too slow")
+    assert json.loads(said or "") == {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": 5, "reason": "too slow"},
+    }
+    assert session.give_up(asked) is None
+    hello = read(session.ask("initialize", {}, "i").encode())
+    assert isinstance(hello, Message)
+    assert session.give_up(hello) is None
+    assert session.awaited == ()
+
+
+def test_a_saying_towards_a_server_is_remarked_and_never_blocked() -> None:
+    """A client may try what it likes; a server has to cope."""
+    session = Session(SessionRole.CLIENT)
+    verdict = session.judge('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}')
+    assert verdict.line == verdict.forced
+    assert verdict.problems
+    assert session.judge("{").line is None
 
 
 def test_the_end_abandons_what_waits() -> None:
