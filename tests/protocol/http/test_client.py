@@ -17,7 +17,10 @@ from humanmcp.protocol.http.client import (
     IncomingResponse,
     OutgoingRequest,
     ResponseKind,
+    error_in,
     kind_of,
+    metadata_in,
+    named_after,
     trouble_with,
 )
 from humanmcp.protocol.http.headers import Headers
@@ -173,6 +176,25 @@ def test_what_http_cannot_carry_is_no_header(name: str, value: str) -> None:
         (405, {}, ResponseKind.TROUBLE, "no post"),
         (503, {}, ResponseKind.TROUBLE, "busy"),
         (500, {}, ResponseKind.TROUBLE, "status"),
+        (429, {}, ResponseKind.TROUBLE, "busy"),
+        (300, {}, ResponseKind.TROUBLE, "status"),
+        (307, {}, ResponseKind.TROUBLE, "status"),
+        (204, {}, ResponseKind.NOTHING, ""),
+        (200, {"Content-Length": "0"}, ResponseKind.NOTHING, ""),
+        (200, {"Content-Length": "1"}, ResponseKind.TROUBLE, "no type"),
+        (
+            200,
+            {"Content-Type": "application/json", "Content-Encoding": "identity"},
+            ResponseKind.MESSAGE,
+            "",
+        ),
+        (401, {"Content-Type": "application/json"}, ResponseKind.TROUBLE, "wants key"),
+        (
+            401,
+            {"WWW-Authenticate": 'Bearer resource_metadata="https://h/.well-known/x"'},
+            ResponseKind.TROUBLE,
+            "wants sign-in",
+        ),
     ],
 )
 def test_the_head_says_what_a_response_brings(
@@ -188,3 +210,121 @@ def test_the_head_says_what_a_response_brings(
 def test_a_404_in_a_session_means_that_it_is_over() -> None:
     """Outside of one it means that nothing is there."""
     assert trouble_with(IncomingResponse(404, ""), in_session=True) == "session over"
+    assert trouble_with(IncomingResponse(403, ""), in_session=True) == "forbidden"
+
+
+@pytest.mark.parametrize(
+    ("challenges", "address"),
+    [
+        (['Bearer realm="x", resource_metadata="https://h/m", scope="a"'], "https://h/m"),
+        (["Basic", "Bearer resource_metadata = https://h/m"], "https://h/m"),
+        (["Bearer"], ""),
+        ([], ""),
+    ],
+)
+def test_a_server_says_where_to_sign_in(challenges: list[str], address: str) -> None:
+    """MCP, authorization: the `resource_metadata` of `WWW-Authenticate`, which may be repeated."""
+    pairs = tuple(("WWW-Authenticate", one) for one in challenges)
+    assert metadata_in(IncomingResponse(401, "", pairs)) == address
+
+
+ASKED: Final = '{"jsonrpc":"2.0","id":"a","method":"ping"}'
+ERROR: Final = b'{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}'
+NULL: Final = b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}'
+
+
+def test_an_error_without_an_id_is_named_after_the_request_that_it_answers() -> None:
+    """MCP: the body of a refusal "MAY comprise a JSON-RPC error response that has no id"."""
+    named = json.loads(named_after(ERROR, ASKED))
+    assert named == {**json.loads(ERROR), "id": "a"}
+    assert json.loads(named_after(NULL, ASKED)) == named
+    assert named_after(b"no message", ASKED) == b"no message"
+    notice = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    assert named_after(ERROR, notice) == named_after(ERROR, "no message") == ERROR
+
+
+def test_only_an_error_that_names_no_request_is_one() -> None:
+    """What has an id is an answer like any other."""
+    assert error_in(ERROR) is not None
+    assert error_in(NULL) is not None
+    assert error_in(ASKED.encode()) is None
+    assert error_in(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}') is None
+    assert error_in(b'{"jsonrpc":"2.0","method":"notifications/initialized"}') is None
+    assert error_in(b"no message") is None
+
+
+def test_a_version_that_was_discovered_is_stated_by_what_follows() -> None:
+    """2026-07-28: where the server supports what the client asked with."""
+    for supported, version in (([MODERN], MODERN), (["other"], ""), (MODERN, "")):
+        conversation = HttpConversation("test")
+        answered(conversation, modern("server/discover"), {"supportedVersions": supported})
+        assert conversation.version == version
+    conversation = HttpConversation("test")
+    answered(conversation, line("server/discover"), {"supportedVersions": [MODERN, None]})
+    assert conversation.version == ""
+    answered(conversation, modern("server/discover"), {"supportedVersions": [MODERN]})
+    assert headers(conversation.posted(line("notifications/x", None))) == {
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "notifications/x",
+    }
+
+
+def test_a_version_that_has_no_handshake_is_not_settled_by_one() -> None:
+    """Whatever the server says in the answer to `initialize`."""
+    assert in_session("9999-01-01").version == ""
+    conversation = HttpConversation("test")
+    answered(conversation, line("initialize"), "2025-11-25")
+    assert conversation.version == ""
+
+
+def test_only_the_answer_to_initialize_names_the_session() -> None:
+    """And a session that has begun since is not forgotten with the one before it."""
+    conversation = in_session("2025-11-25")
+    head = IncomingResponse(200, "OK", (("Mcp-Session-Id", "other"),))
+    ping = jsonrpc.read(line("ping"))
+    assert isinstance(ping, Message)
+    conversation.response_came(ping, head)
+    conversation.response_came(None, head)
+    assert conversation.session == "s"
+    conversation.is_over("other")
+    assert (conversation.session, conversation.version) == ("s", "2025-11-25")
+
+
+def test_what_names_the_request_stands_in_a_header() -> None:
+    """2026-07-28: the tool, the prompt or the address; not of a method that names nothing."""
+    said = HttpConversation("test").posted(modern("resources/read", uri="file:///ä"))
+    assert headers(said) == {
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "resources/read",
+        "Mcp-Name": "=?base64?ZmlsZTovLy/DpA==?=",
+    }
+    for request in (modern("tools/list", name="x"), modern("resources/read", uri=7)):
+        assert "Mcp-Name" not in headers(HttpConversation("test").posted(request))
+
+
+def test_the_arguments_that_a_tool_marks_stand_in_headers() -> None:
+    """2026-07-28: those that are given; none of a tool that was not listed properly."""
+    conversation = HttpConversation("test")
+    tools = [{"name": "t", "inputSchema": SCHEMA}, {"name": "u", "inputSchema": "x"}, 7]
+    answered(conversation, line("tools/list"), {"tools": tools})
+    answered(conversation, line("tools/list"), {"tools": "none"})
+
+    def mirrored(name: str, arguments: object) -> dict[str, str]:
+        said = headers(conversation.posted(modern("tools/call", name=name, arguments=arguments)))
+        return {key: value for key, value in said.items() if key.startswith("Mcp-Param-")}
+
+    assert mirrored("t", {"city": "Tokyo", "other": 1}) == {"Mcp-Param-City": "Tokyo"}
+    for name, arguments in (("t", "x"), ("u", {"city": "x"}), ("v", {"city": "x"})):
+        assert mirrored(name, arguments) == {}
+
+
+def test_what_goes_out_says_how_long_it_is_and_who_sends_it() -> None:
+    """A GET and a DELETE have no body, so no length; a broken line goes out, too."""
+    conversation = in_session("2025-11-25")
+    said = dict(conversation.posted(b"no message").headers)
+    assert (said["Content-Length"], said["User-Agent"]) == ("10", "test")
+    assert said["Mcp-Session-Id"] == "s"
+    end = conversation.end()
+    assert end is not None
+    assert (end.method, dict(end.headers).get("Content-Length")) == ("DELETE", None)
+    assert ("Accept", "text/event-stream") in conversation.stream_wanted().headers
