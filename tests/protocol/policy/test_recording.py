@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.policy.recording import BY_STUB, Recorded, recorded, renewed
+from humanmcp.protocol.policy.recording import BY_STUB, Recorded, essence, recorded, renewed
 
 AT = "2026-11-20T00:00:00.000Z"
 
@@ -102,3 +104,99 @@ def test_the_spelling_of_an_id_stays_when_the_id_changes() -> None:
     assert renewed(b'{"id":7}{"id":70}{"id" : 7', names) == b'{"id":"a"}{"id":70}{"id" : "a"'
     numbers = {"id": ("7", "8")}
     assert renewed(b'{"id":7.0}{"id":"7"}\xff', numbers) == b'{"id":8.0}{"id":"8"}\xff'
+
+
+def test_an_array_of_answers_answers_each_request_of_an_array() -> None:
+    """2025-03-26: item by item, and what in it is no message is left out."""
+    first, second = read(
+        (Direction.IN, f"[{call(1)},{call(2)},7]"),
+        (Direction.OUT, f"[{result(2)},7,{result(1)}]"),
+    )
+    assert [(one.text, one.raw) for one in (first, second)] == [
+        ('{"n":1}', None),
+        ('{"n":2}', None),
+    ]
+
+
+def test_an_array_is_a_broken_answer_to_a_request_that_came_alone() -> None:
+    """Clients drop it; a line of no answers is said as it was."""
+    array = f"[{result(1)}]"
+    (one,) = read((Direction.IN, call(1)), (Direction.OUT, array))
+    assert one.raw == array.encode()
+    question = '[{"jsonrpc":"2.0","id":9,"method":"ping"}]'
+    (one,) = read((Direction.IN, call(1)), (Direction.OUT, question), (Direction.OUT, result(1)))
+    assert [said.raw.decode() for said in one.before] == [question]
+
+
+def test_what_a_server_says_before_it_was_asked_comes_before_the_first_request() -> None:
+    """Empty lines count for nothing."""
+    (one,) = read(
+        (Direction.OUT, "starting"),
+        (Direction.OUT, "  "),
+        (Direction.IN, call(1)),
+        (Direction.OUT, result(1)),
+    )
+    assert said(one) == ([1], [])
+    assert one.before[0].message is None
+    assert not one.before[0].asks
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"jsonrpc":"2.0","id":1.0,"result":{"n":1}}',
+        '{"jsonrpc":"2.0","id":1,"result":{"n":1},"more":1}',
+        "\ufeff" + result(1),
+    ],
+)
+def test_an_answer_that_is_not_as_it_should_be_is_kept_as_it_was(line: str) -> None:
+    """It is replayed right or wrong: another spelling of the id, more members, a mark before it."""
+    (one,) = read((Direction.IN, call(1)), (Direction.OUT, line))
+    assert one.raw == line.encode()
+    (plain,) = read((Direction.IN, call(1)), (Direction.OUT, result(1)))
+    assert plain.raw is None
+    assert plain.answered
+
+
+def test_a_question_of_the_server_is_told_from_a_notice() -> None:
+    """The client has to answer it before the server goes on."""
+    (one,) = read(
+        (Direction.IN, call(1)),
+        (Direction.OUT, '{"jsonrpc":"2.0","id":9,"method":"roots/list"}'),
+        (Direction.IN, '{"jsonrpc":"2.0","id":9,"result":{"roots":[]}}'),
+        (Direction.OUT, LOG),
+        (Direction.OUT, result(1)),
+    )
+    assert [each.asks for each in one.before] == [True, False]
+
+
+def test_a_subscription_takes_no_line_that_names_no_request() -> None:
+    """It waits until the end; its acknowledgement is said anew each time."""
+    listen = '{"jsonrpc":"2.0","id":5,"method":"subscriptions/listen"}'
+    told = '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}'
+    (one,) = read(
+        (Direction.IN, call(1)),
+        (Direction.IN, listen),
+        (Direction.OUT, told),
+        (Direction.OUT, LOG),
+        (Direction.OUT, result(1)),
+    )
+    assert (one.method, said(one)) == ("tools/call", ([4], []))
+
+
+def test_a_broken_line_belongs_to_the_request_whose_id_stands_in_it() -> None:
+    """Spelt as a text or a number."""
+    first, second = read(
+        (Direction.IN, call(1)),
+        (Direction.IN, call(2)),
+        (Direction.OUT, '{"id":"1","resu'),
+        (Direction.OUT, result(2)),
+    )
+    assert (first.id, first.raw) == ("1", b'{"id":"1","resu')
+    assert (second.id, second.raw) == ("2", None)
+
+
+def test_what_is_compared_is_what_was_asked_in_an_order_of_its_own() -> None:
+    """Not the `_meta`, and not what a server of 2026-07-28 gave for the repeat."""
+    params = {"b": 1, "a": "é", "_meta": {"x": 1}, "requestState": "s"}
+    assert essence(params) == '{"a":"é","b":1}'

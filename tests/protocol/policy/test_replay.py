@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.policy.answer_book import Decision
 from humanmcp.protocol.policy.recording import recorded
-from humanmcp.protocol.policy.replay import Match, Otherwise, Replay
+from humanmcp.protocol.policy.replay import Match, Miss, Otherwise, Replay
 
 
 def frame(seq: int, way: Direction, text: str, number: int = 0, note: str = "") -> Frame:
@@ -180,3 +180,83 @@ def test_p3_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() 
     replay.leave(asked)
     assert replay.instead(asked, by_book) == by_book
     assert [miss.words for miss in replay.misses] == ["1 tools/call weather"]
+
+
+def test_what_is_not_recorded_is_refused_where_that_was_wished() -> None:
+    """And left to the answer book where it answers at once, or where nothing was wished."""
+    asked, late = exchange(call(9, city="Kyoto")), Decision(5.0, by="book")
+    refused = Replay(recorded(WEATHER), otherwise=Otherwise.ERROR).instead(asked, late)
+    assert (refused.after, refused.form) == (0.0, TextForm.ERROR)
+    assert json.loads(refused.text) == {
+        "code": -32602,
+        "message": "no answer was recorded for tools/call weather",
+    }
+    at_once = late._replace(after=0.0)
+    assert Replay((), otherwise=Otherwise.ERROR).instead(asked, at_once) == at_once
+    assert Replay(()).instead(asked, late) == late
+
+
+def test_a_request_that_was_recorded_without_an_answer_has_what_was_said_about_it() -> None:
+    """Each time in its turn, and then no more; it is no answer to be counted."""
+    log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}'
+    frames = [
+        frame(1, Direction.IN, call(1, city="Tokyo")),
+        frame(2, Direction.OUT, log),
+        frame(3, Direction.IN, '{"jsonrpc":"2.0","method":"notifications/initialized"}'),
+    ]
+    replay = Replay(recorded(frames))
+    assert len(replay) == 0
+    left = replay.unanswered(exchange(call(7, city="Tokyo")))
+    assert left is not None
+    assert [one.raw.decode() for one in left.before] == [log]
+    assert replay.unanswered(exchange(call(8, city="Tokyo"))) is None
+    assert Replay(recorded(frames[:2])).unanswered(exchange(call(7, city="Osaka"))) is None
+    assert Replay(recorded(WEATHER)).unanswered(exchange(call(7, city="Tokyo"))) is None
+
+
+def test_the_reaction_to_a_notification_is_said_again_in_its_turn() -> None:
+    """What a server says after `initialized`, say; of another method nothing."""
+    ready = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    frames = [
+        *session((call(1), said(1, "x"))),
+        frame(3, Direction.IN, ready),
+        frame(4, Direction.OUT, changed),
+    ]
+    replay = Replay(recorded(frames))
+    assert replay.reaction("notifications/x") is None
+    reaction = replay.reaction("notifications/initialized")
+    assert reaction is not None
+    assert [one.raw.decode() for one in reaction.after] == [changed]
+    assert replay.reaction("notifications/initialized") is None
+    assert replay.reaction("tools/call") is None
+
+
+def test_a_recorded_answer_is_found_by_its_frame_and_counted() -> None:
+    """With all that was said around it."""
+    replay = Replay(recorded(WEATHER))
+    assert len(replay) == 3
+    around = replay.around(4)
+    assert around is not None
+    assert (around.seq, around.id) == (4, "2")
+    assert replay.around(3) is None
+
+
+def test_what_was_missing_is_told_without_pings_and_in_a_line() -> None:
+    """A ping asks for nothing that is recorded; a name may be as long as it likes."""
+    replay = Replay(())
+    for text in ('{"jsonrpc":"2.0","id":1,"method":"ping"}', call(1)):
+        replay.miss(exchange(text))
+    assert [miss.words for miss in replay.misses] == ["1 tools/call weather"]
+    assert Miss(3, "tools/list", "").words == "3 tools/list"
+    assert len(Miss(3, "tools/call", "x" * 500).words) <= 120
+
+
+def test_a_recording_of_the_newest_revision_has_its_own_discovery() -> None:
+    """No "method not found" is made up where the server spoke without a handshake."""
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}, "name": "t"}
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": meta})
+    replay = Replay(recorded(session((asked, said(1, "x")))))
+    discover = '{"jsonrpc":"2.0","id":0,"method":"server/discover"}'
+    assert replay.find(exchange(discover, "2026-07-28")) is None
+    assert Replay(recorded(WEATHER)).find(exchange(call(1, city="Tokyo"))) is not None
