@@ -248,7 +248,8 @@ def _be(watch: Watch, session: pytest.Session, functions: Sequence[FunctionType]
     for name in [one for one in sys.modules if one.partition(".")[0] in ("humanmcp", "tests")]:
         del sys.modules[name]
     sys.meta_path.insert(0, _WithMistake(watch.mistake.file, tree))
-    pytest.main([*OPTIONS, *session.config.args], plugins=[watch])
+    if pytest.main([*OPTIONS, *session.config.args], plugins=[watch]):
+        os._exit(pytest.ExitCode.TESTS_FAILED)  # nothing can be loaded
 
 
 def _swapped(file: str, tree: ast.Module, functions: Sequence[FunctionType]) -> bool:

@@ -704,7 +704,7 @@ def test_what_is_refused_is_said_only_anyway() -> None:
     session = opened()
     wrong = '{"jsonrpc":"2.0","id":1,"method":"no/such"}'
     assert not session.say(wrong).sendable
-    assert session.awaited == ()
+    assert not session.awaited
     session.say(wrong, anyway=True)
     assert [one.method for one in session.awaited] == ["no/such"]
 
@@ -725,7 +725,7 @@ def test_a_client_gives_up_on_its_own_request_once() -> None:
     hello = read(session.ask("initialize", {}, "i").encode())
     assert isinstance(hello, Message)
     assert session.give_up(hello) is None
-    assert session.awaited == ()
+    assert not session.awaited
 
 
 def test_a_saying_towards_a_server_is_remarked_and_never_blocked() -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.conversation.capture_log import label, read_log_line, write_log_line
+from humanmcp.protocol.conversation.capture_log import (
+    is_log_line,
+    label,
+    read_log,
+    read_log_line,
+    write_log_line,
+)
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 TIME = "2025-04-06 15:09:35.419"
@@ -41,3 +47,15 @@ def test_a_line_end_is_not_a_part_of_the_message() -> None:
 def test_other_lines_are_none(line: str) -> None:
     """Another label, no time, no milliseconds."""
     assert read_log_line(line) is None
+
+
+def test_a_log_is_read_as_frames_and_what_is_no_entry_as_a_note() -> None:
+    """Blank lines are left out, and the line ends of Windows."""
+    lines = [f"[{TIME}] IN: {{}}\r", "", "Traceback\r", f"[{TIME}] OUT: {{}}"]
+    assert list(read_log(lines, "at {}".format)) == [
+        Frame(1, f"at {TIME}", Direction.IN, b"{}"),
+        Frame(2, "", Direction.NOTE, b"", note="Traceback"),
+        Frame(3, f"at {TIME}", Direction.OUT, b"{}"),
+    ]
+    assert is_log_line(lines[0])
+    assert not is_log_line('{"seq":1}')

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json, to_json
+from humanmcp.protocol.conversation.transcript import (
+    COMMAND,
+    Direction,
+    Frame,
+    command_in,
+    from_json,
+    to_json,
+)
 
 
 @given(
@@ -42,3 +49,16 @@ def test_a_torn_line_is_no_frame(torn: str) -> None:
     """A crash may leave half a line: that is a ValueError, nothing else."""
     with pytest.raises(ValueError):  # noqa: PT011 - json's own error or ours: both are one
         from_json(torn)
+
+
+def test_the_command_of_the_real_server_is_found_where_a_tap_wrote_it() -> None:
+    """The first one that can be read; a message that looks the same is none."""
+
+    def note(raw: bytes, way: Direction = Direction.NOTE, text: str = COMMAND) -> Frame:
+        return Frame(1, "", way, raw, note=text)
+
+    command = note(b'["python",3]')
+    others = [note(b'["x"]', Direction.IN), note(b'["x"]', text="other"), note(b'["x"')]
+    assert command_in([*others, command, note(b'["y"]')]) == ("python", "3")
+    assert command_in(others) == ()
+    assert command_in([note(b'"x"'), command]) == ()

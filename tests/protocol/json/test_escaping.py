@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.json.escaping import one_line, visible
+from humanmcp.protocol.json.escaping import (
+    half_characters,
+    one_line,
+    visible,
+    visible_json,
+    wire_line,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,3 +48,48 @@ def test_one_line_is_one_line_and_can_be_cut() -> None:
     assert one_line("a\nb\tc") == "a\\nb\\tc"
     assert one_line("abcdef", 4) == "abc…"
     assert one_line("abcd", 4) == "abcd"
+
+
+def test_json_stays_the_json_that_it_was() -> None:
+    """With an escape where another character would stand for one that acts."""
+    assert visible_json('{"a":"\u202e\x7f x"}') == '{"a":"\\u202e\\u007f x"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "shown"),
+    [("a\nb\tc", 0, "a\\nb\\tc"), ("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("é", 1, "é")],
+)
+def test_a_line_is_cut_with_a_mark_only_where_it_is_too_long(
+    text: str, longest: int, shown: str
+) -> None:
+    """The mark is one of the characters that there may be."""
+    assert one_line(text, longest) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [(" a\r\nb\rc\nd ", "a b c d"), ("a\ud800b", "a?b"), (" \n ", None), ("", None)],
+)
+def test_any_text_is_one_line_of_the_wire(text: str, line: str | None) -> None:
+    """Half a character is replaced; nothing is left of what is blank."""
+    assert wire_line(text) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "halves"),
+    [
+        (r'"\ud83d\ude00"', []),
+        (r'"\ud83d"', [(1, 7)]),
+        (r'"\ude00"', [(1, 7)]),
+        (r'"\ud83d \ude00"', [(1, 7), (8, 14)]),
+        (r'"\ud83d\n\ude00"', [(1, 7), (9, 15)]),
+        (r'"\ud83d\ud83d\uDE00"', [(1, 7)]),
+        (r'"\ud83d\ude00\ude00"', [(13, 19)]),
+        (r'"\\ud83d"', []),
+    ],
+)
+def test_half_a_character_is_found_where_its_other_half_is_missing(
+    text: str, halves: list[tuple[int, int]]
+) -> None:
+    """The second half has to come just after the first."""
+    assert half_characters(text) == halves

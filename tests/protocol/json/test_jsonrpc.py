@@ -15,10 +15,14 @@ from humanmcp.protocol.json.jsonrpc import (
     Message,
     compact,
     deeper_than,
+    ids_in,
+    item_spans,
+    items_in,
     json_type,
     member,
     members,
     read,
+    value_end,
     with_token,
 )
 
@@ -278,3 +282,62 @@ def test_a_cancellation_names_another_request() -> None:
     text = '{"method":"notifications/cancelled","params":{"reason":"requestId","requestId":3}}'
     assert with_token(text, "4", path) == text.replace("3", "4")
     assert with_token('{"method":"m"}', "4", path) == '{"method":"m"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ('"a\\"b" x', 6),
+        ("-1.5e3,", 6),
+        ("true]", 4),
+        ("null}", 4),
+        ("7", 1),
+        ('{"a":[1]} x', 9),
+        ("[[]],", 4),
+        (f'{{"a":["}}",{"7" * 5000}]}} x', 5012),
+    ],
+)
+def test_the_end_of_a_value_is_found_whatever_follows(text: str, end: int) -> None:
+    """Also of one that holds an integer which Python refuses to read (4300 digits)."""
+    assert value_end(text, 0) == end
+    assert value_end(f"[{text}", 1) == end + 1
+
+
+def test_the_items_of_a_list_are_found_with_their_own_text() -> None:
+    """White space between them belongs to none."""
+    text = ' [ 1 , "a,]" ,[ 2 ], {"b" : 3} ] '
+    assert [text[start:end] for start, end in item_spans(text, 1)] == [
+        "1",
+        '"a,]"',
+        "[ 2 ]",
+        '{"b" : 3}',
+    ]
+    assert list(item_spans("[]", 0)) == []
+
+
+def test_ids_are_found_in_what_is_no_json() -> None:
+    """As they are written; a part of half a message."""
+    assert ids_in('{"id": 7,"x":{"id":"a\\"b"},"resu') == {"7", '"a\\"b"'}
+    assert ids_in('{"ids":1,"id":nu') == set()
+
+
+def test_one_line_is_one_message_or_several() -> None:
+    """2025-03-26: an array; what in it is no message is told as such."""
+    first, second = items_in(b'[{"jsonrpc":"2.0","method":"a"},7]')
+    assert isinstance(first, Message)
+    assert isinstance(second, Malformed)
+    (only,) = items_in(b'{"jsonrpc":"2.0","method":"a"}')
+    assert isinstance(only, Message)
+    (broken,) = items_in(b"[]")
+    assert isinstance(broken, Malformed)
+
+
+def test_a_token_is_replaced_wherever_it_stands() -> None:
+    """A name may stand twice; what stands at another place stays."""
+    text = '{"id":1,"params":{"_meta":{"progressToken":1},"id":1},"id":2}'
+    assert with_token(text, '"x"') == (
+        '{"id":"x","params":{"_meta":{"progressToken":1},"id":1},"id":"x"}'
+    )
+    path = ("params", "_meta", "progressToken")
+    assert with_token(text, "9", path) == text.replace('progressToken":1', 'progressToken":9')
+    assert with_token(text, "9", ("params", "none")) == text

@@ -31,3 +31,50 @@ def test_progress_names_the_token_that_its_request_gave() -> None:
         said = json.loads(server_initiated.progress(exchange, 1, 2))
         wanted = token or exchange.id.value
         assert said["params"] == {"progressToken": wanted, "progress": 1, "total": 2}
+
+
+def test_bytes_that_are_half_a_character_are_written_as_they_are() -> None:
+    """Wrong on purpose: what a server with a broken encoding writes."""
+    assert server_initiated.typed_bytes("\ud800") == b"\xed\xa0\x80"
+
+
+def test_messages_to_begin_from_are_those_that_the_revision_has() -> None:
+    """Progress for each that waits and gave a token, with the tool that it is about."""
+    with_token = asked("tools/call", {"name": "dice", "_meta": {"progressToken": "p"}})
+    listed = asked("tools/list", {"_meta": {"progressToken": 7}})
+    waiting = (with_token, listed, asked("tools/call", {"name": "silent"}))
+    found = server_initiated.openers("2025-11-25", waiting, "h-1")
+    assert [(one.method, one.about) for one in found] == [
+        ("notifications/tools/list_changed", "tools"),
+        ("notifications/prompts/list_changed", "prompts"),
+        ("notifications/resources/list_changed", "resources"),
+        ("notifications/message", "info"),
+        ("notifications/progress", "dice"),
+        ("notifications/progress", "tools/list"),
+        ("ping", ""),
+        ("roots/list", ""),
+        ("elicitation/create", ""),
+        ("sampling/createMessage", ""),
+    ]
+    texts = {one.method: json.loads(one.text) for one in found}
+    assert texts["roots/list"] == {"jsonrpc": "2.0", "id": "h-1", "method": "roots/list"}
+    assert texts["notifications/tools/list_changed"].keys() == {"jsonrpc", "method"}
+    assert texts["notifications/progress"]["params"] == {
+        "progressToken": 7,
+        "progress": 1,
+        "total": 4,
+    }
+    assert texts["notifications/message"]["params"] == {
+        "level": "info",
+        "logger": "humanmcp",
+        "data": "a person is at it",
+    }
+    assert texts["elicitation/create"]["params"]["requestedSchema"]["required"] == ["name"]
+    assert texts["sampling/createMessage"]["params"]["maxTokens"] == 100
+
+
+def test_a_server_of_2026_asks_nothing_by_itself() -> None:
+    """2026-07-28 has questions in results instead of requests of the server."""
+    methods = {one.method for one in server_initiated.openers("2026-07-28", (), "h-1")}
+    assert methods.isdisjoint({"ping", "roots/list", "elicitation/create"})
+    assert "notifications/tools/list_changed" in methods
