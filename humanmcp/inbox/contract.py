@@ -349,7 +349,7 @@ class StoreError(InboxError):
 
 
 _ADVISED: Final = frozenset(
-    {"ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE"}
+    {"ENOENT", "ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE"}
 )
 """The troubles of a disk that have an advice of their own."""
 

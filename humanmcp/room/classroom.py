@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.common.paths import make_private
 from humanmcp.demo import steps
 from humanmcp.desk.state.watcher import Following
+from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of
@@ -145,8 +146,13 @@ class Classroom:
         return sorted(found, key=lambda one: one.number)
 
     def keep(self) -> None:
-        """Write the room down, and show that something has changed."""
-        records.keep(self.folder / records.ROOM_FILE, self.record)
+        """Write the room down, and show that something has changed.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        with keeping("room"):
+            records.keep(self.folder / records.ROOM_FILE, self.record)
         self._teller.tell()
 
     def note(self, **changes: object) -> None:
@@ -206,9 +212,11 @@ class Classroom:
         return seat
 
     def _make_seat(self, record: SeatRecord, name: str) -> RoomSeat:
+        with keeping("seat", number=record.number):
+            folder = make_private(self.folder / SEATS / name)
         return RoomSeat(
             record,
-            make_private(self.folder / SEATS / name),
+            folder,
             SeatParts(
                 self.door,
                 self.address,

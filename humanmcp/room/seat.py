@@ -21,6 +21,7 @@ from humanmcp.desk.http.context import Desk
 from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
+from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply
 from humanmcp.locales import language_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -121,7 +122,8 @@ class RoomSeat:
         with self._lock:
             for name, value in changes.items():
                 setattr(self.record, name, value)
-            records.keep(self.folder / records.SEAT_FILE, self.record)
+            with keeping("seat", number=self.record.number):
+                records.keep(self.folder / records.SEAT_FILE, self.record)
         self.board.poke()
 
     # -- the practice host ----------------------------------------------------------------------

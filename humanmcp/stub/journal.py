@@ -136,8 +136,8 @@ class Journal:
         except NotHeldError as error:
             logger.warning("nothing more is sent: %s", error)
             return
-        except InboxError:
-            logger.exception("the transcript misses a line that was written")
+        except InboxError as error:
+            logger.warning("the transcript misses a line that was written: %s", error)
         deliberate = isinstance(line, bytes)
         self.connection.send(raw, related_to=number or stream, deliberate=deliberate)
         self.is_mid_line = False
@@ -154,8 +154,8 @@ class Journal:
         except NotHeldError as error:
             logger.warning("nothing more is sent: %s", error)
             return
-        except InboxError:
-            logger.exception("the transcript misses bytes that were written")
+        except InboxError as error:
+            logger.warning("the transcript misses bytes that were written: %s", error)
         self.connection.send_raw(content)
         self.is_mid_line = not ended
 
@@ -206,11 +206,11 @@ class Journal:
         """Change the inbox now or, when the disk does not take it, later."""
         try:
             write()
-        except StoreError:
-            logger.exception("not kept yet: %s", what)
+        except StoreError as error:
+            logger.warning("not kept yet: %s: %s", what, error)
             self._owed.append((what, write))
-        except InboxError:
-            logger.exception("not kept: %s", what)
+        except InboxError as error:
+            logger.warning("not kept: %s: %s", what, error)
 
     def catch_up(self) -> None:
         """Try once more what the disk did not take."""
@@ -220,8 +220,8 @@ class Journal:
                 write()
             except StoreError:
                 self._owed.append((what, write))
-            except InboxError:
-                logger.exception("not kept: %s", what)
+            except InboxError as error:
+                logger.warning("not kept: %s: %s", what, error)
 
     def describe(self, session: Session) -> None:
         """Tell the desks what has become known of the conversation, when it has changed."""
@@ -236,8 +236,8 @@ class Journal:
         self._told = (self.facts, established, revision)
         try:
             self.inbox.describe(self.facts, established)
-        except InboxError:
-            logger.exception("the facts of the session cannot be kept")
+        except InboxError as error:
+            logger.warning("the facts of the session cannot be kept: %s", error)
 
     def end(self, *, to_others: bool = False) -> None:
         """Close the session in the inbox: what is still pending becomes abandoned.
@@ -247,5 +247,5 @@ class Journal:
         self.catch_up()
         try:
             (self.inbox.leave if to_others else self.inbox.end)(self.name)
-        except InboxError:
-            logger.exception("the session cannot be closed in order")
+        except InboxError as error:
+            logger.warning("the session cannot be closed in order: %s", error)

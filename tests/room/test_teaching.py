@@ -202,7 +202,7 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
         asked = ann.question("ping")
         ann.answer(asked, '{"code": -32603, "message": "no"}', "error")
         until(lambda: "does not pass" in ann.get("/").text, "the verdict")
-        assert "Once more" in ann.get("/").text
+        until(lambda: "Once more" in ann.get("/").text, "the end of the lesson")
 
 
 def test_a_client_of_ones_own_counts_in_a_lesson_for_client_developers(tmp_path: Path) -> None:
@@ -213,3 +213,18 @@ def test_a_client_of_ones_own_counts_in_a_lesson_for_client_developers(tmp_path:
         assert "step 1 of 4" in teacher.get("/room").text
         assert learner.host(initialize("2025-11-25")).status == 200
         until(lambda: "step 2 of 4" in teacher.get("/room").text, "its first step passed")
+
+
+def test_a_room_whose_folder_was_deleted_says_what_to_do(tmp_path: Path) -> None:
+    """To the teacher who presses a button, and in the log: no traceback."""
+    with Rooming(tmp_path / "home") as room:
+        room.learner().question()
+        teacher = room.teacher()
+        room.home.rename(tmp_path / "away")
+        page = teacher.submit("/room", act="freeze")
+        assert page.status == 507
+        assert "The folder was deleted or moved away while this runs: put it back" in page.text
+    log = "".join(file.read_text("utf-8") for file in room.home.rglob("desk.log"))
+    said = log + (tmp_path / "home.err").read_text("utf-8")
+    assert "The end of session" in said
+    assert "Traceback" not in said
