@@ -1,6 +1,6 @@
 // What the check says, under the box: how many problems, which, and the line that would go out.
 
-import { byId, maybe } from "./dom.js";
+import { byId, maybe, Shown } from "./dom.js";
 import { fixed, ProblemList, problemParts } from "./problemlist.js";
 import { say, tellFailed, visible } from "./words.js";
 
@@ -11,7 +11,7 @@ export class Diagnostics {
   /** @param {Composer} composer */
   constructor(composer) {
     this.composer = composer;
-    this.first = "null";
+    this.first = new Shown();
     const seen = new IntersectionObserver(([{ isIntersecting }]) => { byId("first-problem").hidden = isIntersecting; }, { rootMargin: "0px 0px -80px" }); // Send covers them
     seen.observe(byId("problems"));
     composer.closing.signal.addEventListener("abort", () => seen.disconnect());
@@ -48,10 +48,8 @@ export class Diagnostics {
   // Why Send is blocked stands beside it, while what is wrong is listed out of sight.
   /** @param {Problem} [problem] */
   showFirst(problem) {
-    const now = JSON.stringify(problem ?? null);
-    if (now === this.first) return;
-    this.first = now;
-    byId("first-problem").replaceChildren(...problem ? problemParts(problem, this.fix).filter((one) => one !== null) : []);
+    if (!this.first.changes(problem ?? null)) return;
+    byId("first-problem").replaceChildren(...problem ? problemParts(problem, this.fix) : []);
   }
 
   /** @param {boolean} quiet @param {number} blocking @param {number} all */

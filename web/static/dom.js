@@ -30,6 +30,12 @@ export function first(selector, place, kind) {
   return all(selector, place, kind)[0] ?? null;
 }
 
+/** Whether the focus is nowhere, so that it is taken from nobody. @param {string} also where it counts as nowhere */
+export function atRest(also = "main") {
+  const focused = document.activeElement;
+  return !focused || focused === document.body || focused.matches(`main, ${also}`);
+}
+
 // The exchange that is open: its session and number.
 export function keyOfOpen() {
   return first("article.message")?.dataset.key ?? "";
@@ -64,6 +70,18 @@ export function make(tag, { on = {}, ...attributes } = {}, ...children) {
 /** @param {string} label @param {string} kind its class @param {() => void} act */
 export function button(label, kind, act) {
   return make("button", { type: "button", class: kind, on: { click: act } }, label);
+}
+
+/** Whether something is shown that was not shown before: what did not change stays, and a screen reader speaks of it once. */
+export class Shown {
+  now = "";
+
+  /** @param {unknown} record */
+  changes(record) {
+    const before = this.now;
+    this.now = JSON.stringify(record);
+    return this.now !== before;
+  }
 }
 
 // A field shows a text; it keeps its caret unless its text really is another.

@@ -16,7 +16,6 @@ export class DraftStore {
     this.name = `humanmcp:draft:${facts.session}/${facts.number}${facts.action === "pass" ? "" : " answer"}`;
     this.known = Date.parse(facts.at || "") || 0;
     this.path = path;
-    this.hold = facts.hold;
     this.who = whoAmI();
     this.closed = false;
     this.draft = this.open(facts);
@@ -48,7 +47,7 @@ export class DraftStore {
     const { text, touched, replaced } = this.draft;
     const aside = replaced?.text ?? "";
     try {
-      const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, hold: this.hold, who: this.who, aside });
+      const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, who: this.who, aside });
       if (text !== this.draft.text || this.closed) return;
       this.keepHere(Date.parse(at));
       byId("saved-at").textContent = say("saved");

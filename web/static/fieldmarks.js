@@ -1,13 +1,13 @@
 // What the check says, shown at the fields of a form that it is about.
 
-import { all, make } from "./dom.js";
+import { all, make, Shown } from "./dom.js";
 import { problemParts } from "./problemlist.js";
 
 export class FieldMarks {
   /** @param {HTMLElement} place that holds the fields */
   constructor(place) {
     this.place = place;
-    this.shown = "";
+    this.shown = new Shown();
   }
 
   get controls() {
@@ -25,14 +25,11 @@ export class FieldMarks {
     return found.sort((one, other) => (other.dataset.pointer ?? "").length - (one.dataset.pointer ?? "").length)[0];
   }
 
-  // Show each problem at its field. What did not change stays as it is: a screen reader speaks of it
-  // once.
+  // Show each problem at its field.
   /** @param {Problem[]} problems @param {ProblemAct} fix @returns {Problem[]} those that are about no field */
   show(problems, fix) {
     const placed = problems.map((problem) => ({ problem, control: this.around(problem.pointer) }));
-    const now = JSON.stringify(problems);
-    if (now !== this.shown) {
-      this.shown = now;
+    if (this.shown.changes(problems)) {
       for (const old of all(".at-field", this.place)) old.remove();
       for (const one of this.controls) for (const name of ["aria-invalid", "aria-describedby"]) one.removeAttribute(name);
       for (const { problem, control } of placed) if (control) mark(control, problem, fix);

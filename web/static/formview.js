@@ -1,7 +1,7 @@
 // The document as a form: each field changes its own place alone. What a field holds that is no JSON yet
 // stays as it was typed, and the check speaks of it at that field.
 
-import { all, byId, first } from "./dom.js";
+import { all, byId, first, Shown } from "./dom.js";
 import { FieldMarks } from "./fieldmarks.js";
 import { FormFields } from "./formfields.js";
 import { append, compact, drop, itemsAt, pointerOf, put, steps, textAt } from "./jsontext.js";
@@ -63,7 +63,7 @@ export class FormView {
     const fields = new FormFields(this, root).build(this.form.field, this.path);
     fields.classList.add("form-top");
     this.place.replaceChildren(fields);
-    this.marks.shown = ""; // they were made anew, without their marks
+    this.marks.shown = new Shown(); // they were made anew, without their marks
     if (focused !== undefined) this.marks.at(focused)?.focus();
   }
 

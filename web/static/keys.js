@@ -2,7 +2,7 @@
 // "Process". While something is composed nothing here acts.
 
 import { chosen } from "./choices.js";
-import { all, first, maybe } from "./dom.js";
+import { all, atRest, first, maybe } from "./dom.js";
 import { at } from "./place.js";
 import { tell } from "./words.js";
 
@@ -77,15 +77,10 @@ function single(event, composer) {
     event.preventDefault();
     button?.focus(); // a menu that is closed gives the focus back to what opened it
     act();
-  } else if (event.key === "Enter" && composer && atRest()) {
+  } else if (event.key === "Enter" && composer && atRest("#options, .row.opened a")) {
     event.preventDefault();
     composer.views.focus();
   }
-}
-
-function atRest() {
-  const focused = document.activeElement;
-  return !focused || focused === document.body || focused.matches("main, #options") || focused.closest(".row.opened");
 }
 
 /** @param {EventTarget | null} target */

@@ -1,6 +1,6 @@
 // Keep the list up to date without moving anything under the pointer.
 
-import { arrived, showCount } from "./notice.js";
+import { arrived } from "./notice.js";
 import { tick } from "./clock.js";
 import { all, first, keyOfOpen, maybe } from "./dom.js";
 import { oneAtATime } from "./pace.js";
@@ -31,7 +31,7 @@ export const refreshList = oneAtATime(async () => {
   const page = await part(`/list?${new URLSearchParams({ session, at: keyOfOpen() })}`);
   const newer = page?.getElementById("list");
   if (!page || !newer) return;
-  for (const name of ["around", "marks", "away"]) {
+  for (const name of ["icon", "count", "around", "marks", "away"]) {
     const [old, now] = [maybe(name), page.getElementById(name)];
     if (!old || !now) continue; // below: the pen changed hands
     if (old.dataset.looksOn !== now.dataset.looksOn) {
@@ -40,7 +40,7 @@ export const refreshList = oneAtATime(async () => {
     }
     if (!old.querySelector(":focus")) old.replaceWith(now);
   }
-  showCount(Number(newer.dataset.count));
+  document.title = page.title;
   announce(newer);
   if (list) settle(list, newer);
   tick();

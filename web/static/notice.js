@@ -1,27 +1,15 @@
-// Tell somebody who looks elsewhere: the title, the icon, a sound, a notification.
+// Tell somebody who looks elsewhere: a sound, a notification.
 
 import { choose, chosen } from "./choices.js";
 import { leading } from "./live.js";
-import { isWide, maybe } from "./dom.js";
+import { isWide } from "./dom.js";
 import { at } from "./place.js";
-import { say, tell } from "./words.js";
+import { tell } from "./words.js";
 
 const QUIET_FOR = 2000;
 let lastSound = 0;
 /** @type {AudioContext | null} */
 let context = null;
-
-/** @param {number} count */
-export function showCount(count) {
-  const badge = maybe("count");
-  if (badge) {
-    badge.hidden = count === 0;
-    badge.textContent = String(count);
-  }
-  const name = document.body.dataset.title ?? "";
-  document.title = count ? `(${count}) ${name} · ${say("title")}` : name;
-  document.getElementById("icon")?.setAttribute("href", `/static/icon-${Math.min(count, 10)}.svg`);
-}
 
 /** @param {string} key of the exchange @param {string} what it is, in words */
 export function arrived(key, what) {

@@ -3,7 +3,7 @@
 import { rememberCards } from "./choices.js";
 import { tick } from "./clock.js";
 import { openComposer } from "./composer.js";
-import { all, byId, first, isWide, keyOfOpen, maybe } from "./dom.js";
+import { all, atRest, first, isWide, keyOfOpen, maybe } from "./dom.js";
 import { refreshList } from "./list.js";
 import { oneAtATime } from "./pace.js";
 import { at, here } from "./place.js";
@@ -46,15 +46,14 @@ export class Page {
     if (outcome.became === "on its way") tell("onway");
     const session = maybe("list")?.dataset.session ?? "";
     const query = new URLSearchParams({ sent: key, ...(session && { session }) });
+    const address = at(`/?${query}`);
     const next = await part(`/?${query}`);
-    const main = next && first(".desk", next);
-    if (!next || !main) {
-      location.assign(at(`/?${query}`));
+    if (!next || !this.open(next, ".desk")) {
+      location.assign(address);
       return;
     }
-    history.pushState(null, "", at(`/?${query}`));
+    history.pushState(null, "", address);
     this.address = location.pathname + location.search;
-    this.open(next, byId("main").closest(".desk") ?? byId("main"), main);
     document.title = next.title;
     window.scrollTo(0, 0);
     await refreshList();
@@ -64,37 +63,36 @@ export class Page {
     this.openFirst(); // where nothing waited: something may have come while the page was on its way
   }
 
-  /** @param {Document} page @param {Element} old @param {Element} young what is shown in its place */
-  open(page, old, young) {
+  /** Show a part of another page in the place of ours, where both have it. @param {Document} page @param {string} [name] */
+  open(page, name = "#main") {
+    const [old, young] = [first(name), first(name, page)];
+    if (!old || !young) return false;
     this.composer?.close();
     this.composer = null;
     document.body.className = page.body.className;
     old.replaceWith(young);
     stamp();
     tick();
+    return true;
   }
 
   /** @param {string} path */
   async reopen(path) {
     const composer = this.composer;
     const page = await part(path);
-    const main = page?.getElementById("main");
-    if (!page || !main || composer !== this.composer || composer?.draft.typed) return;
-    this.open(page, byId("main"), main);
-    this.started({ focus: false });
+    if (page && composer === this.composer && !composer?.draft.typed && this.open(page)) this.started({ focus: false });
   }
 
   // Nothing was open and something came: show it, as the first visit would have.
   openFirst = oneAtATime(async () => {
     if (!document.querySelector(".empty")) return;
     const page = await part(location.href);
-    const main = page?.getElementById("main");
-    if (!page || !main?.querySelector("article")) {
-      tellAnew(main?.querySelector(".empty"));
+    if (!page?.querySelector("#main article")) {
+      tellAnew(page?.querySelector("#main .empty"));
       return;
     }
-    const focus = !isBusy();
-    this.open(page, byId("main"), main);
+    const focus = atRest();
+    this.open(page);
     await refreshList(); // so that its row is there to be focused
     this.started({ focus });
   });
@@ -124,12 +122,6 @@ function tellAnew(young) {
 // When this message was opened: keys of a sentence that was just sent must not act on the next.
 function stamp() {
   document.body.dataset.opened = String(performance.now());
-}
-
-// A person is at something: whatever arrives takes the focus from nobody.
-function isBusy() {
-  const focused = document.activeElement;
-  return focused !== null && focused !== document.body && !focused.matches("main");
 }
 
 // The address names what is open, so that a reload shows it again whatever became of it.

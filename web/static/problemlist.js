@@ -1,7 +1,7 @@
 // The problems under the composer: the same codes and sentences as everywhere, each with its fix.
 
 import { unitsAt } from "./jsontree.js";
-import { button, byId, make } from "./dom.js";
+import { button, byId, make, Shown } from "./dom.js";
 import { at } from "./place.js";
 import { say, visible } from "./words.js";
 
@@ -10,15 +10,12 @@ export class ProblemList {
   constructor(diagnostics) {
     this.list = byId("problems");
     this.diagnostics = diagnostics;
-    this.shown = "";
+    this.shown = new Shown();
   }
 
   /** @param {Problem[]} problems */
   show(problems) {
-    // What did not change stays: a screen reader speaks of it once.
-    const now = JSON.stringify(problems);
-    if (now === this.shown) return;
-    this.shown = now;
+    if (!this.shown.changes(problems)) return;
     const focused = this.list.contains(document.activeElement);
     const fixable = problems.filter((one) => one.fix?.applicability === "safe");
     this.list.replaceChildren(
@@ -46,8 +43,8 @@ export function problemParts(problem, fix) {
   const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
   return [
     make("span", { class: "what" }, visible(problem.text)),
-    problem.fix && button(problem.fix.label, "fix", () => fix(problem)),
-    problem.page ? make("a", why, say("why")) : null,
+    ...problem.fix ? [button(problem.fix.label, "fix", () => fix(problem))] : [],
+    ...problem.page ? [make("a", why, say("why"))] : [],
     make("a", { ...why, class: "code", href: at(`/mistake/${problem.code}`) }, problem.code),
   ];
 }

@@ -2,7 +2,7 @@
 
 import { tick } from "./clock.js";
 import { all, button, first, keyOfOpen, make, maybe } from "./dom.js";
-import { call, part } from "./talk.js";
+import { part } from "./talk.js";
 import { copy, say, tell } from "./words.js";
 
 /** @param {Page} page @param {string} key */
@@ -34,21 +34,14 @@ export function hideOwn(page, place) {
 /** @param {Page} page */
 export function listenToStatus(page) {
   document.addEventListener("click", async (event) => {
-    const one = event.target instanceof Element && event.target.closest("#hold, [data-order]");
+    const one = event.target instanceof Element && event.target.closest("#status [name=act]");
     if (!(one instanceof HTMLButtonElement)) return;
     event.preventDefault();
     one.disabled = true;
     const key = keyOfOpen();
-    const { order, text } = one.dataset;
-    if (order) {
-      await call(`/api/sessions/${key.split("/")[0]}/say`, { text, order });
-      tell("ordered");
-    } else {
-      if (page.composer) page.composer.drafts.hold = true;
-      await call(`/api/exchanges/${key}/hold`, { hold: true });
-      tell("held");
-      refreshStatus(page, key);
-    }
+    if (!(await part(`/m/${key}`, new URLSearchParams({ act: one.value })))) return;
+    tell(one.id === "hold" ? "held" : "ordered");
+    refreshStatus(page, key);
   });
 }
 

@@ -8,28 +8,24 @@ const UNDO_SECONDS = 3;
 /** @returns {Promise<boolean>} whether it is to be sent */
 export function undoWindow() {
   const [undo, line] = [byId("undo"), byId("saved-at")];
-  let left = UNDO_SECONDS;
+  let left = UNDO_SECONDS + 1;
   return new Promise((decide) => {
-    const show = () => { line.textContent = say("sending", { seconds: left }); };
     /** @param {boolean} sent */
     const end = (sent) => {
       clearInterval(ticking);
       undo.hidden = true;
-      undo.onclick = null;
-      window.removeEventListener("pagehide", leave);
       line.textContent = "";
       decide(sent);
     };
-    const leave = () => end(false);
-    const ticking = setInterval(() => {
+    const tick = () => {
       left -= 1;
-      if (left <= 0) end(true);
-      else show();
-    }, 1000);
+      if (left) line.textContent = say("sending", { seconds: left });
+      else end(true);
+    };
+    const ticking = setInterval(tick, 1000);
+    tick();
     undo.hidden = false;
-    undo.onclick = () => end(false);
-    window.addEventListener("pagehide", leave);
+    undo.onclick = window.onpagehide = () => end(false);
     undo.focus();
-    show();
   });
 }

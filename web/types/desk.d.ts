@@ -424,7 +424,6 @@ interface Island {
   faults: Array<FaultShape>;
   action: "pass" | "drop" | "answer";
   touched: boolean;
-  hold: boolean;
   at: string;
   textual: boolean;
   form: FormShape | null;

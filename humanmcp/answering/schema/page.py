@@ -107,7 +107,6 @@ class Island(TypedDict):
     faults: list[FaultShape]
     action: Annotated[str, Action]
     touched: bool
-    hold: bool
     at: str
     textual: bool
     form: FormShape | None

@@ -55,15 +55,16 @@ class TextBody:
 
 @dataclass
 class DraftBody:
-    """What a person is writing. `hold` stops the answer book; `who` names the page that writes.
+    """What a person is writing. `hold` stops the answer book, null leaves that as it is.
 
-    `aside` is a text that this one took the place of: it is kept beside it.
+    `who` names the page that writes. `aside` is a text that this one took the place of: it is kept
+    beside it.
     """
 
     text: str
     form: TextForm = TextForm.MESSAGE
     touched: bool = True
-    hold: bool = False
+    hold: bool | None = None
     who: str = ""
     aside: str = ""
 
@@ -156,11 +157,12 @@ def break_it(request: Request, session: str, number: int, body: BreakBody) -> Do
 def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptShape:
     """Keep what a person is writing, also after the exchange was closed.
 
-    `hold` stops the answer book; `who` names the page that writes.
+    `hold` stops the answer book, null leaves that as it is; `who` names the page that writes.
     """
     desk = desk_of(request)
     key, at = Key(session, number), now()
-    draft = Draft(body.text, body.form, body.touched, body.hold, BY, at)
+    held = desk.is_held(key) if body.hold is None else body.hold
+    draft = Draft(body.text, body.form, body.touched, held, BY, at)
     desk.inbox.save(key, draft)
     if body.aside:
         desk.inbox.put_aside(key, Draft(body.aside, touched=True, by=BY, at=at))

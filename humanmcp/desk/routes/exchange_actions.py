@@ -136,9 +136,7 @@ def _break(request: Request, key: Key, before: Draft, name: str) -> Response:
 
 
 def _save(desk: Desk, key: Key, draft: Draft) -> None:
-    case = desk.case(key)
-    is_held = case.item.draft is not None and case.item.draft.hold
-    service.keep(case, draft._replace(hold=is_held, by=BY))
+    service.keep(desk.case(key), draft._replace(hold=desk.is_held(key), by=BY))
     desk.board.refresh(*key)
 
 

@@ -306,7 +306,6 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
         "faults": _faults(case, task, language),
         "action": held_messages.action_of(case, task).value,
         "touched": draft.touched,
-        "hold": draft.hold,
         "at": draft.at,
         "textual": item.method == "tools/call" and not goes_on,
         "form": None if form is None else _form(form),
