@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
+from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
-from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.table import Chair, Plan, Table
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.opening import open_inbox

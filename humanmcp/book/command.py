@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from humanmcp.book.preview import ROOM, doubts, rule_lines
-from humanmcp.calling.address import ServerAddress, is_address
-from humanmcp.calling.flags import add_header_flags, put_headers
+from humanmcp.calling.address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.common import paths
 from humanmcp.common.book_file import parse_book, read_book
 from humanmcp.common.child import ChildCommand

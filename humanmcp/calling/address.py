@@ -1,4 +1,6 @@
-"""Where a server is, and the headers that it wants: variables filled in, keys never shown.
+"""Where a server is, and the headers that it wants, also by flags; what can go wrong with a call.
+
+Variables are filled in, and keys are never shown.
 
 Knows URLs and the environment; opens nothing.
 """
@@ -11,11 +13,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from humanmcp.common.api_key import find_key
+from humanmcp.common.child import EndedError
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.http.client import HeaderChanges, HeaderError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Mapping
+
+    from humanmcp.common.parsing import Parser
+
+
+class CallError(EndedError):
+    """A message could not be brought to its address, or its answer not back."""
+
+    room = "calling"
+
+
+class SessionOverError(CallError):
+    """The server no longer knows the session: a client begins anew."""
+
 
 _SCHEMES: Final = ("http://", "https://")
 
@@ -156,3 +174,26 @@ def shown(url: str) -> str:
 
 def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
     return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def add_header_flags(parser: Parser) -> None:
+    """Declare the flags that put headers over those of an address."""
+    words = parser.words("calling", "help ")
+    parser.add_argument(
+        "--header", metavar="NAME:VALUE", action="append", default=[], help=words("header")
+    )
+    parser.add_argument("--key-file", metavar="FILE", default="", help=words("key-file"))
+
+
+def put_headers(changes: HeaderChanges, arguments: argparse.Namespace) -> None:
+    """Put the headers of the flags over others; keys come from a file or a variable.
+
+    Raises:
+        StopError: one is no header, or the key cannot be used.
+    """
+    for one in arguments.header:
+        name, _, value = one.partition(":")
+        put_header(changes, name, value)
+    key = find_key("", arguments.key_file)
+    if key is not None:
+        changes.put("Authorization", f"Bearer {key.secret}", secret=True)

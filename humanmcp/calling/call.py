@@ -12,7 +12,7 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.calling.errors import CallError
+from humanmcp.calling.address import CallError
 from humanmcp.protocol.http.client import IncomingResponse
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.calling.address import CallError, SessionOverError
 from humanmcp.calling.call import HttpCall
-from humanmcp.calling.errors import CallError, SessionOverError
 from humanmcp.common.line_cutter import LONGEST_LINE
 from humanmcp.protocol.http.client import ResponseKind, error_in, kind_of, metadata_in, trouble_with
 from humanmcp.protocol.http.events import EventError, EventReader

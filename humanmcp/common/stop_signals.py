@@ -1,11 +1,12 @@
-"""The signals that end a program, passed to the code that ends it in order."""
+"""The signals that end a program, passed to the code that ends it in order, or raised in it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from humanmcp.common import file_descriptors
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     _Reaction: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+    from collections.abc import Callable, Iterator
+    from types import FrameType
 
 
 class StopSignals:
@@ -71,3 +74,45 @@ class StopSignals:
 
 def _leave_it_to_the_pipe(_number: int, _frame: FrameType | None) -> None:
     """Stand in for the default reaction, which would end the process on the spot."""
+
+
+_SIGNALS: Final = ("SIGTERM", "SIGHUP")
+
+
+class ToldToStopError(SystemExit):
+    """A signal told this process to stop. Its exit status is the usual one for the signal."""
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise ToldToStopError(128 + number)
+
+
+@contextlib.contextmanager
+def in_order() -> Iterator[None]:
+    """Let `finally` run when a signal ends us, so that no child is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    before = {number: signal.signal(number, _stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, reaction in before.items():
+            signal.signal(number, reaction)
+
+
+def undisturbed(close: Callable[[], object]) -> Callable[[], None]:
+    """Make a closing that a second Ctrl-C does not cut short: it takes a few seconds at most."""
+
+    def run() -> None:
+        if threading.current_thread() is not threading.main_thread():
+            close()
+            return
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            close()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    return run

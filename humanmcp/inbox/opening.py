@@ -44,6 +44,6 @@ def open_record(where: str, name: str) -> SharedRecord | None:
     """Return the record of this name that all processes at an inbox share; None for a folder."""
     if not where:
         return None
-    from humanmcp.inbox.postgres import database, shared  # noqa: PLC0415 - few have a database
+    from humanmcp.inbox.postgres import database, peers  # noqa: PLC0415 - few have a database
 
-    return shared.PostgresRecord(database.opened(where), name)
+    return peers.PostgresRecord(database.opened(where), name)

@@ -1,4 +1,4 @@
-"""What stands around each page of a room: who one is, and what the teacher lets everybody know."""
+"""What every page of a room needs, and what stands around it: who one is, what the teacher says."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp.answering import service
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
-from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.http.context import spoken
+from humanmcp.room.classroom import Classroom
 from humanmcp.room.room_door import Role, Visitor, place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from humanmcp.room.classroom import Classroom
     from humanmcp.room.seat import RoomSeat
 
 
@@ -58,3 +58,16 @@ def _draft(seat: RoomSeat, language: str) -> dict[str, Any] | None:
         return None
     problems = service.judge(case, draft.text, draft.form).problems
     return {"text": draft.text, "problems": diagnostic_shapes(problems, language)}
+
+
+def room_of(request: Request) -> Classroom:
+    """Return the room that a request came to."""
+    room = request.app.state.room
+    if not isinstance(room, Classroom):  # `make_app` puts it there
+        raise TypeError(type(room))
+    return room
+
+
+def number_of(text: str) -> int:
+    """Read a number that a form holds; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0

@@ -21,10 +21,9 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of
 from humanmcp.room import records
-from humanmcp.room.marks import mark_of
 from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
 from humanmcp.room.room_door import Role, RoomDoor, Visitor
-from humanmcp.room.seat import RoomSeat, SeatParts
+from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
 from humanmcp.room.teller import Teller
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from humanmcp.listening.addresses import own_addresses
 from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.room import addresses
+from humanmcp.room import entering
 from humanmcp.room.app import make_app
 from humanmcp.room.around import around
 from humanmcp.room.classroom import Classroom
@@ -122,7 +122,7 @@ def _addresses(
     port = int(listening.getsockname()[1])
     scheme = "https" if arguments.tls else "http"
     own = [one for one in own_addresses() if ":" not in one] if arguments.lan else []
-    names = ["127.0.0.1", "localhost", *own, *(addresses.own_names() if arguments.lan else ())]
+    names = ["127.0.0.1", "localhost", *own, *(entering.own_names() if arguments.lan else ())]
     urls = [f"{scheme}://{one}:{port}" for one in (*own, "127.0.0.1")]
     outside = outside_of(arguments.url)
     return listening, Address(port, tuple(names), scheme, outside), [*outside, *urls]
@@ -130,13 +130,13 @@ def _addresses(
 
 def _tell(room: Classroom, urls: list[str], language: str) -> None:
     """Say where the room is, and how one comes in."""
-    code, joins = addresses.spaced(room.record.code), f"{urls[0]}/login?code={room.record.code}"
+    code, joins = entering.spaced(room.record.code), f"{urls[0]}/login?code={room.record.code}"
     terminal.to_stdout(say(ROOM, "hello", language, version=__version__))
     for url in urls:
         terminal.to_stdout("  ", url)
     terminal.to_stdout(say(ROOM, "code", language, code=code))
     if len(urls) > 1:
-        terminal.to_stdout(addresses.for_terminal(joins))
+        terminal.to_stdout(entering.for_terminal(joins))
     terminal.to_stdout(say(ROOM, "links", language))
     terminal.to_stdout("  ", room.link(room.record.teacher))
     terminal.to_stdout(say(ROOM, "wall link", language))

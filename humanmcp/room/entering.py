@@ -1,13 +1,16 @@
-"""Let a browser in: the cookie of a visit, and the page that leads there."""
+"""How a browser gets in: the address and its QR code, the cookie of a visit, the page after it."""
 
 from __future__ import annotations
 
+import io
+import socket
 from typing import TYPE_CHECKING, Final
 
+import segno
 from starlette.responses import HTMLResponse
 
 from humanmcp.desk.auth.visit_path import parts_of, start_of
-from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.http.context import spoken
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.room.room_door import Role, visit
 
@@ -47,3 +50,30 @@ def entered(room: Classroom, visitor: Visitor, language: str) -> Response:
     )
     answer.headers["cache-control"] = "no-store"
     return answer
+
+
+def own_names() -> tuple[str, ...]:
+    """Return the names by which others in this network may know this computer."""
+    name = socket.gethostname().lower()
+    short = name.partition(".")[0]
+    return tuple(dict.fromkeys((name, short, f"{short}.local")))
+
+
+def spaced(code: str) -> str:
+    """Return a code as it is read aloud: in two halves."""
+    half = len(code) // 2
+    return f"{code[:half]}-{code[half:]}"
+
+
+def qr_code(link: str) -> bytes:
+    """Draw a link as a QR code, black on white whatever the page's colours are."""
+    drawn = io.BytesIO()
+    segno.make(link, error="m").save(drawn, kind="svg", border=3, light="#fff", scale=8)
+    return drawn.getvalue()
+
+
+def for_terminal(link: str) -> str:
+    """Draw a link as a QR code of letters."""
+    drawn = io.StringIO()
+    segno.make(link, error="l").terminal(drawn, compact=True, border=2)
+    return drawn.getvalue()

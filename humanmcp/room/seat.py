@@ -1,4 +1,4 @@
-"""One seat of a room: a desk over an inbox of its own, and the host that practises with it.
+"""One seat of a room: its mark, a desk over an inbox of its own, and the host that practises.
 
 No seat can read another, because it has no other inbox than its own. Everything that needs the
 others (the door, the wall, what the teacher sees) is the room's.
@@ -23,12 +23,11 @@ from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply
-from humanmcp.locales import language_of
+from humanmcp.locales import language_of, say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.policy.answer_book import Mode
 from humanmcp.room import records
-from humanmcp.room.marks import mark_of
 from humanmcp.room.practice import LessonStanding, Practice, PracticeLine, as_reply
 from humanmcp.stub.connection import MemoryConnection
 from humanmcp.stub.options import ServeOptions
@@ -48,6 +47,32 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.room.records import SeatRecord
     from humanmcp.room.room_door import RoomDoor
+
+COLOURS: Final = ("blue", "green", "red", "yellow", "purple", "orange", "grey", "brown")
+ANIMALS: Final = (
+    *("fox", "owl", "bear", "whale", "frog", "cat", "crane", "rabbit", "turtle", "horse"),
+    *("penguin", "monkey", "sparrow", "deer", "tiger", "mouse", "elephant", "dolphin", "goat"),
+    *("hedgehog", "duck", "wolf", "snail"),
+)
+"""Their number and that of the colours have no common divisor: 184 seats are told apart."""
+
+
+class SeatMark(NamedTuple):
+    """A colour and an animal, by code."""
+
+    colour: str
+    animal: str
+
+    def words(self, language: str) -> str:
+        """Return the mark in words."""
+        animal = say("room", f"animal.{self.animal}", language)
+        return say("room", f"colour.{self.colour}", language, animal=animal)
+
+
+def mark_of(number: int) -> SeatMark:
+    """Return the mark of the seat with this number, from 1."""
+    return SeatMark(COLOURS[(number - 1) % len(COLOURS)], ANIMALS[(number - 1) % len(ANIMALS)])
+
 
 BOOK: Final = "book.toml"
 _LESSON: Final = 400

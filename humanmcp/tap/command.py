@@ -17,8 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.calling.address import ServerAddress, is_address
-from humanmcp.calling.flags import add_header_flags, put_headers
+from humanmcp.calling.address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.common import paths
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.file_descriptors import claim

@@ -1,4 +1,4 @@
-"""`humanmcp hold`: say while a tap runs what it is to hold from now on, or see it."""
+"""`humanmcp hold`: say while a tap runs what it is to hold from now on, or see it; which tap."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.inbox.contract import Life, Purpose, Seat
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
-from humanmcp.tap.selection import held, one_tap
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Sequence
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import DeskInbox, Item
 
 FAILED: Final = 1
 
@@ -47,3 +49,37 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     count = sum(1 for _ in held(inbox, (name,)))
     to_stdout(say("hold", "state", language, session=name, patterns=wanted, count=count))
     return 0
+
+
+def taps(inbox: DeskInbox, wanted: str = "") -> tuple[str, ...]:
+    """Return the names of the running taps whose name begins like this, newest first."""
+    return tuple(
+        facts.name
+        for facts in inbox.sessions()
+        if facts.seat is Seat.TAP and facts.life is Life.OPEN and facts.name.startswith(wanted)
+    )
+
+
+def no_tap(names: Sequence[str]) -> StopError:
+    """Say that no running tap is meant, or more than one."""
+    return stopped("hold", "several taps" if names else "no tap", names=", ".join(names))
+
+
+def one_tap(inbox: DeskInbox, wanted: str = "") -> str:
+    """Return the one tap that is meant.
+
+    Raises:
+        StopError: none is, or several are.
+    """
+    found = taps(inbox, wanted)
+    if len(found) != 1:
+        raise no_tap(found or taps(inbox))
+    return found[0]
+
+
+def held(inbox: DeskInbox, sessions: Sequence[str]) -> Iterator[Item]:
+    """Yield what is held in these sessions, oldest first, session by session."""
+    for session in sessions:
+        for item in inbox.items(session):
+            if item.purpose is Purpose.PASS:
+                yield item

@@ -13,7 +13,7 @@ from humanmcp.inbox.contract import Action, Reply, TakenError
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError
-from humanmcp.tap.selection import NoTapError, held, one_tap, taps
+from humanmcp.tap.holding import held, no_tap, one_tap, taps
 
 if TYPE_CHECKING:
     import argparse
@@ -56,7 +56,7 @@ def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[Item]
     """Find what is meant: numbers are those of one tap, no number means everything."""
     sessions = (one_tap(inbox, session),) if numbers else taps(inbox, session)
     if not sessions:
-        raise NoTapError(taps(inbox))
+        raise no_tap(taps(inbox))
     found = held(inbox, sessions)
     return [item for item in found if not numbers or item.key.number in numbers]
 

@@ -17,7 +17,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.calling.errors import SessionOverError
+from humanmcp.calling.address import SessionOverError
 from humanmcp.calling.transport import HttpTransport
 from humanmcp.common.child import EndedError, lines
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.calling import exchange as exchanges
-from humanmcp.calling.address import ServerAddress
-from humanmcp.calling.errors import CallError
+from humanmcp.calling.address import CallError, ServerAddress
 from humanmcp.calling.transport import HttpTransport
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening

@@ -14,8 +14,8 @@ import pytest
 
 from humanmcp.desk.auth.login import Door
 from humanmcp.room import records
-from humanmcp.room.marks import ANIMALS, COLOURS, mark_of
 from humanmcp.room.room_door import WRONG_TRIES, Role, RoomDoor, Visitor, visit
+from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
 from tests.room.rooming import Rooming
 from tests.waiting import until
 

@@ -1,14 +1,21 @@
-"""What every page and every call of the interface needs, in one value."""
+"""What every page and call of the interface needs, in one value, and how each answer is written."""
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from fastapi.routing import APIRoute
+from starlette.responses import JSONResponse
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
 from humanmcp.demo.steps import weather
+from humanmcp.desk.presenters.rendering import language_of
+from humanmcp.protocol.json.escaping import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +32,6 @@ if TYPE_CHECKING:
     from humanmcp.desk.state.saved_answers import Shelf
     from humanmcp.inbox.contract import DeskInbox, Key, Reply
     from humanmcp.protocol.diagnostics.model import Diagnostic
-
 
 BY: Final = "desk"
 """How this desk signs what it sends."""
@@ -94,3 +100,51 @@ def desk_of(request: Request) -> Desk:
     if not isinstance(desk, Desk):  # `make_app` puts it there
         raise TypeError(type(desk))
     return desk
+
+
+LONGEST_CALLED: Final = 40
+"""Characters of the name that a person gives themselves."""
+
+
+class AsciiJson(JSONResponse):
+    """JSON in ASCII: a lone surrogate is a legal part of a JSON text, and not of UTF-8."""
+
+    def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
+        """Write the value."""
+        return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+class CallRoute(APIRoute):
+    """A call of the interface, whose answer goes out as it was made.
+
+    The annotation of its function is the shape of the answer: mypy holds the code to it, and the
+    reference is made from it. FastAPI would read every answer once more, and make a model of each
+    shape whenever the desk starts.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        super().__init__(path, endpoint, **{**options, "response_model": None})
+
+
+def spoken(request: Request) -> str:
+    """Choose the language of an answer."""
+    return language_of(
+        request.query_params.get("lang", ""),
+        request.cookies.get("lang", ""),
+        request.headers.get("accept-language", ""),
+        desk_of(request).language,
+    )
+
+
+def called(request: Request) -> str:
+    """Return the name that a person gave themselves in this browser, "" for none."""
+    return visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
+
+
+def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a value for a data block of a page: nothing in it may end the block."""
+    # ASCII only: a lone surrogate, which JSON can carry, has no place in a page's UTF-8.
+    text = json.dumps(value, ensure_ascii=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

@@ -18,10 +18,9 @@ from starlette.responses import HTMLResponse
 from humanmcp.common.logfile import FORMAT, LogFile
 from humanmcp.desk.auth.guard import API, PUBLIC
 from humanmcp.desk.auth.visit_path import linked
-from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.context import AsciiJson, desk_of, spoken
 from humanmcp.desk.http.launch import LOG_NAME
 from humanmcp.desk.http.layout import page
-from humanmcp.desk.http.request_context import AsciiJson, spoken
 from humanmcp.desk.presenters.rendering import ROOM, render
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of

@@ -12,8 +12,7 @@ from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.desk.auth.visit_path import linked
-from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.request_context import called, script_json, spoken
+from humanmcp.desk.http.context import Desk, called, desk_of, script_json, spoken
 from humanmcp.desk.presenters import rendering
 from humanmcp.desk.presenters.rendering import render, web_folder
 from humanmcp.desk.presenters.rules import rules_on

@@ -28,8 +28,7 @@ from humanmcp.answering.schema.interface import (
     StateShape,
     WaitingShape,
 )
-from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
+from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of, spoken
 from humanmcp.desk.state import history
 from humanmcp.desk.state.live import MOST, EventStream, report
 from humanmcp.inbox.contract import Key, UnknownItemError

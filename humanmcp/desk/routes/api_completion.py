@@ -11,8 +11,7 @@ from fastapi import APIRouter, Request
 from humanmcp.answering import service
 from humanmcp.answering.schema.interface import JsonSchemaShape, ValuesShape
 from humanmcp.answering.service import Outcome, await_result
-from humanmcp.desk.http.context import BY, Desk, desk_of
-from humanmcp.desk.http.request_context import AsciiJson, CallRoute
+from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, Desk, desk_of
 from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
 from humanmcp.inbox.contract import Key, Reply, Seat

@@ -26,8 +26,7 @@ from humanmcp.answering.schema.interface import (
 )
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
-from humanmcp.desk.http.context import BY, desk_of
-from humanmcp.desk.http.request_context import AsciiJson, CallRoute, called, spoken
+from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, called, desk_of, spoken
 from humanmcp.desk.presenters.form_fields import unread
 from humanmcp.desk.state.board import Writer
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply

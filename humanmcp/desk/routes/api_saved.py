@@ -16,8 +16,7 @@ from humanmcp.answering.schema.interface import (
 )
 from humanmcp.answering.schema.page import SavedShape
 from humanmcp.common.book_file import BookFileError
-from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
+from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of, spoken
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Key

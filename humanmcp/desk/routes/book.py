@@ -17,9 +17,8 @@ from humanmcp.answering.case import Case
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.timestamps import stamp
 from humanmcp.desk.http import server_lists
-from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.context import Desk, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page
-from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import offer, rules
 from humanmcp.desk.presenters.pairs import body_of
 from humanmcp.inbox.contract import Draft, Key

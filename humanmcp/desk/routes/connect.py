@@ -9,9 +9,8 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema.interface import StartedShape
-from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page, remember
-from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.snippets import Snippet, snippets, snippets_at
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])

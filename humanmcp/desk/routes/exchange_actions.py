@@ -10,9 +10,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.service import Outcome
-from humanmcp.desk.http.context import BY, Desk, desk_of
+from humanmcp.desk.http.context import BY, Desk, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version
-from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters.held_messages import Task
 from humanmcp.desk.routes.inbox import Broken, show_inbox
 from humanmcp.inbox.contract import (

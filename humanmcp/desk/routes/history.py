@@ -11,9 +11,8 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, Response
 
-from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.context import Desk, desk_of, spoken
 from humanmcp.desk.http.layout import THEMES, note_version, page
-from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import rows, sequence
 from humanmcp.desk.presenters.conversation import ModelToolResult, tool_result
 from humanmcp.desk.presenters.media import media_in

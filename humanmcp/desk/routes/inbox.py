@@ -22,9 +22,8 @@ from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of
 from humanmcp.demo.lesson_file import lesson_of_client
 from humanmcp.demo.steps import HOST
-from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.context import Desk, desk_of, script_json, spoken
 from humanmcp.desk.http.layout import is_quiet, note_version, page, view_of
-from humanmcp.desk.http.request_context import script_json, spoken
 from humanmcp.desk.presenters import held_messages, input_requests, rendering, sequence
 from humanmcp.desk.presenters import rows as row_words
 from humanmcp.desk.presenters.conversation import UserAsked, conversation_of, user_asked

@@ -17,9 +17,8 @@ from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult
-from humanmcp.desk.http.context import BY, desk_of
+from humanmcp.desk.http.context import BY, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page
-from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import input_requests as asking_back
 from humanmcp.desk.presenters.input_requests import Offer
 from humanmcp.desk.presenters.schema_form import rows_in

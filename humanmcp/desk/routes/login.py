@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering.schema.interface import LoginKeyShape, VisitShape
 from humanmcp.desk.auth.login import LONGEST
 from humanmcp.desk.auth.visit_path import parts_of, place_of, start_of
-from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.context import LONGEST_CALLED, AsciiJson, CallRoute, Desk, desk_of, spoken
 from humanmcp.desk.http.layout import (
     QUIET,
     THEMES,
@@ -24,7 +24,6 @@ from humanmcp.desk.http.layout import (
     remember,
     switched,
 )
-from humanmcp.desk.http.request_context import LONGEST_CALLED, AsciiJson, CallRoute, spoken
 from humanmcp.locales import LANGUAGES, say
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse
 
 from humanmcp.common import mistakes
+from humanmcp.desk.http.context import spoken
 from humanmcp.desk.http.layout import note_version, page
-from humanmcp.desk.http.request_context import spoken
 from humanmcp.inbox.contract import UnknownItemError
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])

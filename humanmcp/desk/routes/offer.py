@@ -19,9 +19,8 @@ from humanmcp.answering.reactions import reactions
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
-from humanmcp.desk.http.context import BY, Desk, desk_of
+from humanmcp.desk.http.context import BY, Desk, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page
-from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import offer, rules, tools
 from humanmcp.desk.presenters.readable_json import decoded
 from humanmcp.desk.presenters.schema_form import MOST

@@ -20,9 +20,8 @@ from humanmcp.answering import service
 from humanmcp.answering.case import Case
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
-from humanmcp.desk.http.context import BY, Desk, desk_of
+from humanmcp.desk.http.context import BY, Desk, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page
-from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
 from humanmcp.desk.state.beside import listed
 from humanmcp.inbox.contract import DeskInbox, Order, Reply, Seat

@@ -14,10 +14,9 @@ from concurrent import futures
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from humanmcp.calling.errors import SessionOverError
+from humanmcp.calling.address import SessionOverError
 from humanmcp.common.child import EndedError
 from humanmcp.host.client.callbacks import ClientObserver, Stray
-from humanmcp.host.client.eras import enveloped
 from humanmcp.host.client.handshake import (
     Identity,
     NoAnswerError,
@@ -30,6 +29,7 @@ from humanmcp.host.client.input_required import find_out, one_line
 from humanmcp.host.client.request_meta import (
     Key,
     as_key,
+    enveloped,
     token_of,
     with_progress_token,
 )

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from humanmcp.host.client.eras import enveloped
 from humanmcp.host.client.handshake import entries_of
+from humanmcp.host.client.request_meta import enveloped
 from humanmcp.host.forms import FieldError, TypingError, arguments, texts
 from humanmcp.host.terminal.form import LeftError, reason
 from humanmcp.locales.stop import USAGE_ERROR, StopError

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.calling.address import ServerAddress, is_address
-from humanmcp.calling.flags import add_header_flags, put_headers
+from humanmcp.calling.address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.common.child import ChildCommand
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
+from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
@@ -23,7 +23,6 @@ from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.client.server_session import ServerSession
 from humanmcp.host.client.transport import connect
 from humanmcp.host.commands import once
-from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.terminal.answering import AtTerminal

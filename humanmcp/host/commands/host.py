@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
+from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import to_stderr
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, PATIENCE
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import WhenAsked
-from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import AUTO, IMAGES, ModelChoice, key_kept_back, seat_model
 from humanmcp.host.offering import ToolFilter

@@ -11,8 +11,7 @@ from humanmcp.common.child import EndedError, StartError
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.host.client.handshake import NoAnswerError, OpeningError, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests, typed_of
-from humanmcp.host.terminal.problem_lines import problem_line_for_asker
-from humanmcp.host.terminal.results import as_json, gist, line_of
+from humanmcp.host.terminal.results import as_json, gist, line_of, problem_line_for_asker
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc

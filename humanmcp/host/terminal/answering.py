@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.client.respondents import REFUSAL, Nobody
 from humanmcp.host.terminal.form import FormAtTerminal, LeftError
-from humanmcp.host.terminal.problem_lines import problem_line
-from humanmcp.host.terminal.results import shortened
+from humanmcp.host.terminal.results import problem_line, shortened
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.events import Refused

@@ -10,8 +10,7 @@ from humanmcp.calling.address import put_header
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import Opening, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
-from humanmcp.host.terminal.problem_lines import problem_line_for_asker
-from humanmcp.host.terminal.results import as_json, gist, line_of, shortened
+from humanmcp.host.terminal.results import as_json, gist, line_of, problem_line_for_asker, shortened
 from humanmcp.host.terminal.typing import Typist, complete_with
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.host.terminal.problem_lines import problem_line
-from humanmcp.host.terminal.results import shortened
+from humanmcp.host.terminal.results import problem_line, shortened
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.events import NoticeArrived, RequestArrived, ResponseArrived
 from humanmcp.protocol.conversation.events import UnreadableArrived as Unreadable

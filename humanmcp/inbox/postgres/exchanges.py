@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.contract import Key, StoreError, TakenError, UnknownItemError
+from humanmcp.inbox.postgres.following import SOON
 from humanmcp.inbox.postgres.sessions import SessionRows, text_of
-from humanmcp.inbox.postgres.statements import SOON
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
 from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.postgres.doorbell import PAUSE
-from humanmcp.inbox.postgres.statements import SOON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +37,12 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
     from humanmcp.inbox.postgres.database import Database, Row
+
+SOON: Final = "set_config('synchronous_commit', 'off', true)"
+"""In the FROM of a statement: its transaction does not wait for the disk."""
+SINCE: Final = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
+"""The number of the first transaction that may not be visible yet (`following.py`)."""
+
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.paths import make_private
 from humanmcp.inbox import forgetting
 from humanmcp.inbox.contract import Life
-from humanmcp.inbox.postgres.statements import SOON
+from humanmcp.inbox.postgres.following import SOON
 from humanmcp.inbox.postgres.taking import Taking
 from humanmcp.inbox.postgres.watching import PostgresWatch
 from humanmcp.protocol.conversation.exchange import ExchangeState

@@ -1,4 +1,4 @@
-"""The other processes at the same inbox: which one runs a session, and where it is reached.
+"""The other processes at the same inbox: which one runs a session, and what all of them share.
 
 A process that serves an address writes it into the row of its lease, with a secret: who says the
 secret has read the database, and so may pass requests on. An address on loopback means something
@@ -7,6 +7,7 @@ on its own machine only.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
@@ -14,7 +15,7 @@ from humanmcp.inbox.contract import Holder, Life
 from humanmcp.protocol.http.lifetimes import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from humanmcp.inbox.contract import SessionFacts
     from humanmcp.inbox.postgres.database import Database
@@ -72,3 +73,32 @@ class PostgresPeers:
     def lives(self, holder: Holder) -> bool:
         """Return True if a process renews its lease."""
         return bool(self._db.run(_LIVES, process=holder.process)[0][0])
+
+
+_MAKE: Final = "INSERT INTO humanmcp.shared (name) VALUES (%(name)s) ON CONFLICT DO NOTHING"
+_READ: Final = "SELECT record FROM humanmcp.shared WHERE name = %(name)s"
+_WRITE: Final = "UPDATE humanmcp.shared SET record = %(record)s WHERE name = %(name)s"
+
+
+class PostgresRecord:
+    """A text under a name."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        """Have it in the database."""
+        self._db = database
+        self._name = name
+        database.run(_MAKE, name=name)
+
+    def read(self) -> str:
+        """Return the text, "" at first."""
+        return str(self._db.run(_READ, name=self._name)[0][0])
+
+    @contextmanager
+    def changing(self) -> Iterator[list[str]]:
+        """Lend the text in a list, and keep what stands there at the end of the block."""
+        with self._db.connection() as on, on.transaction():
+            before = str(self._db.run(f"{_READ} FOR UPDATE", on, name=self._name)[0][0])
+            box = [before]
+            yield box
+            if box[0] != before:
+                self._db.run(_WRITE, on, name=self._name, record=box[0])

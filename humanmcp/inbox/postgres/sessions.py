@@ -16,7 +16,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.letters import letter_of
-from humanmcp.inbox.postgres.statements import SOON
+from humanmcp.inbox.postgres.following import SOON
 from humanmcp.protocol.conversation.exchange import Established
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.inbox.postgres.exchanges import ExchangeRows
+from humanmcp.inbox.postgres.following import SINCE, SOON
 from humanmcp.inbox.postgres.sessions import text_of
-from humanmcp.inbox.postgres.statements import SINCE, SOON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.postgres.following import EVERY
-from humanmcp.inbox.postgres.statements import SINCE
+from humanmcp.inbox.postgres.following import EVERY, SINCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,11 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.desk.http.layout import FormValues, note_version, page
-from humanmcp.room.around import visitor_of
+from humanmcp.room.around import room_of, visitor_of
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.entering import entering
 from humanmcp.room.records import DoorState
 from humanmcp.room.room_door import Role, Visitor
-from humanmcp.room.routes.common import room_of
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 

@@ -10,9 +10,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.routes.connect import offered
-from humanmcp.room.around import visitor_of
+from humanmcp.room.around import room_of, visitor_of
 from humanmcp.room.room_door import Role
-from humanmcp.room.routes.common import room_of
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 

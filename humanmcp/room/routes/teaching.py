@@ -8,17 +8,17 @@ from typing import Any, Final
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from humanmcp.desk.http.context import spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page
-from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.routes.history import stage
 from humanmcp.desk.routes.mistakes import mistake_page
 from humanmcp.inbox.contract import Life, UnknownItemError
-from humanmcp.room import addresses, handing_in
+from humanmcp.room import handing_in
+from humanmcp.room.around import number_of, room_of
 from humanmcp.room.classroom import LONGEST_HINT, Classroom
-from humanmcp.room.entering import entering
+from humanmcp.room.entering import entering, qr_code, spaced
 from humanmcp.room.records import DoorState
 from humanmcp.room.room_door import Role, Visitor
-from humanmcp.room.routes.common import number_of, room_of
 from humanmcp.room.seat import RoomSeat
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -41,7 +41,7 @@ def overview(request: Request) -> HTMLResponse:
         seats=[_card(room, seat, language) for seat in room.seats],
         knocks=[one for one in room.knocks.values() if one.number not in room.granted],
         mistakes=room.misconceptions(),
-        code=addresses.spaced(room.record.code),
+        code=spaced(room.record.code),
         link=room.url,
         doors=[one.value for one in DoorState],
     )
@@ -135,7 +135,7 @@ def mistake(request: Request, code: str) -> HTMLResponse:
 def picture(request: Request) -> Response:
     """Draw the QR code of the door."""
     room = room_of(request)
-    return Response(addresses.picture(joining_link(room)), media_type="image/svg+xml")
+    return Response(qr_code(joining_link(room)), media_type="image/svg+xml")
 
 
 def joining_link(room: Classroom) -> str:
@@ -147,7 +147,7 @@ def joining_link(room: Classroom) -> str:
 def door(request: Request) -> HTMLResponse:
     """Show the address, the code and the QR code, large: for the projector."""
     room = room_of(request)
-    code = addresses.spaced(room.record.code)
+    code = spaced(room.record.code)
     return page(request, "code.html", code=code, link=room.url, state=room.state.value)
 
 

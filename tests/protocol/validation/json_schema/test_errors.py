@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp import locales
-from humanmcp.host.terminal.problem_lines import sentence
+from humanmcp.host.terminal.results import sentence
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.validation.json_schema import validator
