@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.inbox.contract import Answer, Item, Key, Seat
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.perspective import seen_by_client
 from humanmcp.protocol.conversation.state import ConversationState, name_of
 from humanmcp.protocol.conversation.transcript import Direction
@@ -17,8 +19,9 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
+    from humanmcp.inbox.contract import DeskInbox, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
 
 _TO_GAIN_TIME: Final = "hold"
@@ -68,6 +71,29 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
                 if key and frame.note != _TO_GAIN_TIME:
                     found[key] = _answered(found[key], frame, message)
     return tuple(found.values())
+
+
+def answered_at_once(
+    inbox: DeskInbox, facts: SessionFacts, waited: Collection[int]
+) -> Iterator[Item]:
+    """List the answered requests of a session whose numbers are not among those that waited.
+
+    They are in no folder of the inbox: the book answered, or humanmcp itself, as they came.
+    """
+    for call in calls(inbox.frames(facts.name)) if facts.seat is Seat.SERVER else ():
+        asked = jsonrpc.read(jsonrpc.encoded(call.line))
+        if not call.answer or call.number in {0, *waited} or not isinstance(asked, Message):
+            continue
+        yield Item(
+            Key(facts.name, call.number),
+            call.line,
+            call.method,
+            asked.id.token if asked.id else "",
+            facts.revision,
+            call.at,
+            ExchangeState.ANSWERED,
+            answer=Answer(call.answer, call.by, call.answered_at),
+        )
 
 
 _ANSWERS: Final = (Kind.RESULT, Kind.ERROR)

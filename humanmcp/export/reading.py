@@ -14,12 +14,12 @@ from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales.stop import stopped
-from humanmcp.protocol.conversation.capture_log import is_log_line, read_log
-from humanmcp.protocol.conversation.transcript import Frame, from_json
+from humanmcp.protocol.conversation.capture_log import read_recording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from datetime import tzinfo
+
+    from humanmcp.protocol.conversation.transcript import Frame
 
 LAST: Final = "last"
 TRANSCRIPT: Final = "transcript.jsonl"
@@ -72,23 +72,10 @@ def _from_path(path: Path, zone: tzinfo | None) -> Recording:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise stopped("export", "unreadable", what=path, why=error) from error
-    lines = text.split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    is_log = is_log_line(first)
-    from_log = read_log(lines, lambda time: from_log_time(time, zone))
-    frames = tuple(from_log if is_log else _from_transcript(lines))
+    frames = tuple(read_recording(text.split("\n"), lambda time: from_log_time(time, zone)))
     if not frames:
         raise stopped("export", "nothing recorded", what=path)
     return Recording(name, frames)
-
-
-def _from_transcript(lines: Iterable[str]) -> Iterator[Frame]:
-    """Read the frames; a line that is none (torn by a crash) is passed over."""
-    for line in lines:
-        try:
-            yield from_json(line)
-        except (ValueError, RecursionError):
-            continue
 
 
 @dataclass(frozen=True, slots=True)

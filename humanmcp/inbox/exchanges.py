@@ -244,14 +244,19 @@ class SessionFolder:
         kept = kept_drafts(path)
         if any(old.text == draft.text and old.form is draft.form for old in kept.values()):
             return
-        content = records.encode(records.record_of(draft._replace(touched=True)))
-        written, _ = write_temporary(self.temporary, content, durable=True)
+        record = records.record_of(draft._replace(touched=True))
+        number = max(_kept_numbers(path), default=0) + 1
+        self.publish(record, lambda free: path / layout.KEPT.format(free), number)
+
+    def publish(self, record: records.Record, name: Callable[[int], Path], number: int) -> int:
+        """Write a record under the first number from this one on that is free, and return it."""
+        written, _ = write_temporary(self.temporary, records.encode(record), durable=True)
         try:
-            number = max(_kept_numbers(path), default=0) + 1
-            while not publish_first(written, path / layout.KEPT.format(number)):
+            while not publish_first(written, name(number)):
                 number += 1
         finally:
             drop(written)
+        return number
 
 
 def _fill(folder: Path, item: Item) -> Signature | None:
@@ -300,10 +305,21 @@ def _read_draft_file(path: Path) -> Draft | None:
 
 
 def _read(path: Path, reader: Callable[[records.Record], _Found]) -> _Found | None:
+    with suppress(FileNotFoundError):
+        return read_record(path, reader)
+    return None
+
+
+def read_record(path: Path, reader: Callable[[records.Record], _Found]) -> _Found | None:
+    """Return what a reader makes of a file; None, with a line in the log, where it cannot be read.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
     try:
         return reader(records.decode(read_file(path)))
     except FileNotFoundError:
-        return None
+        raise
     except (OSError, records.UnreadableError) as error:
         _log.warning("%s is passed over: %s", path, error)
         return None

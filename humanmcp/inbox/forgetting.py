@@ -19,12 +19,12 @@ from humanmcp.inbox import layout
 from humanmcp.inbox.atomic import make_temporary_folder, move, sync_folder
 from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.inbox.exchanges import discard
+from humanmcp.inbox.transcripts import read_frame
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import (
     FORGOTTEN,
     Direction,
     Frame,
-    from_json,
     to_json,
 )
 from humanmcp.protocol.json import jsonrpc
@@ -60,7 +60,7 @@ def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> 
     # The copies first: they are found by the lines of the transcript, and who is killed in between
     # has to find them again.
     forget_texts(folder.path, facts, _frames_of(folder, number))
-    _blank(folder.path / layout.TRANSCRIPT, lambda line: _left_of(line, number))
+    _blank(folder.path / layout.TRANSCRIPT, lambda line: _left_of(line, folder, number))
     for state in ExchangeState:
         path = folder.at(state, number)
         if path.is_dir() and not path.is_symlink():
@@ -91,20 +91,13 @@ def _frames_of(folder: SessionFolder, number: int = 0) -> Iterator[Frame]:
     """Read the recorded lines of an exchange, of all of them for 0."""
     with suppress(FileNotFoundError), (folder.path / layout.TRANSCRIPT).open("rb") as stream:
         for line in stream:
-            frame = _frame(line)
+            frame = read_frame(line, folder.path)
             if frame is not None and number in (0, frame.number):
                 yield frame
 
 
-def _frame(line: bytes) -> Frame | None:
-    try:
-        return from_json(line.decode("utf-8"))
-    except (ValueError, RecursionError, OverflowError):
-        return None
-
-
-def _left_of(line: bytes, number: int) -> bytes | None:
-    frame = _frame(line)
+def _left_of(line: bytes, folder: SessionFolder, number: int) -> bytes | None:
+    frame = read_frame(line, folder.path)
     if frame is None or frame.number != number or frame.note == FORGOTTEN:
         return None
     return to_json(without_words(frame)).encode()

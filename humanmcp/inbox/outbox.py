@@ -8,18 +8,13 @@ from __future__ import annotations
 import logging
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox import layout, records
-from humanmcp.inbox.atomic import (
-    FolderTime,
-    drop,
-    publish_first,
-    read_file,
-    replace_file,
-    write_temporary,
-)
+from humanmcp.inbox.atomic import FolderTime, read_file, replace_file
 from humanmcp.inbox.contract import Reply, UnknownItemError
+from humanmcp.inbox.exchanges import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,16 +39,12 @@ class Outbox:
 
     def say(self, reply: Reply) -> str:
         """Hand in a saying under the next free number."""
-        content = records.encode(records.record_of(reply))
-        written, _ = write_temporary(self._folder.temporary, content, durable=True)
-        try:
-            number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1
-            while not publish_first(
-                written, self._path / layout.SAYING.format(layout.exchange_name(number))
-            ):
-                number += 1
-        finally:
-            drop(written)
+        number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1
+        number = self._folder.publish(
+            records.record_of(reply),
+            lambda free: self._path / layout.SAYING.format(layout.exchange_name(free)),
+            number,
+        )
         return layout.exchange_name(number)
 
     def refused(self, ticket: str) -> tuple[Diagnostic, ...] | None:
@@ -103,13 +94,14 @@ class Outbox:
         for ticket in settled:
             self._waiting.pop(ticket, None)
         for ticket in tickets - settled - self._passed - self._waiting.keys():
-            try:
-                self._waiting[ticket] = records.read_reply(
-                    records.decode(read_file(self._path / layout.SAYING.format(ticket)))
-                )
-            except (OSError, records.UnreadableError) as error:
-                _log.warning("saying %s is passed over: %s", ticket, error)
+            reply = None
+            with suppress(FileNotFoundError):
+                path = self._path / layout.SAYING.format(ticket)
+                reply = read_record(path, records.read_reply)
+            if reply is None:
                 self._passed.add(ticket)
+            else:
+                self._waiting[ticket] = reply
 
     def _tickets(self) -> tuple[set[str], set[str]]:
         """Return every ticket, and those that are settled."""

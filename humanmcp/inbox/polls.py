@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import Signature, read_file, signature
 from humanmcp.inbox.contract import Draft, Key, Reply
+from humanmcp.inbox.exchanges import read_record
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
@@ -146,12 +147,10 @@ class ExchangePolls:
             if seen is None or seen == poll.draft_seen:
                 continue
             try:
-                draft = records.read_draft(records.decode(read_file(poll.draft)))
+                draft = read_record(poll.draft, records.read_draft)
             except FileNotFoundError:
                 continue
-            except (OSError, records.UnreadableError) as error:
-                _log.warning("%s is passed over: %s", poll.draft, error)
-            else:
+            if draft is not None:
                 found.append((Key(self._folder.name, number), draft))
             poll.draft_seen = seen
         return found

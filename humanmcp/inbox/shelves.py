@@ -15,8 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from humanmcp.inbox import layout, records
-from humanmcp.inbox.atomic import Signature, read_file, signature
+from humanmcp.inbox.atomic import Signature, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError
+from humanmcp.inbox.exchanges import read_record
 from humanmcp.inbox.lock import is_held
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 
@@ -51,12 +52,9 @@ class Remembered:
             value: _Value | None = cached[1]
             return value
         try:
-            value = reader(records.decode(read_file(path)))
+            value = read_record(path, reader)
         except FileNotFoundError:
             return None
-        except (OSError, records.UnreadableError) as error:
-            _log.warning("%s is passed over: %s", path, error)
-            value = None
         self._values[path] = (seen, value)
         return value
 
@@ -179,15 +177,7 @@ def _read_item(
     """Read what is there. A file that is listed and gone means that the exchange has moved."""
 
     def read(name: str, reader: Callable[[records.Record], _Value]) -> _Value | None:
-        if name not in files:
-            return None
-        try:
-            return reader(records.decode(read_file(path / name)))
-        except FileNotFoundError:
-            raise
-        except (OSError, records.UnreadableError) as error:
-            _log.warning("%s is passed over: %s", path / name, error)
-            return None
+        return read_record(path / name, reader) if name in files else None
 
     numbers = sorted(n for name in files if (n := layout.kept_number(name)) is not None)
     return records.read_item(key, state, read, map(layout.KEPT.format, numbers))

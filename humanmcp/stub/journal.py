@@ -8,7 +8,7 @@ did not take is written when there is room again.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox import layout
 from humanmcp.inbox.client_seconds import ClientSeconds
@@ -131,16 +131,21 @@ class Journal:
         """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""
         raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
         stream = 0 if number or isinstance(line, bytes) else self.related_to(line)
+        if self._may_send(raw, number, by=by, note=note, stream=stream):
+            deliberate = isinstance(line, bytes)
+            self.connection.send(raw, related_to=number or stream, deliberate=deliberate)
+            self.is_mid_line = False
+
+    def _may_send(self, raw: bytes, number: int = 0, **said: Any) -> bool:  # noqa: ANN401 - as `record`
+        """Record what is to be sent. False where the session is another process's by now."""
         try:
-            self.record(Direction.OUT, raw, number, by=by, note=note, stream=stream)
+            self.record(Direction.OUT, raw, number, **said)
         except NotHeldError as error:
             logger.warning("nothing more is sent: %s", error)
-            return
+            return False
         except InboxError as error:
-            logger.warning("the transcript misses a line that was written: %s", error)
-        deliberate = isinstance(line, bytes)
-        self.connection.send(raw, related_to=number or stream, deliberate=deliberate)
-        self.is_mid_line = False
+            logger.warning("the transcript misses what was written: %s", error)
+        return True
 
     def write_raw(self, content: bytes, *, by: str) -> None:
         """Put bytes that are meant into the transcript and onto the wire, exactly as they are.
@@ -149,15 +154,9 @@ class Journal:
         """
         ended = content.endswith(b"\n")
         note = DELIBERATE_BYTES if ended else DELIBERATE_UNENDED
-        try:
-            self.record(Direction.OUT, content.removesuffix(b"\n"), by=by, note=note)
-        except NotHeldError as error:
-            logger.warning("nothing more is sent: %s", error)
-            return
-        except InboxError as error:
-            logger.warning("the transcript misses bytes that were written: %s", error)
-        self.connection.send_raw(content)
-        self.is_mid_line = not ended
+        if self._may_send(content.removesuffix(b"\n"), by=by, note=note):
+            self.connection.send_raw(content)
+            self.is_mid_line = not ended
 
     def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
         """Move an exchange to its last state in the inbox."""

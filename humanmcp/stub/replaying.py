@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox import layout
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.capture_log import is_log_line, read_log
+from humanmcp.protocol.conversation.capture_log import read_recording
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.policy.recording import RecordedMessage, recorded, renewed
 from humanmcp.protocol.policy.replay import Match, Otherwise, Replay
@@ -97,23 +96,7 @@ def read_frames(path: Path) -> Iterator[Frame]:
         OSError: it cannot be read.
     """
     with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
-        lines = (line.removesuffix("\n") for line in stream)
-        first = next(lines, "")
-        rest = _chain(first, lines)
-        yield from read_log(rest, str) if is_log_line(first) else _from_transcript(rest)
-
-
-def _chain(first: str, lines: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from lines
-
-
-def _from_transcript(lines: Iterable[str]) -> Iterator[Frame]:
-    for line in lines:
-        try:
-            yield from_json(line)
-        except (ValueError, RecursionError):  # torn by a crash, or no frame of ours
-            continue
+        yield from read_recording((line.removesuffix("\n") for line in stream), str)
 
 
 # -- speaking -------------------------------------------------------------------------------------

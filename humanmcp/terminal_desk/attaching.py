@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.validation.results import tool_text
+from humanmcp.protocol.validation.rules.tools import mime_of
 from humanmcp.terminal_desk.files import STDIN, read_bytes
 
 if TYPE_CHECKING:
@@ -48,23 +49,10 @@ def result_with(
 
 
 def _image(name: str, raw: bytes) -> dict[str, Any]:
-    kind = _kind_of_image(raw)
-    if not kind:
+    kind = mime_of(raw)
+    if not kind.startswith("image/"):
         raise stopped("attach", "no image", name=name)
     return {"type": "image", "data": base64.b64encode(raw).decode("ascii"), "mimeType": kind}
-
-
-def _kind_of_image(raw: bytes) -> str:
-    """Tell a picture by its first bytes, as every reader does; a name may lie."""
-    if raw.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if raw.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if raw.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if raw.startswith(b"RIFF") and raw[8:12] == b"WEBP":
-        return "image/webp"
-    return ""
 
 
 def _file(name: str, raw: bytes) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from humanmcp.answering.calls import answered_at_once
 from humanmcp.answering.case import Case
 from humanmcp.common.paths import home_folder
-from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState

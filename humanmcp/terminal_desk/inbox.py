@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.calls import answered_at_once
 from humanmcp.answering.case import Case, read_line
 from humanmcp.answering.schema.exchanges import InboxShape, ListedShape, listed_shape
 from humanmcp.answering.summary import client_of, summary_of_item
@@ -19,7 +20,6 @@ from humanmcp.common.terminal import (
     to_stdout,
 )
 from humanmcp.common.timestamps import clock
-from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Purpose, Seat
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState

@@ -12,7 +12,7 @@ import json
 from typing import Final, NamedTuple
 
 from humanmcp.protocol.json.tree import leaves
-from humanmcp.protocol.validation.rules.tools import BEGINNINGS
+from humanmcp.protocol.validation.rules.tools import mime_of
 
 MOST: Final = 20
 """Pictures and sounds of one message that are shown."""
@@ -21,7 +21,6 @@ LARGEST: Final = 16 * 1024 * 1024
 _HEAD: Final = 24
 _BYTES: Final = (("data",), ("blob",))
 """The members that may hold bytes."""
-_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
 class Medium(NamedTuple):
@@ -57,16 +56,13 @@ def media_in(line: str) -> tuple[Medium, ...]:
         found = [text for path, text in every if path[-1:] in _BYTES and isinstance(text, str)]
     except (ValueError, RecursionError):
         return ()
-    told = ((mime_of(data), data) for data in found)
+    told = ((_mime_of(data), data) for data in found)
     return tuple(Medium(mime, data) for mime, data in told if mime)[:MOST]
 
 
-def mime_of(data: str) -> str:
+def _mime_of(data: str) -> str:
     """Return the type that bytes in base64 begin as; "" for one that is not shown."""
     try:
-        head = binascii.a2b_base64(data[:_HEAD], strict_mode=True)
+        return mime_of(binascii.a2b_base64(data[:_HEAD], strict_mode=True))
     except (binascii.Error, ValueError):
         return ""
-    if head.startswith(b"RIFF"):
-        return _RIFF.get(head[8:12], "")
-    return next((mime for mime, magic in BEGINNINGS if head.startswith(magic)), "")

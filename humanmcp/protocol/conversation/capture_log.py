@@ -7,9 +7,10 @@ time comes in, and goes out, as text.
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -68,3 +69,17 @@ def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame
             yield Frame(seq, "", Direction.NOTE, b"", note=text)
         else:
             yield Frame(seq, time(found.time), found.way, found.text.encode())
+
+
+def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
+    """Read a transcript, or a text log. What a crash has torn in a transcript is passed over."""
+    lines = iter(lines)
+    first = next(filter(str.strip, lines), "")
+    if is_log_line(first):
+        yield from read_log(chain((first,), lines), time)
+        return
+    for line in chain((first,), lines):
+        try:
+            yield from_json(line)
+        except (ValueError, RecursionError):
+            continue

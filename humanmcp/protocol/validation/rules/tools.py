@@ -177,6 +177,14 @@ BEGINNINGS: Final = (
     ("audio/mpeg", b"\xff\xfb"),
 )
 """How files of a type begin. Types of other names are taken at their word."""
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+
+
+def mime_of(content: bytes) -> str:
+    """Tell a picture or a sound by its first bytes, as every reader does; "" for another file."""
+    if content.startswith(b"RIFF"):
+        return _RIFF.get(content[8:12], "")
+    return next((mime for mime, magic in BEGINNINGS if content.startswith(magic)), "")
 
 
 class OtherPicture(RawDiagnostic, code="M66", severity=Severity.WARNING):
@@ -203,7 +211,7 @@ def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
             continue  # the shape says so
         if any(first.startswith(magic) for magic in begins):
             continue
-        really = next((mime for mime, magic in BEGINNINGS if first.startswith(magic)), "")
+        really = mime_of(first)
         where = answer.at("content", at, "mimeType")
         mend = replace_with(where, really) if really else None
         yield OtherPicture(where, mend, said=shown(str(said)), really=really or "?")

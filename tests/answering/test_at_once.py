@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.answering.calls import answered_at_once
 from humanmcp.cli import main
-from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
