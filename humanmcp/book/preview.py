@@ -10,6 +10,7 @@ from humanmcp.protocol.diagnostics.raw import json_text
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.filling import fill_answer, placeholders
+from humanmcp.protocol.policy.memory import GIVEN
 from humanmcp.protocol.policy.rule import RuleAction
 from humanmcp.protocol.policy.rule_format import KEY_OF
 
@@ -40,6 +41,8 @@ def _meant_for(rule: Rule) -> str:
     parts += [f"client_has {name}" for name in rule.client_has]
     parts += [f"inputResponses {json_text(rule.responses)}"] if rule.responses is not None else []
     parts += [f"requestState {json_text(rule.state)}"] if rule.state is not None else []
+    parts += [f"key {rule.key}"] if rule.key else []
+    parts += [f"kept {json_text(rule.kept)}"] if rule.kept is not None else []
     parts += [f"times {rule.times}"] if rule.times is not None else []
     return " ".join(filter(None, parts))
 
@@ -55,6 +58,7 @@ def _does(turn: Rule, where: Mapping[str, Any]) -> str:
     text: str = fill_answer(turn.text, turn.form, where) if turn.fills else turn.text
     steps.append(f"{KEY_OF[turn.form]} {text}")
     steps += [f"fault {turn.fault}"] if turn.fault else []
+    steps += [f"keep {json_text(turn.keep)}"] if turn.keep else []
     return "; ".join(steps)
 
 
@@ -89,7 +93,11 @@ def _unknown_names(
     properties = schema.get("properties") if isinstance(schema, dict) else None
     known = {*(properties if isinstance(properties, dict) else ()), "params"}
     for turn in rule.turns:
-        names = known | {name for questions in turn.ask for name in questions}
+        names = (
+            known
+            | (GIVEN if turn.remembers else frozenset())
+            | {name for questions in turn.ask for name in questions}
+        )
         text = turn.text if turn.form in (TextForm.TEXT, TextForm.TOOL_ERROR) else _decoded(turn)
         for name in dict.fromkeys(placeholders(text)) if turn.fills else ():
             if name.split(".")[0] not in names:

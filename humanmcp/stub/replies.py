@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.events import Outcome
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.policy.memory import BookMemory
     from humanmcp.protocol.policy.rule import OfferChange
     from humanmcp.protocol.policy.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session
@@ -81,8 +82,8 @@ class ReplyDispatcher:
         self._manner = manner
         self._voice = voice
         self._kept: dict[int, Reply] = {}
-        self._used: dict[int, int] = {}
-        self._secret = os.urandom(16)
+        self._memory: BookMemory | None = None
+        """What its rules have done and keep; None until there are rules."""
         self._steps: RuleSteps | None = None
         self.player = _player(session, ledger, manner)
         self._opening_held = ledger.inbox.opening_is_held()
@@ -186,6 +187,10 @@ class ReplyDispatcher:
         return decision if replay is None else replay.instead(exchange, decision)
 
     def _by_answer_book(self, exchange: Exchange) -> Decision:
+        if self._memory is None and self._shelf.book.rules:
+            from humanmcp.protocol.policy.memory import BookMemory  # noqa: PLC0415 - only with rules
+
+            self._memory = BookMemory(os.urandom(16), self._ledger.clock.stamp)
         return decide(
             exchange,
             self._shelf.book,
@@ -193,8 +198,7 @@ class ReplyDispatcher:
             mode=self._manner.mode,
             opening=self._opening(exchange),
             grace=self._grace(exchange.method),
-            used=self._used,
-            secret=self._secret,
+            memory=self._memory,
         )
 
     def reply(self, number: int, reply: Reply) -> None:
@@ -271,6 +275,8 @@ class ReplyDispatcher:
         if isinstance(outcome, Sent):
             self._count(decision)
             self.sent(outcome, decision.by)
+            if self._memory is not None:
+                self._memory.keep(decision)
             return None
         if isinstance(outcome, Refused):
             first = outcome.verdict.errors[0]
@@ -317,10 +323,15 @@ class ReplyDispatcher:
         self._shelf.offer(self._shelf.book.changed(change))
         self._offer_changed(by)
 
+    def _begin_anew(self) -> None:
+        """Forget what the rules have done: they are others now."""
+        if self._memory is not None:
+            self._memory.clear()
+
     def _count(self, decision: Decision) -> None:
         """Count a rule as followed once more."""
-        if decision.rule is not None and decision.counts:
-            self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
+        if self._memory is not None:
+            self._memory.count(decision)
 
     def _answer(self, exchange: Exchange, decision: Decision) -> Outcome:
         """Judge the book's answer; one with a fault goes out as it is."""
@@ -396,7 +407,7 @@ class ReplyDispatcher:
         changed = self._shelf.book is not self._book
         if changed:
             if self._shelf.book.rules is not self._book.rules:
-                self._used.clear()
+                self._begin_anew()
             self._offer_changed()
         if changed or held != was_held:
             self.look_again()

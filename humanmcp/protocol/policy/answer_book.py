@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.policy.memory import BookMemory
     from humanmcp.protocol.policy.rule import Notice, OfferChange, Question, Rule
 
 
@@ -148,6 +149,7 @@ class Decision(NamedTuple):
     Before the answer `notices` go out, then `ask` is asked round by round, each question under its
     name, then what is offered changes. `fault` is what is broken in the answer. `counts`: the rule
     has answered once more by it. `values` fill the placeholders of its text; None leaves them.
+    `keep` is what is known under `key` after the answer.
     """
 
     after: float | None = None
@@ -164,6 +166,8 @@ class Decision(NamedTuple):
     fault: str = ""
     counts: bool = True
     values: Mapping[str, Any] | None = None
+    key: str = ""
+    keep: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def has_steps(self) -> bool:
@@ -179,10 +183,11 @@ class Decision(NamedTuple):
         """Return the decision with its text filled: nothing is left to be asked."""
         if self.values is None:
             return self._replace(ask=()) if self.ask else self
-        from humanmcp.protocol.policy.filling import fill_answer  # noqa: PLC0415 - only with rules
+        from humanmcp.protocol.policy.filling import fill, fill_answer  # noqa: PLC0415 - as below
 
-        text = fill_answer(self.text, self.form, {**self.values, **answers})
-        return self._replace(text=text, ask=())
+        values = {**self.values, **answers}
+        text = fill_answer(self.text, self.form, values)
+        return self._replace(text=text, keep=fill(self.keep, values), ask=())
 
     def refused(self, error: Mapping[str, Any]) -> Decision:
         """Return the decision with an error in the place of the answer and of all before it."""
@@ -213,14 +218,16 @@ def first_rule(
     book: Book,
     used: Mapping[int, int] = MappingProxyType({}),
     established: Established | None = None,
+    records: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> tuple[int, Rule] | None:
     """Return what the first rule that is meant for an exchange does now, with the rule's index.
 
-    None when none is. `used` counts how often each rule has been followed.
+    None when none is. `used` counts how often each rule has been followed; `records` are kept.
     """
     for index, rule in enumerate(book.rules):
         count = used.get(index, 0)
-        if (rule.times is None or count < rule.times) and rule.matches(exchange, established):
+        is_left = rule.times is None or count < rule.times
+        if is_left and rule.matches(exchange, established, records):
             return index, rule.turn(count)
     return None
 
@@ -233,13 +240,11 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     mode: Mode = Mode.NORMAL,
     opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
     grace: float | None = None,
-    used: Mapping[int, int] = MappingProxyType({}),
-    secret: bytes = b"",
+    memory: BookMemory | None = None,
 ) -> Decision:
-    """Say what the book does about an exchange. `used` counts how often each rule has answered.
+    """Say what the book does about an exchange. `memory` is what its rules have done so far.
 
     `grace` is how long an opening message of this client may wait where a person has set that.
-    `secret` signs what a client has to bring back, and is unguessable.
     """
     if mode is Mode.BY_HAND:
         return BY_PERSON
@@ -251,7 +256,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     if book.rules:
         from humanmcp.protocol.policy.following import follow  # noqa: PLC0415 - only with rules
 
-        followed = follow(exchange, book, established, used, secret)
+        followed = follow(exchange, book, established, memory)
         if followed is not None:
             return followed
     rejection = _rejection(exchange, book)

@@ -9,6 +9,8 @@ from humanmcp.protocol.conversation.negotiation import declared_by
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy import asking
 from humanmcp.protocol.policy.answer_book import BY_PERSON, Decision, by_rule, dated, first_rule
+from humanmcp.protocol.policy.filling import fill_text
+from humanmcp.protocol.policy.memory import BookMemory
 from humanmcp.protocol.policy.rule import RuleAction
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
@@ -22,25 +24,28 @@ if TYPE_CHECKING:
 
 
 def follow(
-    exchange: Exchange, book: Book, established: Established, used: Mapping[int, int], secret: bytes
+    exchange: Exchange, book: Book, established: Established, memory: BookMemory | None = None
 ) -> Decision | None:
     """Follow the first rule that is meant for a request; None when none is.
 
-    `used` counts how often each has been followed. A request that answers a rule's questions goes
-    on with that rule, and `secret` says whether it was asked them.
+    A request that answers a rule's questions goes on with that rule, and the secret of `memory`
+    says whether it was asked them.
     """
-    retry = _retry(exchange, book, established)
+    memory = memory or BookMemory()
+    retry = _retry(exchange, book, established, memory)
     if retry is None:
-        found = first_rule(exchange, book, used, established)
+        found = first_rule(exchange, book, memory.used, established, memory.records)
         if found is None:
             return None
         index, rule = found
         retry = asking.Retry(index, book.rules[index].turns.index(rule))
     rule = book.rules[retry.rule].turns[retry.turn]
-    return _followed(_Request(exchange, book, established, secret), rule, retry)
+    return _followed(_Request(exchange, book, established, memory), rule, retry)
 
 
-def _retry(exchange: Exchange, book: Book, established: Established) -> asking.Retry | None:
+def _retry(
+    exchange: Exchange, book: Book, established: Established, memory: BookMemory
+) -> asking.Retry | None:
     """Return which rule's questions a request answers, unverified; None for a request anew."""
     if not features(exchange.revision).input_required:
         return None
@@ -49,7 +54,7 @@ def _retry(exchange: Exchange, book: Book, established: Established) -> asking.R
         return None
     rule = book.rules[retry.rule]
     is_turn = 0 <= retry.turn < len(rule.turns) and rule.turns[retry.turn].ask
-    return retry if is_turn and rule.matches(exchange, established) else None
+    return retry if is_turn and rule.matches(exchange, established, memory.records) else None
 
 
 class _Request(NamedTuple):
@@ -58,7 +63,7 @@ class _Request(NamedTuple):
     exchange: Exchange
     book: Book
     established: Established
-    secret: bytes
+    memory: BookMemory
 
 
 def _followed(asked: _Request, rule: Rule, retry: asking.Retry) -> Decision:
@@ -66,6 +71,7 @@ def _followed(asked: _Request, rule: Rule, retry: asking.Retry) -> Decision:
     exchange = asked.exchange
     if rule.deed is not RuleAction.ANSWER:
         return BY_PERSON
+    values = asked.memory.values(rule, exchange) if rule.fills or rule.keep else {}
     decision = Decision(
         rule.after,
         rule.text,
@@ -76,7 +82,9 @@ def _followed(asked: _Request, rule: Rule, retry: asking.Retry) -> Decision:
         ask=rule.ask,
         change=rule.change,
         fault=rule.fault,
-        values=rule.values(exchange) if rule.fills else None,
+        values=values if rule.fills else None,
+        key=fill_text(rule.key, values) if rule.keep else "",
+        keep=rule.keep,
     )
     if not rule.ask:
         return _whole(decision.answered({}), exchange, asked.book)
@@ -90,7 +98,7 @@ def _followed(asked: _Request, rule: Rule, retry: asking.Retry) -> Decision:
 
 def _asked_back(asked: _Request, rule: Rule, decision: Decision, retry: asking.Retry) -> Decision:
     """Ask what is still to be asked by a result (2026-07-28), or answer when all is answered."""
-    exchange, book, _known, secret = asked
+    exchange, book, secret = asked.exchange, asked.book, asked.memory.secret
     state = exchange.request.params.get("requestState")
     if state is not None and not asking.is_ours(str(state), rule, secret):
         return decision.refused(asking.BAD_STATE)
@@ -100,7 +108,9 @@ def _asked_back(asked: _Request, rule: Rule, decision: Decision, retry: asking.R
     if following.result is None:
         return _whole(decision.answered(following.answers), exchange, book)
     text = json.dumps(following.result, ensure_ascii=False)
-    return decision._replace(text=text, form=TextForm.RESULT, ask=(), change=None, fault="")
+    return decision._replace(
+        text=text, form=TextForm.RESULT, ask=(), change=None, fault="", keep={}
+    )
 
 
 def _undeclared(exchange: Exchange, rule: Rule, established: Established) -> str:
@@ -131,7 +141,7 @@ def _whole(decision: Decision, exchange: Exchange, book: Book) -> Decision:
     if decision.form is not TextForm.RESULT or not features(exchange.revision).result_types:
         return decision
     result = json.loads(decision.text)
-    if "inputRequests" in result:
+    if "inputRequests" in result and methods.of(exchange.method).asks_back:
         return decision
     text = json.dumps(dated(result, exchange.method, exchange.revision, book), ensure_ascii=False)
     return decision._replace(text=text)

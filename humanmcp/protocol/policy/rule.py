@@ -1,8 +1,9 @@
 """One rule of the answer book: what it is meant for, and what it does.
 
-    its conditions     method, tool, resource, where, contains, client_has, inputResponses, …
+    its conditions     method, tool, resource, where, contains, client_has, key and kept, …
     before the answer  notify (log, progress, …), ask (and wait), add and remove (what is offered)
     the answer         text, tool_error, result or error, with a fault on purpose
+    after the answer   keep (what is known of something from then on)
 
 Pure data and matching; `book_format.py` reads one, `answer_book.py` decides by it.
 """
@@ -77,6 +78,9 @@ class Rule(NamedTuple):
     not to answer has no text. `then` are the answers to the second call and those after it, the
     last for all that follow, or with `cycle` from the beginning. `fills` says that placeholders
     are filled. `ask` are rounds of questions, by name. One that is not `on` is passed over.
+
+    `key` names a record, with placeholders; `kept` is what it must hold, False for no record, True
+    for any; `keep` is what it holds after the answer.
     """
 
     text: str
@@ -100,8 +104,16 @@ class Rule(NamedTuple):
     then: tuple[Rule, ...] = ()
     cycle: bool = False
     on: bool = True
+    key: str = ""
+    kept: Mapping[str, Any] | bool | None = None
+    keep: Mapping[str, Any] = _NONE
 
-    def matches(self, exchange: Exchange, established: Established | None = None) -> bool:
+    def matches(
+        self,
+        exchange: Exchange,
+        established: Established | None = None,
+        records: Mapping[str, Mapping[str, Any]] = _NONE,
+    ) -> bool:
         """Return True if the rule is meant for this exchange, and not switched off."""
         if not self.on:
             return False
@@ -115,12 +127,16 @@ class Rule(NamedTuple):
             self._fits_arguments(exchange)
             and self._fits_retry(exchange.request.params)
             and self._has_been_declared(declared_by(exchange, established))
+            and self._fits_kept(exchange, records)
         )
 
     def _has_been_declared(self, declared: Mapping[str, Any]) -> bool:
         """Return True for a client that has all: `sampling`, or `sampling.tools` within it."""
         undeclared = object()
-        ways = (name.split(".") for name in self.client_has)
+        # the names of extensions have dots in them
+        ways = (
+            name.split(".", 1 if name.startswith("extensions.") else -1) for name in self.client_has
+        )
         return all(follow(declared, *way, missing=undeclared) is not undeclared for way in ways)
 
     def _fits_arguments(self, exchange: Exchange) -> bool:
@@ -148,10 +164,29 @@ class Rule(NamedTuple):
             return fits and ("inputResponses" in params) is self.responses
         return fits and (self.responses is None or _holds(responses, self.responses))
 
+    def _fits_kept(self, exchange: Exchange, records: Mapping[str, Mapping[str, Any]]) -> bool:
+        if self.kept is None:
+            return True
+        record = records.get(self.key_for(exchange))
+        if isinstance(self.kept, bool):
+            return (record is not None) is self.kept
+        return _holds(record, self.kept)
+
+    def key_for(self, exchange: Exchange) -> str:
+        """Return the key of the record that a request is about; a new one is not named yet."""
+        from humanmcp.protocol.policy.filling import fill_text  # noqa: PLC0415 - for records alone
+
+        return fill_text(self.key, self.values(exchange)) if self.key else ""
+
+    @property
+    def remembers(self) -> bool:
+        """Return True if it has to do with records."""
+        return bool(self.key or self.keep) or self.kept is not None or "{records}" in self.text
+
     @property
     def is_plain(self) -> bool:
         """Return True if it does nothing but answer, or leaves the request to others."""
-        return not (self.notices or self.ask or self.change or self.fault)
+        return not (self.notices or self.ask or self.change or self.fault or self.remembers)
 
     @property
     def turns(self) -> tuple[Rule, ...]:

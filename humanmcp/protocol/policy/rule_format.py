@@ -38,12 +38,13 @@ KEY_OF: Final = {form: key for key, form in ANSWERS.items()}
 _TURN_KEYS: Final = frozenset({*ANSWERS, "do", "after", "notify", "ask", "add", "remove"}) | {
     "fault",
     "fill",
+    "keep",
 }
 """What a rule does, and each of its `then`."""
 RULE_KEYS: Final = (
     _TURN_KEYS
     | {"method", "tool", "prompt", "resource", "where", "contains", "client_has"}
-    | {"inputResponses", "requestState", "times", "once", "then", "cycle", "on"}
+    | {"inputResponses", "requestState", "key", "kept", "times", "once", "then", "cycle", "on"}
 )
 NAMED: Final = {"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
 """The keys that name what is asked for, each with the method that asks for it."""
@@ -68,17 +69,24 @@ def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
     method, name = _meant_for(rule, place)
     contains = table(rule.get("contains", {}), f"{place}.contains")
     then = enumerate(tables(rule.get("then", []), f"{place}.then"))
+    resource = text(rule.get("resource", ""), f"{place}.resource")
+    key, kept = text(rule.get("key", ""), f"{place}.key"), _wanted(rule, "kept", dict, place)
     whole = _turn(rule, place)._replace(
         method=method,
         tool=name,
-        resource=text(rule.get("resource", ""), f"{place}.resource"),
+        resource=resource,
         where=table(rule.get("where", {}), f"{place}.where"),
         contains={key: text(part, f"{place}.contains.{key}") for key, part in contains.items()},
         client_has=texts(rule.get("client_has", []), f"{place}.client_has"),
-        responses=_retried(rule, "inputResponses", dict, place),
-        state=_retried(rule, "requestState", str, place),
+        responses=_wanted(rule, "inputResponses", dict, place),
+        state=_wanted(rule, "requestState", str, place),
+        key=key,
+        kept=kept,
         times=_times(rule, place),
-        then=tuple(_then(turn, f"{place}.then[{index}]") for index, turn in then),
+        then=tuple(
+            _then(turn, f"{place}.then[{index}]")._replace(resource=resource, key=key, kept=kept)
+            for index, turn in then
+        ),
         cycle=flag(rule.get("cycle", False), f"{place}.cycle"),
         on=flag(rule.get("on", True), f"{place}.on"),
     )
@@ -111,8 +119,8 @@ def _times(rule: Mapping[str, Any], place: str) -> int | None:
     return 1 if flag(rule.get("once", False), f"{place}.once") else None
 
 
-def _retried(rule: Mapping[str, Any], key: str, kind: type, place: str) -> Any:  # noqa: ANN401 - TOML's types
-    """Read what a repeated request must carry: true for anything, false for nothing."""
+def _wanted(rule: Mapping[str, Any], key: str, kind: type, place: str) -> Any:  # noqa: ANN401 - TOML's types
+    """Read what must be there: true for anything, false for nothing."""
     value = rule.get(key)
     if value is not None and not isinstance(value, (bool, kind)):
         raise BookError(f"{place}.{key}", "retried")
@@ -127,14 +135,16 @@ def _then(turn: Mapping[str, Any], place: str) -> Rule:
 def _turn(turn: Mapping[str, Any], place: str) -> Rule:
     """Read what is done about one call."""
     deed, form, answer = _deed(turn, place)
-    beside = sorted(set(turn) & {"notify", "ask", "add", "remove", "fault"})
+    beside = sorted(set(turn) & {"notify", "ask", "add", "remove", "fault", "keep"})
     if deed is not RuleAction.ANSWER and beside:
         raise BookError(f"{place}.{beside[0]}", "alone", key=beside[0])
     fault = turn.get("fault", "")
     if fault:
         named = fault.partition(" ")[0] if isinstance(fault, str) else fault
         one_of(named, FAULTS, f"{place}.fault")
-    steps = "notify" in turn or "ask" in turn
+    keep = table(turn.get("keep", {}), f"{place}.keep")
+    json_text(keep, f"{place}.keep")
+    others = bool(keep) or "notify" in turn or "ask" in turn
     return Rule(
         text=answer,
         form=form,
@@ -147,7 +157,8 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
         ask=_rounds(turn.get("ask", []), f"{place}.ask"),
         change=read_change(turn, place),
         fault=fault,
-        fills=flag(turn.get("fill", True), f"{place}.fill") and (steps or _may_be_filled(answer)),
+        fills=flag(turn.get("fill", True), f"{place}.fill") and (others or _may_be_filled(answer)),
+        keep=keep,
     )
 
 

@@ -25,6 +25,7 @@ from humanmcp.protocol.policy.answer_book import (
 )
 from humanmcp.protocol.policy.book_format import parse
 from humanmcp.protocol.policy.book_values import BookError
+from humanmcp.protocol.policy.memory import BookMemory
 from humanmcp.protocol.validation.starting_draft import start
 from tests.asking import asked, stating
 
@@ -121,7 +122,7 @@ def test_a_rule_may_wait_may_fail_and_may_run_out() -> None:
     assert not found.due(1.9)
     assert found.due(2.0)
     assert found.due(2.0, touched=True)  # a rule is what somebody decided
-    assert decide(asked, book(RULES), Established(), used={1: 1}).after is None
+    assert decide(asked, book(RULES), Established(), memory=BookMemory(used={1: 1})).after is None
 
 
 def test_a_rule_for_another_method_looks_at_its_params() -> None:

@@ -14,6 +14,7 @@ from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy.answer_book import Book, Decision, decide
 from humanmcp.protocol.policy.book_format import parse
+from humanmcp.protocol.policy.memory import MOST_RECORDS, BookMemory
 from tests.asking import R2025, R2026, asked, stating
 
 SECRET = b"secret"
@@ -37,9 +38,16 @@ def call(
     return asked("tools/call", params, revision=revision)
 
 
-def said(text: str, exchange: Exchange, **more: Any) -> Decision:  # noqa: ANN401 - arguments of decide
+def said(
+    text: str,
+    exchange: Exchange,
+    *,
+    used: dict[int, int] | None = None,
+    memory: BookMemory | None = None,
+) -> Decision:
     """Decide by a book of these rules."""
-    return decide(exchange, book(text), Established(), secret=SECRET, **more)
+    memory = memory or BookMemory(SECRET, used=used)
+    return decide(exchange, book(text), Established(), memory=memory)
 
 
 # -- values -------------------------------------------------------------------------------------
@@ -200,6 +208,107 @@ def test_a_rule_for_one_call_leaves_the_next_to_the_rules_below() -> None:
     assert [said(rules, call(), used={0: count}).text for count in range(2)] == ["a", "b"]
 
 
+# -- records -------------------------------------------------------------------------------------
+
+ORDERS = """
+[[rules]]
+tool = "order"
+key = "{new}"
+keep = { dish = "{dish}", state = "in the oven" }
+text = "{new}"
+[[rules]]
+tool = "fetch"
+key = "{order}"
+kept = { state = "in the oven" }
+keep = { state = "ready" }
+text = "wait"
+[[rules]]
+tool = "fetch"
+key = "{order}"
+kept = true
+text = "{kept.dish}"
+[[rules]]
+tool = "menu"
+kept = false
+keep = { seen = true }
+text = "a menu"
+[[rules]]
+tool = "menu"
+key = ""
+kept = { seen = true }
+text = "again at {now}?"
+[[rules]]
+method = "tasks/list"
+result = { tasks = "{records}" }
+[[rules]]
+text = "none such"
+"""
+
+
+def test_what_a_rule_keeps_decides_which_rule_is_meant_later_and_what_it_says() -> None:
+    """HTTP-30: each key has its record; one that was not answered has kept nothing."""
+    memory = BookMemory(SECRET, lambda: "noon")
+
+    def played(exchange: Exchange) -> str:
+        found = said(ORDERS, exchange, memory=memory)
+        memory.keep(found)
+        return found.text
+
+    pizza, soup = (
+        played(call("order", arguments={"dish": dish})._replace(number=number))
+        for number, dish in enumerate(("pizza", "soup"), 1)
+    )
+    assert (len(pizza), pizza != soup) == (24, True)
+    fetch = call("fetch", arguments={"order": pizza})
+    assert [said(ORDERS, fetch, memory=memory).text for _ in range(2)] == ["wait", "wait"]
+    assert [played(fetch) for _ in range(3)] == ["wait", "pizza", "pizza"]
+    assert played(call("fetch", arguments={"order": soup})) == "wait"
+    assert played(call("fetch", arguments={"order": "{new}"})) == "none such"
+    assert json.loads(played(asked("tasks/list", {})))["tasks"] == [
+        {"dish": "pizza", "state": "ready"},
+        {"dish": "soup", "state": "ready"},
+    ]
+    assert [played(call("menu")) for _ in range(2)] == ["a menu", "again at noon?"]
+    memory.clear()
+    assert played(fetch) == "none such"
+
+
+def test_a_rule_keeps_what_its_questions_brought_and_an_argument_comes_before_a_new_value() -> None:
+    """HTTP-30: and as many records as there is room for."""
+    memory = BookMemory(SECRET)
+    given = call(revision=R2026, client={"elicitation": {}}, inputResponses={"who": {"a": 1}})
+    found = said(ASKS.replace("text =", "keep = { by = '{who.a}' }\ntext ="), given, memory=memory)
+    assert (found.key, found.keep) == ("", {"by": 1})
+    own = "[[rules]]\ntool = 'greet'\nkey = '{now}'\nkeep = { a = '{now}', b = '{no}' }\ntext = ''"
+    for number in range(MOST_RECORDS + 1):
+        memory.keep(said(own, call(arguments={"now": str(number)}), memory=memory))
+    assert memory.records.popitem() == (str(MOST_RECORDS), {"a": str(MOST_RECORDS), "b": "{no}"})
+    assert "0" not in memory.records
+
+
+def test_an_answer_to_a_later_call_knows_the_gaps_of_the_address_and_the_record() -> None:
+    """What stands in `then` is the same rule, which does something else."""
+    rules = """
+    [[rules]]
+    resource = "note://{id}"
+    key = "{id}"
+    result = { contents = [] }
+    [[rules.then]]
+    result = { contents = ["{id}", "{kept}"] }
+    """
+    read = asked("resources/read", {"uri": "note://7"})
+    found = said(rules, read, used={0: 1})
+    assert json.loads(found.text)["contents"] == ["7", {}]
+
+
+def test_a_name_of_a_capability_may_have_dots_in_it() -> None:
+    """Those of extensions do."""
+    rules = "[[rules]]\nclient_has = ['extensions.io.example/a']\ntext = 'a'\n[[rules]]\ntext = 'b'"
+    declared: tuple[Any, ...] = ({"io.example/a": {}}, {"io": {"example/a": {}}}, {"io.b": {}}, [])
+    calls = [call(revision=R2026, client={"extensions": one}) for one in declared]
+    assert [said(rules, one).rule for one in calls] == [0, 1, 1, 1]
+
+
 # -- questions ----------------------------------------------------------------------------------
 
 ASKS = """
@@ -258,7 +367,7 @@ def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
         retry = call(
             revision=R2026, client={"elicitation": {}}, inputResponses=given, requestState=brought
         )
-        found = decide(retry, book(rules), Established(), secret=secret)
+        found = decide(retry, book(rules), Established(), memory=BookMemory(secret))
         assert json.loads(found.text)["code"] == -32602, brought
 
 
