@@ -208,7 +208,7 @@ def _notice(notice: Mapping[str, Any], place: str) -> Notice:
 def _said(kind: str, notice: Mapping[str, Any], place: str) -> tuple[str, Mapping[str, Any]]:
     """Return the method and the parameters that a notification stands for."""
     value = notice[kind]
-    beside = {name: notice[name] for name in NOTICES[kind] if name in notice}
+    beside = {name: part for name, part in notice.items() if name in NOTICES[kind]}
     match kind:
         case "log":
             level = one_of(notice.get("level", "info"), LOG_LEVEL.values, f"{place}.level")

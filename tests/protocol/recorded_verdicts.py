@@ -1,0 +1,406 @@
+"""What the core says of a great many texts, whole: each problem, its place, its words and its fix.
+
+    python -m tests.protocol.recorded_verdicts      write the files of `verdicts/` anew
+
+A file holds a line or more for each text: what was done to a right one, and what is said of it. A
+change of the code that is meant changes lines there, which are to be read before they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp import __version__
+from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json import jsonrpc, tree
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.policy import book_format
+from humanmcp.protocol.policy.book_values import BookError
+from humanmcp.protocol.policy.rule import Rule
+from humanmcp.protocol.spec import examples, methods
+from humanmcp.protocol.spec.typed import Schemas
+from humanmcp.protocol.validation import check, faults, starting_draft
+from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
+from tests.protocol import damaging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.verdict import Verdict
+
+FILES: Final = Path(__file__).parent / "verdicts"
+REVISIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
+METHODS: Final = {**methods.REQUESTS, **methods.NOTIFICATIONS}
+ALL: Final[dict[str, Any]] = {"extensions": {one.id: {} for one in methods.EXTENSIONS}} | {
+    name: {} for name in ("roots", "sampling", "elicitation")
+}
+LONGEST: Final = 240
+
+
+# -- how it is written ----------------------------------------------------------------------------
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _short(text: str) -> str:
+    """Return a text in quotes; of a long one the beginning, the end and its length."""
+    if len(text) > LONGEST:
+        half = LONGEST // 2
+        text = f"{text[:half]}…{len(text)}…{text[-half:]}"
+    return json.dumps(text, ensure_ascii=not text.isprintable())
+
+
+def problem(found: Diagnostic) -> str:
+    """Write a problem in a line."""
+    words = " ".join(f"{name}={_short(said)}" for name, said in found.detail)
+    times = f" x{found.times}" if found.times > 1 else ""
+    page = found.page.rpartition("/")[2]
+    where = json.dumps(found.pointer or "/", ensure_ascii=False)[1:-1]
+    said = f"{found.severity.value} {found.code}{times} {where} "
+    said += f"{found.start}-{found.end} {found.line}:{found.column} {words} <{page}>"
+    if found.fix is not None:
+        edits = " ".join(f"{one.start}-{one.end}:{_short(one.new)}" for one in found.fix.edits)
+        said += f" | {found.fix.label} {found.fix.applicability.value} {edits}"
+    return said
+
+
+def verdict(judged: Verdict, *, lines: bool = False) -> Iterator[str]:
+    """Write a verdict: its problems, and with `lines` what goes out."""
+    for one in judged.problems:
+        yield f"    {problem(one)}"
+    yield f"    {'sendable' if judged.sendable else 'blocked'} {judged.kind and judged.kind.name}"
+    if lines:
+        yield f"    = {_short(judged.line or '')} {_short(judged.forced or '')}"
+
+
+# -- what is done to a right value -----------------------------------------------------------------
+
+
+def _places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401 - any JSON value
+    inner: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list):
+        inner = enumerate(value)
+    for key, part in inner:
+        yield (*path, key)
+        yield from _places(part, (*path, key))
+
+
+def _others(value: object) -> tuple[object, ...]:
+    match value:
+        case bool():
+            return ("true", None)
+        case str():
+            return (7, "", None)
+        case int() | float():
+            return (str(value), -1, 1.5)
+        case list():
+            return ({}, "x", [*value, "x"])
+        case dict():
+            return ([], "x", {**value, "extra": 1})
+        case _:
+            return ("x",)
+
+
+def damaged(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any JSON value
+    """Yield a value as it is, and with one thing wrong with it at each place."""
+    yield "as it is", value
+    for path in _places(value):
+        *above, last = path
+        at = "/".join(map(str, path))
+        was = tree.follow(value, *path)
+        whole, place = _copied(value, above)
+        place.pop(last)
+        yield f"{at} gone", whole
+        if isinstance(last, str):
+            spelt = last.upper() if last.islower() else last.lower()
+            place[spelt] = was
+            yield f"{at} as {spelt}", whole
+        for other in _others(was):
+            whole, place = _copied(value, above)
+            place[last] = other
+            yield f"{at} = {_json(other)[:40]}", whole
+
+
+def _copied(value: Any, above: list[str | int]) -> tuple[Any, Any]:  # noqa: ANN401 - any JSON value
+    """Return a copy, and the place in it that a path leads to."""
+    whole = deepcopy(value)
+    return whole, tree.follow(whole, *above)
+
+
+def _params(method: str, revision: str) -> dict[str, Any]:
+    made = examples.example_of(methods.of(method).params, revision, usual=True)
+    params = made if isinstance(made, dict) else {}
+    return params | ({"_meta": stating(ALL)} if revision == R2026 else {})
+
+
+def _exchange(method: str, revision: str) -> Exchange:
+    return asked(method, _params(method, revision), revision=revision)
+
+
+def _message(**members: object) -> Message:
+    found = jsonrpc.read(_json({"jsonrpc": "2.0", **members}).encode())
+    assert isinstance(found, Message), found
+    return found
+
+
+# -- what is written ------------------------------------------------------------------------------
+
+
+def answers() -> Iterator[str]:
+    """Yield what is said of each result with one thing wrong, in both seats."""
+    for revision in (R2025, R2026):
+        for name, record in methods.REQUESTS.items():
+            if not record.is_in(revision):
+                continue
+            exchange = _exchange(name, revision)
+            right = examples.example_of(record.result_in(revision), revision, usual=True)
+            yield f"{name} {revision}"
+            for what, value in damaged(right):
+                yield f"  {what}"
+                yield from verdict(check.check(exchange, _json(value), TextForm.RESULT))
+
+
+def observed() -> Iterator[str]:
+    """Yield what is said of each result that passes, of a version with few of them."""
+    for name, record in methods.REQUESTS.items():
+        if not record.is_in(R2025_06):
+            continue
+        exchange = _exchange(name, R2025_06)
+        right = examples.example_of(record.result_in(R2025_06), R2025_06, usual=True)
+        yield f"{name} {R2025_06}"
+        for what, value in damaged(right):
+            if isinstance(value, dict):
+                passed = _message(id=3, result=value)
+                found = check.review(exchange, passed, strict="gone" in what)
+                yield f"  {what}"
+                yield from (f"    {problem(one)}" for one in found)
+
+
+def requests() -> Iterator[str]:
+    """Yield what is said of what a client sends with one thing wrong with its parameters."""
+    established = Established(initialized=True, offered={"tools": {}}, tools={"weather": {}})
+    for revision in (R2025, R2026):
+        for name, record in METHODS.items():
+            if revision not in record.to_server:
+                continue
+            own = {"id": 3} if record.result else {}
+            yield f"{name} {revision}"
+            for what, params in damaged(_params(name, revision)):
+                if what.startswith("_meta/") and name != "tools/call":
+                    continue  # it is judged in one way
+                found = check.remarks(
+                    _message(**own, method=name, params=params), revision, established
+                )
+                yield f"  {what}"
+                yield from (f"    {problem(one)}" for one in found)
+
+
+def sayings() -> Iterator[str]:
+    """Yield what is said of what a server says of its own with one thing wrong with it."""
+    for revision in (R2025, R2026):
+        for name, record in METHODS.items():
+            if revision not in record.to_client:
+                continue
+            own = {"id": 3} if record.result else {}
+            params = examples.example_of(record.params, revision, usual=True)
+            said = {"jsonrpc": "2.0", **own, "method": name, "params": params}
+            yield f"{name} {revision}"
+            for what, value in damaged(said):
+                yield f"  {what}"
+                judged = check.check_saying(
+                    _json(value), revision, Established(client_capabilities=ALL)
+                )
+                yield from verdict(judged, lines=what.count("/") == 0)
+
+
+def envelopes() -> Iterator[str]:
+    """Yield what is said of whole answers with one thing wrong with what stands around them."""
+    text = {"content": [{"type": "text", "text": "x"}]}
+    error = {"code": -32602, "message": "no", "data": {"a": 1}}
+    right = [
+        {"jsonrpc": "2.0", "id": 3, "result": text},
+        {"jsonrpc": "2.0", "id": 3, "error": error},
+        {"jsonrpc": "2.0", "id": 3, "result": text, "error": error},
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "result": text},
+        {"result": error},
+        {"error": text},
+        error,
+        text,
+        text["content"],
+        "words",
+    ]
+    for token, revision in (("3", R2025), ('"a"', R2026)):
+        exchange = asked("tools/call", {"name": "t"}, token=token, revision=revision)
+        for value in right:
+            yield f"{token} {revision} {_json(value)}"
+            for what, other in damaged(value):
+                yield f"  {what}"
+                yield from verdict(check.check(exchange, _json(other)), lines=True)
+
+
+def errors() -> Iterator[str]:
+    """Yield what is said of the codes of errors, in answers to different requests."""
+    codes = (-32700, -32600, -32601, -32602, -32603, -32000, -32002, -32020, -32021, -32022)
+    for revision in (R2025, R2026):
+        for method in ("tools/call", "resources/read", "server/discover", "x/y"):
+            yield f"{method} {revision}"
+            exchange = asked(method, {"name": "t"}, revision=revision)
+            for code in (*codes, -32042, -32100, 0, 1, 404, 99999999999999999999):
+                text = _json({"code": code, "message": "no"})
+                yield f"  {code}"
+                yield from verdict(check.check(exchange, text, TextForm.ERROR))
+
+
+def _typed_texts() -> Iterator[tuple[str, str, str]]:
+    for number, one in enumerate(damaging.plainly()):
+        if number % 3 == 0:
+            yield one.kind, one.method, one.text
+    for number, one in enumerate(damaging.carelessly()):
+        if number % 13 == 0:
+            yield one.kind, one.method, one.text
+    short = '{"result":{"content":[{"type":"text","text":"a\\n b"}],"n":[-1.5,true,null]}}'
+    for at in range(len(short)):
+        yield f"cut at {at}", "tools/call", short[:at]
+        yield f"without {at}", "tools/call", short[:at] + short[at + 1 :]
+        char = "'\uff0c}x/\\"[at % 6]
+        yield f"{char!r} at {at}", "tools/call", short[:at] + char + short[at:]
+
+
+def repairs() -> Iterator[str]:
+    """Yield what becomes of texts that are almost JSON."""
+    for kind, method, text in _typed_texts():
+        yield f"{method} {kind!r}"
+        judged = check.check(asked(method, {"name": "t"}), text)
+        yield from verdict(judged, lines=True)
+
+
+def drafts() -> Iterator[str]:
+    """Yield the text that a person starts from, for each request of each version."""
+    for revision in REVISIONS:
+        for name, record in methods.REQUESTS.items():
+            if record.is_in(revision):
+                exchange = _exchange(name, revision)
+                yield f"{name} {revision}"
+                yield f"  {_json(json.loads(starting_draft.start(exchange)))}"
+                for variant, text in starting_draft.variants(exchange).items():
+                    yield f"  {variant}: {_json(json.loads(text))}"
+    wrong: tuple[dict[str, Any], ...] = (
+        {},
+        {"_meta": {}},
+        {"_meta": {**stating(), "x": 1}},
+        {"name": "t"},
+    )
+    for params in wrong:
+        for revision in (R2025, R2026, "2099-01-01"):
+            yield f"{_json(params)} {revision}"
+            for method in ("tools/call", "x/y", "elicitation/create"):
+                exchange = asked(method, params, revision=revision)
+                yield f"  {_json(json.loads(starting_draft.start(exchange, language='ja')))}"
+
+
+def broken() -> Iterator[str]:
+    """Yield answers that are broken on purpose, in each of the ways."""
+    for method in ("tools/call", "initialize"):
+        for token in ("3", '"7"'):
+            for revision in (R2025, R2026):
+                exchange = asked(method, _params(method, revision), token=token, revision=revision)
+                text = starting_draft.start(exchange)
+                yield f"{method} {revision} {token}"
+                for fault in faults.faults(exchange):
+                    for start in (text, "words", '{"error":{"code":1,"message":"x"}}'):
+                        yield f"  {fault.value}: {_short(faults.broken(exchange, start, fault))}"
+
+
+def typed() -> Iterator[str]:
+    """Yield the schemas that editors are given, of each version."""
+    for revision in REVISIONS:
+        schemas = Schemas(revision)
+        tools = {"t": {"type": "object", "properties": {"a": {"type": "string"}}}}
+        yield f"{revision} {_json(schemas.requests(tools))}"
+        for name, record in methods.REQUESTS.items():
+            if record.is_in(revision):
+                result = record.result_in(revision)
+                yield f"  {name} {_json(Schemas(revision).answer(result, {'x': {}})['properties'])}"
+
+
+BOOK: Final[dict[str, Any]] = {
+    "server": {
+        "name": "s", "version": "1", "title": "S", "instructions": "Ask.", "revisions": [R2025],
+        "capabilities": {"logging": {}}, "progress": True,
+    },
+    "wait": {"*": 1.5, "tools/list": 0, "ping": False},
+    "tools": [{"name": "t", "inputSchema": {"type": "object"}}],
+    "prompts": [{"name": "p"}],
+    "resources": [{"uri": "file:///a", "name": "a"}],
+    "rules": [
+        {"tool": "t", "where": {"a": 1}, "text": "{params.arguments.a}", "after": 2, "times": 3},
+        {"tool": "t*", "error": {"code": 1, "message": "x"}, "inputResponses": True, "on": False},
+        {
+            "method": "x/y", "result": {"a": 1}, "fill": False, "cycle": True, "requestState": "s",
+            "notify": [{"progress": 1, "total": 2, "message": "m", "after": 1}, {"log": "x"},
+                       {"log": 1, "level": "error", "logger": "l"}, {"list_changed": "tools"},
+                       {"updated": "u"}, {"method": "x", "params": {"a": 1}}],
+            "then": [{"text": "b"}, {"tool_error": "c", "after": 1}, {"do": "hold"}],
+        },
+        {"resource": "file:///{a}", "text": "x", "fault": "wrong-id", "once": True},
+        {
+            "prompt": "p", "text": "{ask.q.x}", "contains": {"a": "x"}, "client_has": ["roots"],
+            "ask": [{"q": {"method": "roots/list", "params": {"a": 1}}}],
+        },
+        {"tool": "u", "do": "forward"},
+        {"tool": "v", "text": "{}", "ask": {"q": {"method": "roots/list"}},
+         "add": {"tools": [{"name": "w"}]}, "remove": {"tools": ["t"], "prompts": ["p"]}},
+    ],
+}  # fmt: skip
+"""A book with something of everything."""
+
+
+def books() -> Iterator[str]:
+    """Yield what is read of an answer book with one thing wrong with it."""
+    right = set(_read(BOOK))
+    for what, value in damaged(BOOK):
+        yield what
+        yield from (f"  {one}" for one in _read(value) if one not in right or what == "as it is")
+
+
+def _read(book: dict[str, Any]) -> list[str]:
+    try:
+        read = book_format.parse(book)
+    except BookError as error:
+        return [f"{error.place} {error.code} {sorted(error.fillings.items())}"]
+    named = (f"{name} = {said!r}" for name, said in read._asdict().items() if name != "rules")
+    return [*named, *map(_rule, read.rules)]
+
+
+def _rule(rule: Rule) -> str:
+    """Write what a rule has beside the usual."""
+    usual = Rule(text="", form=TextForm.TEXT)
+    own = {name: said for name, said in rule._asdict().items() if said != getattr(usual, name)}
+    own["then"] = " / ".join(map(_rule, rule.then))
+    return ", ".join(f"{name}={said!r}" for name, said in own.items() if said)
+
+
+EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
+    answers, observed, requests, sayings, envelopes, errors, repairs, drafts, broken, typed, books,
+)  # fmt: skip
+
+
+def said(each: Callable[[], Iterator[str]]) -> Iterator[str]:
+    """Yield the lines of one file; a release changes none."""
+    return (line.replace(__version__, "VERSION") for line in each())
+
+
+if __name__ == "__main__":
+    for each in EVERY:
+        (FILES / f"{each.__name__}.txt").write_text("\n".join(said(each)) + "\n", "utf-8")
+        sys.stderr.write(f"{each.__name__}\n")
