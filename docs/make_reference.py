@@ -45,7 +45,7 @@ def pages() -> Mapping[Path, str]:
     return {
         **{folder / name: _page(_commands(words)) for name, words in COMMAND_PAGES.items()},
         **{folder / name: _page(_settings(words)) for name, words in SETTING_PAGES.items()},
-        **{folder / name: _page(_problems(words)) for name, words in PROBLEMS.items()},
+        **{folder / name: _page(_diagnostics(words)) for name, words in PROBLEMS.items()},
         **{folder / name: _page(_faults(words)) for name, words in FAULTS.items()},
         **{folder / name: _page(make_api.page(words)) for name, words in make_api.PAGES.items()},
         **{folder / name: _page(_hosts(words)) for name, words in HOST_PAGES.items()},
@@ -299,7 +299,7 @@ def kinds() -> Mapping[str, type[raw.RawDiagnostic]]:
     return raw.KINDS
 
 
-def _problems(words: Words) -> Iterator[str]:
+def _diagnostics(words: Words) -> Iterator[str]:
     yield f"# {words.title}"
     yield ""
     yield from words.intro
@@ -314,14 +314,14 @@ def _problems(words: Words) -> Iterator[str]:
         yield f"## {title}"
         for code, kind in sorted(kinds().items(), key=lambda one: in_order(one[0])):
             if code.startswith(letter):
-                yield from problem(kind, words)
+                yield from diagnostic(kind, words)
 
 
 def _level(level: Severity, words: Words) -> str:
     return say("check", level.value, words.language)
 
 
-def problem(kind: type[raw.RawDiagnostic], words: Words) -> Iterator[str]:
+def diagnostic(kind: type[raw.RawDiagnostic], words: Words) -> Iterator[str]:
     """Show a problem as a person reads it, with the reason after it and where it is specified."""
     table, code = sentences_of("problem", words.language), kind.code
     yield ""

@@ -159,7 +159,7 @@ def _send(case: Case, text: str, form: str) -> None:
 
     sent = service.send(case, Reply(text, TextForm(form), by=BY), within=PATIENCE)
     if sent.outcome is not service.Outcome.SENT:
-        why = "; ".join(locales.problem(each, "en") for each in sent.problems)
+        why = "; ".join(locales.describe(each, "en") for each in sent.diagnostics)
         raise AssertionError(f"{sent.outcome.value}: {why}")
 
 

@@ -54,14 +54,16 @@ def stating(capabilities: Mapping[str, Any] | None = None) -> dict[str, Any]:
     }
 
 
-def codes(problems: Iterable[Diagnostic]) -> list[str]:
+def codes(diagnostics: Iterable[Diagnostic]) -> list[str]:
     """List the codes of problems that are more than a note on what was done."""
-    return [each.code for each in problems if each.severity is not Severity.REPAIRED]
+    return [each.code for each in diagnostics if each.severity is not Severity.REPAIRED]
 
 
-def serious(problems: Iterable[Diagnostic]) -> list[str]:
+def serious(diagnostics: Iterable[Diagnostic]) -> list[str]:
     """List the codes of errors and warnings."""
-    return [each.code for each in problems if each.severity in (Severity.ERROR, Severity.WARNING)]
+    return [
+        each.code for each in diagnostics if each.severity in (Severity.ERROR, Severity.WARNING)
+    ]
 
 
 def check(
@@ -87,28 +89,28 @@ def hold(verdict: Verdict) -> None:
     if verdict.line is not None:
         json.loads(verdict.line)
         assert verdict.forced == verdict.line
-    starts = [each.start for each in verdict.problems]
+    starts = [each.start for each in verdict.diagnostics]
     assert starts == sorted(starts)
-    for problem in verdict.problems:
-        hold_problem(problem, verdict.text)
+    for diagnostic in verdict.diagnostics:
+        hold_diagnostic(diagnostic, verdict.text)
 
 
-def hold_problem(problem: Diagnostic, text: str) -> None:
+def hold_diagnostic(diagnostic: Diagnostic, text: str) -> None:
     """Assert what is true of every problem: a place in the text, and sentences that are filled."""
-    assert 0 <= problem.start <= problem.end <= len(text)
-    assert not text or (problem.line >= 1 and problem.column >= 1)
+    assert 0 <= diagnostic.start <= diagnostic.end <= len(text)
+    assert not text or (diagnostic.line >= 1 and diagnostic.column >= 1)
     for language in locales.LANGUAGES:
-        sentence = locales.problem(problem, language)
+        sentence = locales.describe(diagnostic, language)
         assert sentence
         assert "{{" not in sentence
-        assert locales.say("problem", f"{problem.code}.why", language)
-        if problem.fix:
-            assert locales.say("fix", problem.fix.label, language)
-    if problem.fix:
-        for edit in problem.fix.edits:
+        assert locales.say("problem", f"{diagnostic.code}.why", language)
+        if diagnostic.fix:
+            assert locales.say("fix", diagnostic.fix.label, language)
+    if diagnostic.fix:
+        for edit in diagnostic.fix.edits:
             assert 0 <= edit.start <= edit.end <= len(text)
 
 
 def mended(verdict: Verdict) -> str:
     """Apply the first fix that is offered."""
-    return next(each.fix.apply(verdict.text) for each in verdict.problems if each.fix)
+    return next(each.fix.apply(verdict.text) for each in verdict.diagnostics if each.fix)

@@ -148,7 +148,9 @@ class Case:
         if not isinstance(found, Message):
             return ()
         if held is not None and held.answered is not None:
-            return check.check(held.answered, self.item.line, established=self.established).problems
+            return check.check(
+                held.answered, self.item.line, established=self.established
+            ).diagnostics
         remarks = (*self.item.headers, *check.remarks(found, self.item.revision, self.established))
         if self.has_twin:
             return (*remarks, check.same_id(found, self.item.revision))

@@ -64,13 +64,13 @@ class Outcome(enum.Enum):
 class SendResult(NamedTuple):
     """What became of a reply. `item` is the exchange as it is now.
 
-    `problems` are those that kept it from being sent, or were noticed in what was sent; their
+    `diagnostics` are those that kept it from being sent, or were noticed in what was sent; their
     places count in `text`. `by` names the one who was first.
     """
 
     outcome: Outcome
     item: Item
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     text: str = ""
     by: str = ""
 
@@ -230,7 +230,7 @@ def send(
     if not verdict.sendable and not (reply.anyway and verdict.forced is not None):
         _keep(case, reply)
         item = case.inbox.item(case.key)
-        return SendResult(Outcome.BLOCKED, item, verdict.problems, verdict.text)
+        return SendResult(Outcome.BLOCKED, item, verdict.diagnostics, verdict.text)
     return _hand_in(case, reply, verdict, within, wake)
 
 
@@ -249,7 +249,7 @@ def _hand_in(case: Case, reply: Reply, verdict: Verdict, within: float, wake: Wa
     if found is None:
         return SendResult(Outcome.QUEUED, case.inbox.item(case.key))
     if found.outcome is Outcome.SENT:
-        return found._replace(problems=verdict.problems, text=verdict.text)
+        return found._replace(diagnostics=verdict.diagnostics, text=verdict.text)
     return found
 
 
@@ -259,7 +259,7 @@ def _became(case: Case, reply: Reply) -> SendResult | None:
     item = case.inbox.item(case.key)
     match item.state:
         case ExchangeState.PENDING if item.reply is None:
-            return SendResult(Outcome.REFUSED, item, item.problems, reply.text)
+            return SendResult(Outcome.REFUSED, item, item.diagnostics, reply.text)
         case ExchangeState.PENDING:
             return None if is_open else SendResult(Outcome.OVER, item)
         case ExchangeState.ANSWERED:
@@ -275,7 +275,7 @@ class SayResult(NamedTuple):
     """What became of something said first: SENT, QUEUED, or REFUSED with its problems."""
 
     outcome: Outcome
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def say_first(
@@ -295,8 +295,8 @@ def say_first(
     return became_of(await_result(lambda: inbox.refused(session, ticket), within, wake))
 
 
-def became_of(problems: tuple[Diagnostic, ...] | None) -> SayResult:
+def became_of(diagnostics: tuple[Diagnostic, ...] | None) -> SayResult:
     """Read what the inbox says of something said first."""
-    if problems is None:
+    if diagnostics is None:
         return SayResult(Outcome.QUEUED)
-    return SayResult(Outcome.REFUSED if problems else Outcome.SENT, problems)
+    return SayResult(Outcome.REFUSED if diagnostics else Outcome.SENT, diagnostics)

@@ -236,7 +236,7 @@ def row(item: Item, mark: Badge) -> Row:
         purpose=item.purpose.value,
         touched=draft is not None and draft.touched,
         on_its_way=item.reply is not None and item.state is ExchangeState.PENDING,
-        refused=bool(item.problems),
+        refused=bool(item.diagnostics),
         subscription=item.is_subscription,
     )
 

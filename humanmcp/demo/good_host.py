@@ -44,12 +44,12 @@ class Mood(enum.Enum):
 class Ignored(NamedTuple):
     """A line that changes nothing: no request of the host waits for it.
 
-    `code` names the sentence; `problem` is why the line is no message, where it is none.
+    `code` names the sentence; `diagnostic` is why the line is no message, where it is none.
     """
 
     code: str
     fillings: Mapping[str, str] = {}
-    problem: Diagnostic | None = None
+    diagnostic: Diagnostic | None = None
 
     @property
     def is_in_vain(self) -> bool:
@@ -80,7 +80,7 @@ class Failed(NamedTuple):
 
     asked: Message
     message: Message
-    problem: Diagnostic | None
+    diagnostic: Diagnostic | None
     code: str = "failed"
 
 
@@ -161,9 +161,9 @@ class GoodHost:
         match event:
             case ResponseArrived(message, None):
                 return self._unasked(message)
-            case ResponseArrived(message, asked, problems) if asked is not None:
+            case ResponseArrived(message, asked, diagnostics) if asked is not None:
                 self._end(asked, "again")
-                return self._answered(asked, message, problems)
+                return self._answered(asked, message, diagnostics)
             case RequestArrived(exchange):
                 return self._was_asked(exchange)
             case NoticeArrived(message):
@@ -204,9 +204,9 @@ class GoodHost:
     # -- what an answer means -------------------------------------------------------------------
 
     def _answered(
-        self, asked: Message, message: Message, problems: tuple[Diagnostic, ...]
+        self, asked: Message, message: Message, diagnostics: tuple[Diagnostic, ...]
     ) -> Answered | Failed:
-        wrong = next((one for one in problems if one.severity is Severity.ERROR), None)
+        wrong = next((one for one in diagnostics if one.severity is Severity.ERROR), None)
         if "result" in message.body and "error" in message.body:
             return Failed(asked, message, wrong)
         if asked.method == "initialize" and self._speaks_not(message):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
 from humanmcp.demo.passing import passes
-from humanmcp.locales import problem, say
+from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 
@@ -167,7 +167,7 @@ def not_passed(step: DemoStep, language: str) -> str:
 
 def why_ignored(ignored: Ignored, language: str) -> str:
     """Say why a line changes nothing for the host."""
-    why = problem(ignored.problem, language) if ignored.problem else ""
+    why = describe(ignored.diagnostic, language) if ignored.diagnostic else ""
     return say("demo", ignored.code, language, why=why, **ignored.fillings)
 
 
@@ -177,8 +177,8 @@ def understood(answer: Answered | Failed, language: str) -> str:
         said = {name: cut(text, language) for name, text in answer.fillings.items()}
         return say("demo", answer.code, language, **said)
     why = say("demo", "unusable", language)
-    if answer.problem is not None:
-        why = problem(answer.problem, language)
+    if answer.diagnostic is not None:
+        why = describe(answer.diagnostic, language)
     return say("demo", answer.code, language, method=answer.asked.method, why=why)
 
 

@@ -10,7 +10,7 @@ from humanmcp.answering.summary import GIST, LineKind
 from humanmcp.common.timestamps import log_time
 from humanmcp.export.conversation import ANSWERING, ASKING, build_conversation
 from humanmcp.export.markdown import ROOM, note, sender
-from humanmcp.locales import problem, say
+from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.layout import pretty
@@ -82,11 +82,11 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
     time = _safe(log_time(entry.frame.at, options.zone).partition(" ")[2])
     told = note(entry, language)
     mark = f' <span class="mark">{_safe(told)}</span>' if told else ""
-    problems = f' <span class="mark">&#9888; {len(entry.hints)}</span>' if entry.hints else ""
+    diagnostics = f' <span class="mark">&#9888; {len(entry.hints)}</span>' if entry.hints else ""
     yield f'<details class="{side} {entry.kind.value}" id="line-{entry.frame.seq}">'
     yield (
         f"<summary><small>{entry.frame.seq} &middot; {time} &middot; "
-        f"{_safe(sender(entry, language))}</small>{_what(entry, language)}{mark}{problems}"
+        f"{_safe(sender(entry, language))}</small>{_what(entry, language)}{mark}{diagnostics}"
         f"{_gist(entry)}</summary>"
     )
     yield "<div>"
@@ -94,7 +94,7 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
     for found in entry.hints:
         yield (
             f'<p class="problem level-{found.severity.value}"><b>{_safe(found.code)}</b> '
-            f"{_safe(problem(found, language))}</p>"
+            f"{_safe(describe(found, language))}</p>"
         )
     if entry.observed and entry.observed.asked and entry.kind in ANSWERING:
         answers = say(ROOM, "answers", language, method=entry.method, name=entry.name)

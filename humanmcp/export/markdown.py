@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.answering.summary import LineKind
 from humanmcp.common.timestamps import log_time
 from humanmcp.export.conversation import ASKING, build_conversation
-from humanmcp.locales import problem, say
+from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
     DROPPED,
@@ -101,7 +101,7 @@ def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
         yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
     for found in entry.hints:
         yield ""
-        yield f"- **{found.code}** {markdown_cell(problem(found, language))}"
+        yield f"- **{found.code}** {markdown_cell(describe(found, language))}"
     text = entry.frame.text
     if text.strip():
         yield ""

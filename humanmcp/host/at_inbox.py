@@ -203,7 +203,7 @@ class AtInbox:
             verdict = self.say(reply.text, reply.anyway)
         except EndedError:
             return over
-        return () if verdict.sendable or reply.anyway else verdict.problems
+        return () if verdict.sendable or reply.anyway else verdict.diagnostics
 
     def _judge(self, number: int, question: _Question, reply: Reply) -> None:
         try:
@@ -216,7 +216,7 @@ class AtInbox:
                 answer = Answer(outcome.own, reply.by, now(), outcome.deliberate)
                 self._close(number, ExchangeState.ANSWERED, answer)
             case Refused():
-                self.inbox.refuse(Key(self.name, number), outcome.verdict.problems)
+                self.inbox.refuse(Key(self.name, number), outcome.verdict.diagnostics)
             case Late() | AwaitingRetry():
                 self._close(number, ExchangeState.CANCELLED)
             case impossible:

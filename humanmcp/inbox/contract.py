@@ -252,7 +252,7 @@ class Item(NamedTuple):
     purpose: Purpose = Purpose.ANSWER
     waiting: Waiting = Waiting()
     draft: Draft | None = None
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     """Why the last reply was given back."""
     answer: Answer | None = None
     reason: str = ""
@@ -447,7 +447,7 @@ class StubInbox(SessionInbox, Protocol):
     def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
         """Return the drafts that were saved since the last call."""
 
-    def refuse(self, key: Key, problems: Sequence[Diagnostic]) -> None:
+    def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
         """Give the reply that was taken back to the person, as the draft, with its problems."""
 
     def close(
@@ -458,7 +458,7 @@ class StubInbox(SessionInbox, Protocol):
     def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
 
-    def settle(self, session: str, ticket: str, problems: Sequence[Diagnostic]) -> None:
+    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Say what became of a saying: sent when there are no problems, else given back."""
 
     def end(self, session: str) -> None:

@@ -140,13 +140,13 @@ class SessionFolder:
         wait = records.encode(records.record_of(waiting))
         replace_file(self.temporary, path / layout.WAIT, wait, durable=False)
 
-    def refuse(self, number: int, problems: Sequence[Diagnostic]) -> Signature | None:
+    def refuse(self, number: int, diagnostics: Sequence[Diagnostic]) -> Signature | None:
         """Turn the reply into the draft again, with its problems. Returns the draft's signature."""
         path = self.at(ExchangeState.PENDING, number)
         reply = read_reply(path)
         if reply is not None:
             self._give_back(path, reply)
-        explained = records.encode(records.problems_record(problems))
+        explained = records.encode(records.diagnostics_record(diagnostics))
         replace_file(self.temporary, path / layout.PROBLEMS, explained, durable=False)
         (path / layout.REPLY).unlink(missing_ok=True)
         return signature(path / layout.DRAFT)
@@ -264,9 +264,9 @@ def _fill(folder: Path, item: Item) -> Signature | None:
     write_new(folder / layout.REQUEST, request, durable=True)
     wait = records.encode(records.record_of(item.waiting))
     write_new(folder / layout.WAIT, wait, durable=False)
-    if item.problems:
-        problems = records.encode(records.problems_record(item.problems))
-        write_new(folder / layout.PROBLEMS, problems, durable=False)
+    if item.diagnostics:
+        diagnostics = records.encode(records.diagnostics_record(item.diagnostics))
+        write_new(folder / layout.PROBLEMS, diagnostics, durable=False)
     if item.draft is None:
         return None
     draft = records.encode(records.record_of(item.draft))

@@ -264,12 +264,12 @@ class FolderInbox:
             polls = self._polls[session] = ExchangePolls(self._folder(session), own=False)
         return polls
 
-    def refuse(self, key: Key, problems: Sequence[Diagnostic]) -> None:
+    def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
         """Give the reply that was taken back to the person, as the draft, with its problems."""
         folder = self._folder(key.session)
         with keeping("refusal", number=key.number):
             try:
-                draft = folder.refuse(key.number, problems)
+                draft = folder.refuse(key.number, diagnostics)
             except FileNotFoundError:
                 folder.locate(key.number)  # closed meanwhile: there is nobody to give it back to
                 return
@@ -291,10 +291,10 @@ class FolderInbox:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
         return self._outbox(session).sayings()
 
-    def settle(self, session: str, ticket: str, problems: Sequence[Diagnostic]) -> None:
+    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Say what became of a saying."""
         with keeping("settled", ticket=ticket):
-            self._outbox(session).settle(ticket, problems)
+            self._outbox(session).settle(ticket, diagnostics)
 
     def _outbox(self, session: str) -> Outbox:
         outbox = self._outboxes.get(session)

@@ -112,7 +112,7 @@ class Original:
             except UnknownItemError:
                 continue
             if item.state is ExchangeState.PENDING and item.reply is not None:
-                item = item._replace(problems=())  # those of a reply before this one
+                item = item._replace(diagnostics=())  # those of a reply before this one
             sent = item.reply if item.state is ExchangeState.ANSWERED else None
             item = item._replace(draft=None, reply=sent, kept=())
             if item != told:
@@ -125,9 +125,9 @@ class Original:
             for theirs, ours in self.tickets.items()
         }
         return {
-            ticket: records.problems_record(problems)
-            for ticket, problems in became.items()
-            if problems is not None
+            ticket: records.diagnostics_record(diagnostics)
+            for ticket, diagnostics in became.items()
+            if diagnostics is not None
         }
 
 
@@ -142,7 +142,7 @@ def _item_record(item: Item) -> dict[str, Any]:
         "number": item.key.number,
         "request": records.request_record(item),
         "waiting": records.record_of(item.waiting),
-        "problems": records.problems_record(item.problems),
+        "problems": records.diagnostics_record(item.diagnostics),
         "ended": ended,
         "sent": "" if item.reply is None else item.reply.text,
     }
@@ -198,9 +198,9 @@ class Mirror:
             self._inbox.describe(facts, established)
             for one in record.get("items", ()):
                 self._item(one)
-            for ticket, problems in record.get("settled", {}).items():
+            for ticket, diagnostics in record.get("settled", {}).items():
                 if ticket in self._tickets:
-                    self._inbox.settle(self.session, ticket, records.read_problems(problems))
+                    self._inbox.settle(self.session, ticket, records.read_diagnostics(diagnostics))
             if not facts.is_open:
                 self.end()
 
@@ -234,14 +234,14 @@ class Mirror:
             return
         if (here.line, here.id, here.waiting) != (item.line, item.id, item.waiting):
             self._inbox.update(key, line=item.line, id=item.id, waiting=item.waiting)
-        problems = records.read_problems(record["problems"])
+        diagnostics = records.read_diagnostics(record["problems"])
         if state is not ExchangeState.PENDING:
             if here.reply is not None and here.reply.text != record.get("sent"):
                 self._inbox.put_aside(key, records.draft_of(here.reply))
             answer, reason = records.read_close(ended)
             self._inbox.close(key, state, answer, reason)
-        elif problems and here.reply is not None:
-            self._inbox.refuse(key, problems)
+        elif diagnostics and here.reply is not None:
+            self._inbox.refuse(key, diagnostics)
 
     def sent(self, after: int, boot: str) -> tuple[int, Sequence[Record]]:
         """Return what people have sent since the count `after` of this mirror, and the count."""

@@ -52,7 +52,7 @@ class Outbox:
         if not layout.is_ticket(ticket):
             raise UnknownItemError(f"{self._folder.name}/{layout.OUTBOX}/{ticket!r}")
         try:
-            return records.read_problems(
+            return records.read_diagnostics(
                 records.decode(read_file(self._path / layout.RESULT.format(ticket)))
             )
         except FileNotFoundError:
@@ -71,11 +71,11 @@ class Outbox:
             self._look()
         return sorted(self._waiting.items(), key=lambda saying: int(saying[0]))
 
-    def settle(self, ticket: str, problems: Sequence[Diagnostic]) -> None:
+    def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Put the result beside a saying."""
         if not layout.is_ticket(ticket):
             raise UnknownItemError(f"{self._folder.name}/{layout.OUTBOX}/{ticket!r}")
-        result = records.encode(records.problems_record(problems))
+        result = records.encode(records.diagnostics_record(diagnostics))
         path = self._path / layout.RESULT.format(ticket)
         replace_file(self._folder.temporary, path, result, durable=False)
         self._waiting.pop(ticket, None)

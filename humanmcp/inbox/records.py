@@ -172,7 +172,7 @@ def request_record(item: Item) -> Record:
 
 def read_request(key: Key, state: ExchangeState, record: Record) -> Item:
     """Read `request.json`: an item that nothing has been added to yet."""
-    headers = _problems_in(record, "headers")
+    headers = _diagnostics_in(record, "headers")
     return read(Item, _has_text(record, "line"), _REQUEST, key=key, state=state, headers=headers)
 
 
@@ -197,7 +197,7 @@ def read_item(key: Key, state: ExchangeState, read: Reads, kept: Iterable[str]) 
     return item._replace(
         waiting=read(layout.WAIT, _read_waiting) or Waiting(),
         draft=draft,
-        problems=read(layout.PROBLEMS, read_problems) or (),
+        diagnostics=read(layout.PROBLEMS, read_diagnostics) or (),
         answer=answer,
         reason=reason,
         reply=reply,
@@ -258,34 +258,34 @@ def _list(record: Record, name: str) -> Sequence[Any]:
 # -- diagnostics ------------------------------------------------------------------------------
 
 
-def problems_record(problems: Sequence[Diagnostic]) -> Record:
+def diagnostics_record(diagnostics: Sequence[Diagnostic]) -> Record:
     """Return the record of `problems.json`, and of what became of a saying."""
-    return {"problems": _list_of(problems)}
+    return {"problems": _list_of(diagnostics)}
 
 
-def _list_of(problems: Sequence[Diagnostic]) -> list[Record]:
-    return [_problem_record(problem) for problem in problems]
+def _list_of(diagnostics: Sequence[Diagnostic]) -> list[Record]:
+    return [_diagnostic_record(diagnostic) for diagnostic in diagnostics]
 
 
-def _problem_record(problem: Diagnostic) -> Record:
-    kept = record_of(problem, "fix", "times", "severity")
-    record = {"code": problem.code, "level": problem.severity, **kept}
-    if problem.fix is not None:
-        edits = [record_of(edit) for edit in problem.fix.edits]
-        record["fix"] = record_of(problem.fix, "edits") | {"edits": edits}
-    return record if problem.times == 1 else record | {"count": problem.times}
+def _diagnostic_record(diagnostic: Diagnostic) -> Record:
+    kept = record_of(diagnostic, "fix", "times", "severity")
+    record = {"code": diagnostic.code, "level": diagnostic.severity, **kept}
+    if diagnostic.fix is not None:
+        edits = [record_of(edit) for edit in diagnostic.fix.edits]
+        record["fix"] = record_of(diagnostic.fix, "edits") | {"edits": edits}
+    return record if diagnostic.times == 1 else record | {"count": diagnostic.times}
 
 
-def read_problems(record: Record) -> tuple[Diagnostic, ...]:
+def read_diagnostics(record: Record) -> tuple[Diagnostic, ...]:
     """Read `problems.json`, or what became of a saying."""
-    return _problems_in(record, "problems")
+    return _diagnostics_in(record, "problems")
 
 
-def _problems_in(record: Record, name: str) -> tuple[Diagnostic, ...]:
-    return tuple(_read_problem(_object(value)) for value in _list(record, name))
+def _diagnostics_in(record: Record, name: str) -> tuple[Diagnostic, ...]:
+    return tuple(_read_diagnostic(_object(value)) for value in _list(record, name))
 
 
-def _read_problem(record: Record) -> Diagnostic:
+def _read_diagnostic(record: Record) -> Diagnostic:
     fix = _object(record["fix"]) if record.get("fix") is not None else None
     return read(
         Diagnostic,

@@ -84,16 +84,16 @@ def who(by: str, language: str) -> str:
         return by
 
 
-def problem(found: Diagnostic, language: str) -> str:
+def describe(found: Diagnostic, language: str) -> str:
     """Return a problem's sentence, without its place; of many of a kind with their number."""
     sentence = say("problem", found.code, language, **fillings_of(found, language))
     return sentence if found.times == 1 else f"{found.times} \u00d7 {found.code}: {sentence}"
 
 
-def problem_or_code(found: Diagnostic, language: str) -> str:
+def describe_or_code(found: Diagnostic, language: str) -> str:
     """Return a problem's sentence; its code where a newer humanmcp found it."""
     try:
-        return problem(found, language)
+        return describe(found, language)
     except UnknownSentenceError:
         return found.code
 

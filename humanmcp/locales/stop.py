@@ -7,7 +7,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
-from humanmcp.locales import UnknownSentenceError, problem, say
+from humanmcp.locales import UnknownSentenceError, describe, say
 from humanmcp.protocol.diagnostics.model import Diagnostic
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ Reason: TypeAlias = str | StopError | Phrase
 def in_language(filling: object, language: str) -> object:
     """Return what fills a sentence in its language, and trouble with a file without its name."""
     if isinstance(filling, Diagnostic):
-        return problem(filling, language)
+        return describe(filling, language)
     if isinstance(filling, (StopError, Phrase)):
         return filling.sentence(language)
     if isinstance(filling, (OSError, UnicodeDecodeError)):

@@ -546,7 +546,7 @@ class Session:
             return verdict
         revision = negotiation.revision_of(message, self.state.negotiated)
         found = check.remarks(message, revision, self.established)
-        return verdict._replace(line=verdict.forced, problems=found)
+        return verdict._replace(line=verdict.forced, diagnostics=found)
 
     def ask(
         self,

@@ -56,8 +56,8 @@ def _draft(seat: RoomSeat, language: str) -> dict[str, Any] | None:
     draft = case.item.draft
     if draft is None or not draft.touched:
         return None
-    problems = service.judge(case, draft.text, draft.form).problems
-    return {"text": draft.text, "problems": diagnostic_shapes(problems, language)}
+    diagnostics = service.judge(case, draft.text, draft.form).diagnostics
+    return {"text": draft.text, "problems": diagnostic_shapes(diagnostics, language)}
 
 
 def room_of(request: Request) -> Classroom:

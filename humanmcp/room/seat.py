@@ -259,9 +259,10 @@ class RoomSeat:
 
     # -- what the check says --------------------------------------------------------------------
 
-    def _judged(self, key: Key, problems: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
+    def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
         codes = (
-            frozenset(one.code for one in problems if one.severity is not Severity.HINT) - _LAYOUT
+            frozenset(one.code for one in diagnostics if one.severity is not Severity.HINT)
+            - _LAYOUT
         )
         with self._lock:
             before, self._standing_codes = self._standing_codes, (key, codes)

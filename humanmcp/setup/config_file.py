@@ -277,7 +277,7 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     try:
         value = json.loads(jsonc.plain(text))
     except json.JSONDecodeError as error:
-        wrong = blocking(reading.read(jsonc.plain(text)).problems)
+        wrong = blocking(reading.read(jsonc.plain(text)).diagnostics)
         why = wrong[0] if wrong else error.msg
         raise ConfigFileError(
             "no json", path=path, line=error.lineno, column=error.colno, why=why

@@ -120,7 +120,7 @@ class HandedIn:
         if line is not None:
             self._ledger.write(line, by=saying.by, note="" if verdict.sendable else DELIBERATE)
             self._answers.said()
-        self._ledger.settle(ticket, () if line is not None else verdict.problems)
+        self._ledger.settle(ticket, () if line is not None else verdict.diagnostics)
 
     def _write_raw(self, saying: Reply) -> None:
         import binascii  # noqa: PLC0415 - seldom wanted

@@ -169,19 +169,19 @@ class Journal:
             lambda: self.inbox.close(key, state, answer, reason),
         )
 
-    def refuse(self, number: int, problems: Sequence[Diagnostic]) -> None:
+    def refuse(self, number: int, diagnostics: Sequence[Diagnostic]) -> None:
         """Give a reply back to the person who sent it, with its problems."""
         key = self.key(number)
         self._keep(
-            f"what is wrong with the reply to {number}", lambda: self.inbox.refuse(key, problems)
+            f"what is wrong with the reply to {number}", lambda: self.inbox.refuse(key, diagnostics)
         )
 
-    def settle(self, ticket: str, problems: Sequence[Diagnostic]) -> None:
+    def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Tell what became of a saying."""
         self._settling.add(ticket)
 
         def settle() -> None:
-            self.inbox.settle(self.name, ticket, problems)
+            self.inbox.settle(self.name, ticket, diagnostics)
             self._settling.discard(ticket)
 
         self._keep(f"what became of saying {ticket}", settle)

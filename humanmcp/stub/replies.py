@@ -213,7 +213,7 @@ class ReplyDispatcher:
             case Sent():
                 self.sent(outcome, reply.by)
             case Refused():
-                self._ledger.refuse(number, outcome.verdict.problems)
+                self._ledger.refuse(number, outcome.verdict.diagnostics)
             case AwaitingRetry():
                 self.keep(number, reply)
             case Late():

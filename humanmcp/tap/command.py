@@ -29,8 +29,8 @@ from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import InboxError, Seat, SessionFacts, StubInbox
 from humanmcp.inbox.opening import open_inbox
+from humanmcp.locales import describe as sentence
 from humanmcp.locales import language_of, say
-from humanmcp.locales import problem as sentence
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
@@ -254,7 +254,7 @@ def _say_what_is_left(
     if listening is not None and listening.unanswered and not quiet:
         to_stderr(say("tap", "unanswered", language, count=len(listening.unanswered)))
         for one in listening.unanswered[:MOST_NAMED]:
-            to_stderr("  ", f"{one.seq}: {sentence(one.problem, language)}")
+            to_stderr("  ", f"{one.seq}: {sentence(one.diagnostic, language)}")
     if recorder.missing:
         logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
         why = sentence_of(recorder.trouble, language) if recorder.trouble else "-"

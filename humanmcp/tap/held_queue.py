@@ -205,7 +205,7 @@ class HeldQueue:
 
     def _refuse(self, number: int, verdict: Verdict) -> None:
         try:
-            self._inbox.refuse(Key(self._session, number), verdict.problems)
+            self._inbox.refuse(Key(self._session, number), verdict.diagnostics)
         except InboxError as error:
             logger.warning("%s cannot be given back: %s", number, error)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError
-from humanmcp.locales import problem as sentence
+from humanmcp.locales import describe as sentence
 from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import COMMAND, Direction, Frame
@@ -138,7 +138,7 @@ class Listening:
         self.unanswered = self._unanswered.left(self._conversation)
         for one in self.unanswered:
             if not one.dropped:  # else it was said when it happened
-                self._say(one.seq, one.problem)
+                self._say(one.seq, one.diagnostic)
 
     def close(self) -> None:
         """Do nothing: what began the session ends it."""
@@ -155,8 +155,8 @@ class Listening:
             return
         found = jsonrpc.read(frame.raw)
         said = line_hints(frame.raw, found, self._conversation.revision)
-        for problem in said:
-            self._say(frame.seq, problem)
+        for diagnostic in said:
+            self._say(frame.seq, diagnostic)
         match found:
             case Message() as message:
                 self._hear_message(frame, message, said)
@@ -221,15 +221,15 @@ class Listening:
 
     def _check(self, one: _Unchecked) -> None:
         found = hints(one.heard, one.established, one.revision)
-        for problem in found:
-            if problem.severity in _SAID:
-                self._say(one.seq, problem)
+        for diagnostic in found:
+            if diagnostic.severity in _SAID:
+                self._say(one.seq, diagnostic)
         if isinstance(one.heard, Malformed):
             failed = self._unanswered.broken(one.seq, one.heard, one.waiting)
         else:
             failed = self._unanswered.checked(one.seq, one.heard, (*one.line, *found))
         if failed is not None:
-            self._say(one.seq, failed.problem)
+            self._say(one.seq, failed.diagnostic)
 
     def _say(self, seq: int, found: Diagnostic) -> None:
         record = {

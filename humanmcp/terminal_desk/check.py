@@ -125,8 +125,10 @@ def _reported(arguments: argparse.Namespace, language: str) -> int:
     """Print what is wrong with all files as one SARIF log."""
     files = [_checked_file(file, arguments, language) for file in arguments.files]
     json_to_stdout(sarif.log(files, language))
-    problems = (problem for file in files for one in file.judged for problem in one.problems)
-    return REFUSED if any(problem.blocks for problem in problems) else 0
+    diagnostics = (
+        diagnostic for file in files for one in file.judged for diagnostic in one.diagnostics
+    )
+    return REFUSED if any(diagnostic.blocks for diagnostic in diagnostics) else 0
 
 
 def _checked_file(file: str, arguments: argparse.Namespace, language: str) -> sarif.CheckedFile:
@@ -137,7 +139,7 @@ def _checked_file(file: str, arguments: argparse.Namespace, language: str) -> sa
         judged = transcripts.judged(text, form, arguments.revision or "")
         return sarif.CheckedFile(_name(path, language), judged, has_columns=form.is_as_typed)
     verdict = _case(text, arguments).verdict()
-    answer = Judged(1, Direction.OUT, verdict.text, problems=verdict.problems)
+    answer = Judged(1, Direction.OUT, verdict.text, diagnostics=verdict.diagnostics)
     return sarif.CheckedFile(_name(path, language), (answer,))
 
 
@@ -156,9 +158,13 @@ def _fixed(case: TypedCase, language: str) -> int:
     fixed = autofix(case.text, case.judge)
     text, verdict = fixed
     raw_to_stdout(text.removesuffix("\n"))
-    left = [problem for problem in verdict.problems if problem.severity is not Severity.REPAIRED]
-    for problem in left:
-        for parts in explained(problem, text, language):
+    left = [
+        diagnostic
+        for diagnostic in verdict.diagnostics
+        if diagnostic.severity is not Severity.REPAIRED
+    ]
+    for diagnostic in left:
+        for parts in explained(diagnostic, text, language):
             to_stderr(*parts)
     if fixed.left:
         to_stderr(say(ROOM, "left", language, count=len(fixed.left)))
@@ -173,15 +179,15 @@ def _print(case: TypedCase, verdict: Verdict, name: str, language: str, *, guess
             say(ROOM, code, language, method=exchange.method, revision=exchange.revision), "dim"
         )
     )
-    for problem in verdict.problems:
-        for parts in explained(problem, verdict.text, language, name=name):
+    for diagnostic in verdict.diagnostics:
+        for parts in explained(diagnostic, verdict.text, language, name=name):
             to_stdout(*parts)
     if verdict.line is not None:
         size = len(verdict.line.encode("utf-8", "surrogatepass")) + 1
         to_stdout(Painted(say(ROOM, "sendable", language, size=size), "green"))
         to_stdout(verdict.line)
     else:
-        counted = summary(verdict.problems, language)
-        codes = (problem.code for problem in verdict.problems if problem.blocks)
+        counted = summary(verdict.diagnostics, language)
+        codes = (diagnostic.code for diagnostic in verdict.diagnostics if diagnostic.blocks)
         to_stdout(Painted(mistakes.hint(codes, language), "dim"))
         to_stdout(Painted(say(ROOM, "not sendable", language, counted=counted), "red"))

@@ -10,7 +10,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import SEVERITY_COLOURS, Painted
-from humanmcp.locales import UnknownSentenceError, problem_or_code, say
+from humanmcp.locales import UnknownSentenceError, describe_or_code, say
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line, visible
 
@@ -29,52 +29,52 @@ _LONGEST_EDIT: Final = 60
 
 
 def explained(
-    problem: Diagnostic, text: str, language: str, *, name: str = "", shift: int = 0
+    diagnostic: Diagnostic, text: str, language: str, *, name: str = "", shift: int = 0
 ) -> Iterator[Line]:
     """Yield the lines that show one problem with `text`.
 
     `name` is what the text is called (a file), `shift` the lines that stand above it there.
     """
-    place = place_of(problem, language, name=name, shift=shift)
-    colour = SEVERITY_COLOURS[problem.severity]
+    place = place_of(diagnostic, language, name=name, shift=shift)
+    colour = SEVERITY_COLOURS[diagnostic.severity]
     yield (
         Painted(f"{place}: " if place else "", "bold"),
-        Painted(say("check", problem.severity.value, language), colour),
-        f" {_coded(problem, language)}",
+        Painted(say("check", diagnostic.severity.value, language), colour),
+        f" {_coded(diagnostic, language)}",
     )
-    if problem.line:
-        yield from _excerpt(problem, text, colour, shift)
-    if problem.fix:
-        yield ("    ", Painted("= ", "dim"), fix_in_words(problem.fix, text, language))
-    because = _why(problem, language)
+    if diagnostic.line:
+        yield from _excerpt(diagnostic, text, colour, shift)
+    if diagnostic.fix:
+        yield ("    ", Painted("= ", "dim"), fix_in_words(diagnostic.fix, text, language))
+    because = _why(diagnostic, language)
     if because:
         yield ("    ", Painted(f"= {because}", "dim"))
-    if problem.page:
-        yield ("    ", Painted(f"= {problem.page}", "dim"))
+    if diagnostic.page:
+        yield ("    ", Painted(f"= {diagnostic.page}", "dim"))
 
 
-def _coded(problem: Diagnostic, language: str) -> str:
+def _coded(diagnostic: Diagnostic, language: str) -> str:
     """Return the sentence behind its code; of many of a kind it has both itself."""
-    told = one_line(problem_or_code(problem, language))
-    return told if problem.times > 1 else f"{problem.code}: {told}"
+    told = one_line(describe_or_code(diagnostic, language))
+    return told if diagnostic.times > 1 else f"{diagnostic.code}: {told}"
 
 
-def _why(problem: Diagnostic, language: str) -> str:
+def _why(diagnostic: Diagnostic, language: str) -> str:
     """Return what there is to learn from a problem, "" when nothing was written down."""
     try:
-        return say("problem", f"{problem.code}.why", language)
+        return say("problem", f"{diagnostic.code}.why", language)
     except UnknownSentenceError:
         return ""
 
 
-def place_of(problem: Diagnostic, language: str, *, name: str = "", shift: int = 0) -> str:
+def place_of(diagnostic: Diagnostic, language: str, *, name: str = "", shift: int = 0) -> str:
     """Return where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
-    if not problem.line:
+    if not diagnostic.line:
         return name
-    line = problem.line + shift
+    line = diagnostic.line + shift
     if name:
-        return f"{name}:{line}:{problem.column}"
-    return say("check", "place", language, line=line, column=problem.column)
+        return f"{name}:{line}:{diagnostic.column}"
+    return say("check", "place", language, line=line, column=diagnostic.column)
 
 
 def fix_in_words(fix: Fix, text: str, language: str) -> str:
@@ -97,10 +97,10 @@ def _changes(fix: Fix, text: str, language: str) -> str:
     return say("check", "fix remove" if old else "fix insert", language, old=old, new=new)
 
 
-def summary(problems: Sequence[Diagnostic], language: str) -> str:
+def summary(diagnostics: Sequence[Diagnostic], language: str) -> str:
     """Count the problems by level: `1 error, 2 warnings`."""
     counts = [
-        (level, sum(problem.times for problem in problems if problem.severity is level))
+        (level, sum(diagnostic.times for diagnostic in diagnostics if diagnostic.severity is level))
         for level in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
     ]
     words = [
@@ -141,34 +141,34 @@ def _width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def _excerpt(problem: Diagnostic, text: str, colour: str, shift: int) -> Iterator[Line]:
+def _excerpt(diagnostic: Diagnostic, text: str, colour: str, shift: int) -> Iterator[Line]:
     """Yield the line of the text and a caret line below it."""
-    whole = _line_of(text, problem)
-    column = problem.column - 1
+    whole = _line_of(text, diagnostic)
+    column = diagnostic.column - 1
     first = max(0, column - _BEFORE) if len(whole) > _LONGEST_LINE else 0
     before = _printable(whole[first:column])
     after = whole[column : first + _LONGEST_LINE]
-    marked = _marked(problem, text, after)
+    marked = _marked(diagnostic, text, after)
     start = "…" if first else ""
     end = "…" if first + _LONGEST_LINE < len(whole) else ""
-    number = str(problem.line + shift)
+    number = str(diagnostic.line + shift)
     yield (Painted(f"  {number} | ", "dim"), start + before + _printable(after) + end)
     gap = " " * columns(start + before)
     carets = "^" * max(1, columns(_printable(marked)))
     yield (Painted(f"  {' ' * len(number)} | ", "dim"), gap, Painted(carets, colour))
 
 
-def _line_of(text: str, problem: Diagnostic) -> str:
+def _line_of(text: str, diagnostic: Diagnostic) -> str:
     """Return the line that a problem stands on, without splitting a text of megabytes."""
-    begin = text.rfind("\n", 0, problem.start) + 1
-    end = text.find("\n", problem.start)
+    begin = text.rfind("\n", 0, diagnostic.start) + 1
+    end = text.find("\n", diagnostic.start)
     return text[begin : end if end >= 0 else len(text)].removesuffix("\r")
 
 
-def _marked(problem: Diagnostic, text: str, after: str) -> str:
+def _marked(diagnostic: Diagnostic, text: str, after: str) -> str:
     """Return what the carets stand below: the problem's part of this line."""
-    length = text[problem.start : problem.end].find("\n")
-    wanted = problem.end - problem.start if length < 0 else length
+    length = text[diagnostic.start : diagnostic.end].find("\n")
+    wanted = diagnostic.end - diagnostic.start if length < 0 else length
     return after[: max(1, wanted)]
 
 

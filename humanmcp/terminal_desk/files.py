@@ -45,8 +45,8 @@ def decoded(content: bytes, name: str) -> str:
     Raises:
         StopError: it is no text in any encoding that can be told for sure.
     """
-    text, problems = decode(content)
-    wrong = blocking(problems)
+    text, diagnostics = decode(content)
+    wrong = blocking(diagnostics)
     if wrong:
         raise stopped("check", "no text", name=name, why=wrong[0])
     return text

@@ -30,11 +30,11 @@ def in_editor(at: Answering, start: Draft, home: Path, *, anyway: bool) -> int:
     """Open the editor until the text may go, or the person gives up. Returns the exit status."""
     opened = _laid_out(start)
     before = at.case.item.draft
-    problems = at.case.item.problems
+    diagnostics = at.case.item.diagnostics
     touched = before is not None and before.touched
     service.keep(at.case, start._replace(touched=touched, hold=True, by=BY))
     while True:
-        comments = _comments(at, problems)
+        comments = _comments(at, diagnostics)
         name = f"answer-{at.case.key.number}"
         try:
             written, took = editor.edit(opened.text, comments, home, name)
@@ -45,7 +45,7 @@ def in_editor(at: Answering, start: Draft, home: Path, *, anyway: bool) -> int:
             return _never_mind(at, opened, took, emptied=not written.strip())
         opened = opened._replace(text=written)
         result = submit(at, opened, anyway=anyway)
-        problems = result.problems
+        diagnostics = result.diagnostics
         if result.outcome is Outcome.BLOCKED:
             continue  # the editor opens again with what is wrong at the top
         status = tell(at, opened, result)
@@ -80,7 +80,7 @@ def _let_go(at: Answering, opened: Draft) -> None:
     service.keep(at.case, Draft(opened.text, opened.form, touched, by=BY))
 
 
-def _comments(at: Answering, problems: Sequence[Diagnostic]) -> list[str]:
+def _comments(at: Answering, diagnostics: Sequence[Diagnostic]) -> list[str]:
     """Write what stands above the text: what is asked, what to do, and what is wrong so far.
 
     The problems name lines as the editor counts them: with the comments on top.
@@ -93,15 +93,15 @@ def _comments(at: Answering, problems: Sequence[Diagnostic]) -> list[str]:
         card.what,
         at.say("how", name=at.name),
     ]
-    if problems:
-        lines += ["", at.say("mend", counted=summary(problems, at.language))]
-        shift = len(lines) + len(problems)
-        for problem in problems:
-            lines.append("  " + _in_one_line(problem, at.language, shift))
+    if diagnostics:
+        lines += ["", at.say("mend", counted=summary(diagnostics, at.language))]
+        shift = len(lines) + len(diagnostics)
+        for diagnostic in diagnostics:
+            lines.append("  " + _in_one_line(diagnostic, at.language, shift))
     return lines
 
 
-def _in_one_line(problem: Diagnostic, language: str, shift: int) -> str:
+def _in_one_line(diagnostic: Diagnostic, language: str, shift: int) -> str:
     """Say a problem in one comment line."""
-    parts = next(explained(problem, "", language, shift=shift))
+    parts = next(explained(diagnostic, "", language, shift=shift))
     return one_line("".join(word if isinstance(word, str) else word.text for word in parts))

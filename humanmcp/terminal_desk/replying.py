@@ -82,8 +82,10 @@ def tell(at: Answering, given: Draft, result: SendResult) -> int:
 
 def _worth_a_word(result: SendResult) -> SendResult:
     """Leave out that the text had several lines: that is our own way to lay out a draft."""
-    found = tuple(problem for problem in result.problems if problem.code != SEVERAL_LINES)
-    return result._replace(problems=found)
+    found = tuple(
+        diagnostic for diagnostic in result.diagnostics if diagnostic.code != SEVERAL_LINES
+    )
+    return result._replace(diagnostics=found)
 
 
 def _went_out(at: Answering, result: SendResult, given: Draft) -> int:
@@ -104,8 +106,8 @@ def _shape(at: Answering, result: SendResult, **more: object) -> AnsweredShape:
 
 
 def _explain(at: Answering, result: SendResult) -> None:
-    for problem in result.problems:
-        for parts in explained(problem, result.text, at.language):
+    for diagnostic in result.diagnostics:
+        for parts in explained(diagnostic, result.text, at.language):
             to_stdout(*parts)
 
 
@@ -113,7 +115,7 @@ def refused(at: Answering, result: SendResult) -> int:
     """Show what keeps a text from being sent. Returns the exit status."""
     if not at.json:
         _explain(at, result)
-    counted = summary(result.problems, at.language)
+    counted = summary(result.diagnostics, at.language)
     return not_sent(at, at.say("refused", counted=counted, name=at.name), result)
 
 
@@ -134,12 +136,12 @@ def keep_open(at: Answering, given: Draft, *, anyway: bool) -> int:
     """
     verdict = service.judge(at.case, given.text, given.form)
     line = verdict.line or (verdict.forced if anyway else None)
-    blocked = SendResult(Outcome.BLOCKED, at.case.item, verdict.problems, given.text)
+    blocked = SendResult(Outcome.BLOCKED, at.case.item, verdict.diagnostics, given.text)
     if line is None or at.case.held is not None:
         return refused(at, _worth_a_word(blocked))
     reply, session = Reply(line, anyway=True, by=BY), at.case.key.session
     said = service.say_first(at.case.inbox, session, reply, within=LONGEST_WAIT)
-    result = SendResult(said.outcome, at.case.item, said.problems, given.text)
+    result = SendResult(said.outcome, at.case.item, said.diagnostics, given.text)
     if said.outcome is Outcome.QUEUED:
         return not_sent(at, at.say("not taken"), result)
     if said.outcome is Outcome.REFUSED:

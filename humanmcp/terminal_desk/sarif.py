@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from humanmcp import __version__
 from humanmcp.common import published
-from humanmcp.locales import problem_or_code, sentences_of
+from humanmcp.locales import describe_or_code, sentences_of
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, line_and_column
 
 if TYPE_CHECKING:
@@ -41,14 +41,16 @@ class CheckedFile(NamedTuple):
     def found(self) -> Iterator[tuple[Judged, Diagnostic]]:
         """List each problem, with the message that has it; what is sent as it is meant is none."""
         for one in self.judged:
-            for problem in one.problems:
-                if problem.severity is not Severity.REPAIRED:
-                    yield one, problem
+            for diagnostic in one.diagnostics:
+                if diagnostic.severity is not Severity.REPAIRED:
+                    yield one, diagnostic
 
 
 def log(files: Sequence[CheckedFile], language: str) -> dict[str, Any]:
     """Make the log of one run over these files."""
-    first = {problem.code: problem for file in reversed(files) for _, problem in file.found()}
+    first = {
+        diagnostic.code: diagnostic for file in reversed(files) for _, diagnostic in file.found()
+    }
     rules = [_rule(first[code], language) for code in sorted(first)]
     indexes = {rule["id"]: index for index, rule in enumerate(rules)}
     driver = {"name": published.NAME, "version": __version__, "rules": rules}
@@ -61,43 +63,50 @@ def log(files: Sequence[CheckedFile], language: str) -> dict[str, Any]:
                 "language": language,
                 "columnKind": "unicodeCodePoints",
                 "results": [
-                    {"ruleIndex": indexes[problem.code], **_result(file, one, problem, language)}
+                    {
+                        "ruleIndex": indexes[diagnostic.code],
+                        **_result(file, one, diagnostic, language),
+                    }
                     for file in files
-                    for one, problem in file.found()
+                    for one, diagnostic in file.found()
                 ],
             }
         ],
     }
 
 
-def _rule(problem: Diagnostic, language: str) -> dict[str, Any]:
+def _rule(diagnostic: Diagnostic, language: str) -> dict[str, Any]:
     """Describe a kind of problem. Its page is ours, or that of the specification until then."""
     sentences = sentences_of("problem", language)
-    says = " ".join(sentences[problem.code].split())
+    says = " ".join(sentences[diagnostic.code].split())
     rule: dict[str, Any] = {
-        "id": problem.code,
+        "id": diagnostic.code,
         "shortDescription": {"text": says},
-        "helpUri": published.page_of(problem.code) or problem.page or SPECIFICATION,
-        "defaultConfiguration": {"level": _LEVELS[problem.severity]},
+        "helpUri": published.page_of(diagnostic.code) or diagnostic.page or SPECIFICATION,
+        "defaultConfiguration": {"level": _LEVELS[diagnostic.severity]},
     }
-    if why := sentences.get(f"{problem.code}.why"):
+    if why := sentences.get(f"{diagnostic.code}.why"):
         rule["fullDescription"] = {"text": " ".join(why.split())}
     return rule
 
 
-def _result(file: CheckedFile, one: Judged, problem: Diagnostic, language: str) -> dict[str, Any]:
+def _result(
+    file: CheckedFile, one: Judged, diagnostic: Diagnostic, language: str
+) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {
             "artifactLocation": {"uri": _address(file.name)},
-            "region": _region(file, one, problem),
+            "region": _region(file, one, diagnostic),
         }
     }
-    if problem.pointer:
-        location["logicalLocations"] = [{"fullyQualifiedName": problem.pointer, "kind": "member"}]
+    if diagnostic.pointer:
+        location["logicalLocations"] = [
+            {"fullyQualifiedName": diagnostic.pointer, "kind": "member"}
+        ]
     return {
-        "ruleId": problem.code,
-        "level": _LEVELS[problem.severity],
-        "message": {"text": problem_or_code(problem, language)},
+        "ruleId": diagnostic.code,
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": describe_or_code(diagnostic, language)},
         "locations": [location],
     }
 
@@ -110,14 +119,14 @@ def _address(name: str) -> str:
     return PurePath(path).as_uri()
 
 
-def _region(file: CheckedFile, one: Judged, problem: Diagnostic) -> dict[str, int]:
+def _region(file: CheckedFile, one: Judged, diagnostic: Diagnostic) -> dict[str, int]:
     """Return where a problem stands: lines and columns count from 1, the end is behind it."""
-    if not file.has_columns or not problem.line:
+    if not file.has_columns or not diagnostic.line:
         return {"startLine": one.line}
-    end_line, end_column = line_and_column(one.text, max(problem.end, problem.start + 1))
+    end_line, end_column = line_and_column(one.text, max(diagnostic.end, diagnostic.start + 1))
     return {
-        "startLine": one.line + problem.line - 1,
-        "startColumn": problem.column,
+        "startLine": one.line + diagnostic.line - 1,
+        "startColumn": diagnostic.column,
         "endLine": one.line + end_line - 1,
         "endColumn": end_column,
     }

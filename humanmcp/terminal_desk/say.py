@@ -154,7 +154,7 @@ def _not_said(said: SayResult, text: str, language: str, *, json: bool) -> int:
         json_to_stdout(said_shape(said, language))
         return REFUSED
     to_stderr(sentence(ROOM, "waits" if waits else "refused", language))
-    for problem in said.problems:
-        for parts in explained(problem, text, language):
+    for diagnostic in said.diagnostics:
+        for parts in explained(diagnostic, text, language):
             to_stdout(*parts)
     return REFUSED

@@ -115,8 +115,8 @@ def _print(shown: ShownExchange, language: str) -> None:
     to_stdout("  ", Painted(card.page, "dim"))
     text = item.line if isinstance(shown.case.message, Malformed) else pretty(item.line)
     _section(say(ROOM, "message", language), text)
-    _problems(say(ROOM, "remarks", language), shown.case.remarks, item.line, language)
-    _problems(say(ROOM, "refused", language), item.problems, shown.draft, language)
+    _diagnostics(say(ROOM, "remarks", language), shown.case.remarks, item.line, language)
+    _diagnostics(say(ROOM, "refused", language), item.diagnostics, shown.draft, language)
     if item.answer is not None:
         _section(say(ROOM, "sent", language), item.answer.line)
     elif shown.draft:
@@ -182,13 +182,13 @@ def _section(title: str, text: str) -> None:
         to_stdout("  " + line)
 
 
-def _problems(title: str, problems: Sequence[Diagnostic], text: str, language: str) -> None:
-    if not problems:
+def _diagnostics(title: str, diagnostics: Sequence[Diagnostic], text: str, language: str) -> None:
+    if not diagnostics:
         return
     to_stdout("")
     to_stdout(Painted(title, "bold"))
-    for problem in problems:
-        for line in explained(problem, text, language):
+    for diagnostic in diagnostics:
+        for line in explained(diagnostic, text, language):
             to_stdout("  ", *line)
 
 

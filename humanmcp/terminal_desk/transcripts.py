@@ -94,17 +94,19 @@ def judge(
     found = judged(text, form, arguments.revision or "")
     if not found:
         raise CaseError("no messages", name=name)
-    problems = [problem for one in found for problem in one.problems]
+    diagnostics = [diagnostic for one in found for diagnostic in one.diagnostics]
     if arguments.json:
         _print_json(found, name if len(arguments.files) > 1 else "", language)
     else:
-        _print(found, problems, name, language, alone=form is TranscriptForm.MESSAGE)
-    return REFUSED if any(problem.severity is Severity.ERROR for problem in problems) else 0
+        _print(found, diagnostics, name, language, alone=form is TranscriptForm.MESSAGE)
+    return (
+        REFUSED if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics) else 0
+    )
 
 
 def verdict_of(text: str, revision: str) -> Verdict:
     """Judge one request or notification."""
-    found = tuple(each for one in _alone(_bytes(text), revision) for each in one.problems)
+    found = tuple(each for one in _alone(_bytes(text), revision) for each in one.diagnostics)
     return Verdict(text, None if blocking(found) else compact(text), None, found)
 
 
@@ -156,26 +158,28 @@ def _bytes(text: str) -> bytes:
 
 def _print(
     judged: Sequence[Judged],
-    problems: Sequence[Diagnostic],
+    diagnostics: Sequence[Diagnostic],
     name: str,
     language: str,
     *,
     alone: bool,
 ) -> None:
     for one in sorted(judged, key=lambda one: one.line):
-        told = [problem for problem in one.problems if alone or problem.severity in _SHOWN]
+        told = [
+            diagnostic for diagnostic in one.diagnostics if alone or diagnostic.severity in _SHOWN
+        ]
         if told:
             to_stdout(Painted(_heading(one, language), "dim"))
-        for problem in told:
+        for diagnostic in told:
             for parts in explained(
-                _placed(problem, one), one.text, language, name=name, shift=one.line - 1
+                _placed(diagnostic, one), one.text, language, name=name, shift=one.line - 1
             ):
                 to_stdout(*parts)
-    bad = [problem for problem in problems if problem.severity in _SHOWN]
+    bad = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
     if bad:
-        to_stdout(Painted(mistakes.hint((problem.code for problem in bad), language), "dim"))
+        to_stdout(Painted(mistakes.hint((diagnostic.code for diagnostic in bad), language), "dim"))
     counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
-    wrong = any(problem.severity is Severity.ERROR for problem in bad)
+    wrong = any(diagnostic.severity is Severity.ERROR for diagnostic in bad)
     words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
     to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))
 
@@ -191,21 +195,23 @@ def _heading(one: Judged, language: str) -> str:
     return f"{who}: {one_line(about, _WIDTH)}"
 
 
-def _placed(problem: Diagnostic, one: Judged) -> Diagnostic:
+def _placed(diagnostic: Diagnostic, one: Judged) -> Diagnostic:
     """Give a problem with a whole line that line as its place."""
-    if problem.line:
-        return problem
-    return problem._replace(line=1, column=1, end=len(one.text))
+    if diagnostic.line:
+        return diagnostic
+    return diagnostic._replace(line=1, column=1, end=len(one.text))
 
 
 def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
-    levels = Counter(problem.severity for one in judged for problem in one.problems)
+    levels = Counter(diagnostic.severity for one in judged for diagnostic in one.diagnostics)
     found: ConversationShape = {
         "messages": _count(judged),
         "errors": levels[Severity.ERROR],
         "warnings": levels[Severity.WARNING],
         "problems": [
-            _judged_shape(one, problem, language) for one in judged for problem in one.problems
+            _judged_shape(one, diagnostic, language)
+            for one in judged
+            for diagnostic in one.diagnostics
         ],
     }
     if named:
@@ -213,7 +219,7 @@ def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
     json_to_stdout(found)
 
 
-def _judged_shape(one: Judged, problem: Diagnostic, language: str) -> JudgedShape:
-    said = diagnostic_shape(problem, language)
-    line = one.line + max(0, problem.line - 1)
+def _judged_shape(one: Judged, diagnostic: Diagnostic, language: str) -> JudgedShape:
+    said = diagnostic_shape(diagnostic, language)
+    line = one.line + max(0, diagnostic.line - 1)
     return {**said, "line": line, "way": one.way.value, "method": one.method, "id": one.id}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.schema.exchanges import unreadable_shape
 from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
-from humanmcp.locales import problem as sentence
+from humanmcp.locales import describe as sentence
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.diagnostics.model import unreadable
@@ -37,7 +37,7 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
     facts = choose_session(inbox, arguments.number)
     frame = _last(inbox, facts)
     if arguments.json:
-        json_to_stdout(unreadable_shape(facts, frame, _problems(frame), language))
+        json_to_stdout(unreadable_shape(facts, frame, _diagnostics(frame), language))
     elif arguments.raw:
         (to_stdout if is_terminal() else raw_to_stdout)(frame.text)
     else:
@@ -63,10 +63,10 @@ def _print(facts: SessionFacts, frame: Frame, language: str) -> None:
 
 
 def _reasons(frame: Frame, language: str) -> list[str]:
-    return [frame.note] if frame.note else [sentence(one, language) for one in _problems(frame)]
+    return [frame.note] if frame.note else [sentence(one, language) for one in _diagnostics(frame)]
 
 
-def _problems(frame: Frame) -> tuple[Diagnostic, ...]:
+def _diagnostics(frame: Frame) -> tuple[Diagnostic, ...]:
     """Return why a line could not be read: all of it, or the parts of a batch."""
     found = read(frame.raw)
     match found:

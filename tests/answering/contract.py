@@ -113,6 +113,6 @@ class Files:
         return Told("sent", (), self.host.hear())
 
 
-def codes(problems: list[dict[str, object]]) -> tuple[str, ...]:
+def codes(diagnostics: list[dict[str, object]]) -> tuple[str, ...]:
     """Return the codes of problems, but for what our own layout brings about."""
-    return tuple(str(one["code"]) for one in problems if one["code"] != _SEVERAL_LINES)
+    return tuple(str(one["code"]) for one in diagnostics if one["code"] != _SEVERAL_LINES)

@@ -122,7 +122,7 @@ def test_what_was_sent_says_what_was_noticed_in_it(room: Room) -> None:
     result = service.send(case_of(room.inbox, key), reply)
     assert result.outcome is Outcome.SENT
     assert result.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
-    assert [one.severity.value for one in result.problems] == ["repaired"]
+    assert [one.severity.value for one in result.diagnostics] == ["repaired"]
 
 
 def test_a_dropped_message_is_done_with(room: Room) -> None:

@@ -157,15 +157,15 @@ def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(
     text = read_json(page)
     assert mistake[0] in text
     write_json(page, text.replace(*mistake, 1))
-    problem = page.locator("#problems .problem.error").first
-    expect(problem).to_contain_text(f"Line {line},")
-    code = problem.locator("a.code")
+    diagnostic = page.locator("#problems .problem.error").first
+    expect(diagnostic).to_contain_text(f"Line {line},")
+    code = diagnostic.locator("a.code")
     expect(code).to_have_attribute("href", re.compile(rf"^/~[^/]+/mistake/{code.inner_text()}$"))
     expect(page.locator(".editor .sign.error, #document[aria-invalid=true]").first).to_be_visible()
     expect(page.locator("#found")).to_contain_text("before it can be sent")
     page.locator("#send").click()
     expect(page.locator("#problems button, #problems a").first).to_be_focused()
-    problem.locator(".fix").click()
+    diagnostic.locator(".fix").click()
     expect(page.locator("#problems .problem.error")).to_have_count(0)
     page.locator("#send").click()
     assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny"

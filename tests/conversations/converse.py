@@ -44,7 +44,9 @@ def _save(serving: Serving, played: Played) -> None:
     if not played.refused:
         until(serving.taken, f"{played.typed!r} taken")
         return
-    sentences = [" ".join(locales.problem(one, "en").split()) for one in blocking(played.problems)]
+    sentences = [
+        " ".join(locales.describe(one, "en").split()) for one in blocking(played.diagnostics)
+    ]
     assert sentences
 
     def has_all() -> bool:
@@ -63,8 +65,8 @@ def _send(serving: Serving, played: Played, form: TextForm) -> None:
     until(lambda: key in {item.key for item in inbox.items(key.session)}, f"{key} in the inbox")
     inbox.send(key, Reply(played.typed, form, anyway=played.anyway, by="desk"))
     if played.refused:
-        until(lambda: inbox.item(key).problems, "the reply given back")
+        until(lambda: inbox.item(key).diagnostics, "the reply given back")
         item = inbox.item(key)
-        assert [problem.code for problem in item.problems] == played.codes
+        assert [diagnostic.code for diagnostic in item.diagnostics] == played.codes
         assert item.draft is not None
         assert item.draft.text == played.typed

@@ -46,7 +46,7 @@ class Played:
     """
 
     out: tuple[str, ...] = ()
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     typed: str = ""
     number: int = 0
     form: TextForm | None = None
@@ -56,7 +56,7 @@ class Played:
     @property
     def codes(self) -> list[str]:
         """The codes of the problems, in order."""
-        return [problem.code for problem in self.problems]
+        return [diagnostic.code for diagnostic in self.diagnostics]
 
 
 class Player:
@@ -78,7 +78,7 @@ class Player:
         events = self.session.receive(step.text.encode())
         return Played(
             out=tuple(event.line for event in events if isinstance(event, LineReady)),
-            problems=tuple(found for event in events for found in _shown(event)),
+            diagnostics=tuple(found for event in events for found in _shown(event)),
         )
 
     def _act(self, deed: Deed, text: str) -> Played:
@@ -115,10 +115,10 @@ class Player:
         ):
             verdict = self.session.say(text)
             out = () if verdict.line is None else (verdict.line,)
-            return Played(out, verdict.problems, text, refused=not verdict.sendable)
+            return Played(out, verdict.diagnostics, text, refused=not verdict.sendable)
         if exchange is None:
-            problems = unaddressed(text, self.session.exchanges.remembered, self.session.notice)
-            return Played(problems=problems, typed=text, refused=True)
+            diagnostics = unaddressed(text, self.session.exchanges.remembered, self.session.notice)
+            return Played(diagnostics=diagnostics, typed=text, refused=True)
         return _settled(self.session.reply(exchange.number, text), text, exchange.number)
 
 
@@ -138,14 +138,19 @@ def _shown(event: Event) -> Sequence[Diagnostic]:
 def _settled(outcome: Outcome, typed: str, number: int) -> Played:
     match outcome:
         case Sent(_, line, _, verdict):
-            return Played(() if line is None else (line,), verdict.problems, typed, number)
+            return Played(() if line is None else (line,), verdict.diagnostics, typed, number)
         case Refused(_, verdict):
-            return Played((), verdict.problems, typed, number, refused=True)
+            return Played((), verdict.diagnostics, typed, number, refused=True)
         case _:
             raise AssertionError(f"nobody waits for {typed!r}")
 
 
 def mended(refused: Played) -> str:
     """Apply the fix of every problem of a text that was given back."""
-    edits = {edit for problem in refused.problems if problem.fix for edit in problem.fix.edits}
+    edits = {
+        edit
+        for diagnostic in refused.diagnostics
+        if diagnostic.fix
+        for edit in diagnostic.fix.edits
+    }
     return Fix(tuple(edits)).apply(refused.typed)

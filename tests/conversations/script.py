@@ -53,7 +53,7 @@ class Step:
     deed: Deed | None
     text: str
     out: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    diagnostics: list[str] = field(default_factory=list)
 
 
 DEFAULT_FLAGS: Final = ("--by-hand",)
@@ -122,7 +122,7 @@ def _belong(last: Step, mark: str, text: str) -> str:
         case "< ":
             last.out.append(text)
         case "! ":
-            last.problems += text.split()
+            last.diagnostics += text.split()
         case _:
             return f"a line cannot start with {mark!r}"
     return ""

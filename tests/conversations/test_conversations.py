@@ -18,7 +18,7 @@ FILES: Final = sorted(Path(__file__).parent.glob("*.txt"))
 def check(file: Path, step: Step, played: Played) -> None:
     """Compare what became of a step with what the file says must follow it."""
     assert list(played.out) == step.out, f"{file.name}:{step.at}"
-    assert played.codes == step.problems, f"{file.name}:{step.at}"
+    assert played.codes == step.diagnostics, f"{file.name}:{step.at}"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

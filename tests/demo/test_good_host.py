@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.demo.good_host import Answered, Failed, GoodHost, Ignored, Mood, Noticed, WasAsked
-from humanmcp.locales import LANGUAGES, problem, say
+from humanmcp.locales import LANGUAGES, describe, say
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.validation import check
@@ -151,7 +151,7 @@ def test_an_error_without_an_id_and_a_batch_are_ignored() -> None:
     """Neither belongs to a request of this revision."""
     host, _ = asking()
     assert take(host, answer(None, error={"code": -32700, "message": "?"})).code == "ignored-no-id"
-    assert take(host, [answer()]).problem.code == "N09"
+    assert take(host, [answer()]).diagnostic.code == "N09"
 
 
 def test_bytes_that_are_no_text_are_ignored() -> None:
@@ -159,8 +159,8 @@ def test_bytes_that_are_no_text_are_ignored() -> None:
     host, _ = asking()
     (reaction,) = host.take(b'{"jsonrpc":"2.0","id":1,"result":"\xff"}')
     assert isinstance(reaction, Ignored)
-    assert reaction.problem is not None
-    assert reaction.problem.code == "N02"
+    assert reaction.diagnostic is not None
+    assert reaction.diagnostic.code == "N02"
 
 
 def test_what_the_server_asks_is_answered() -> None:
@@ -191,6 +191,6 @@ def test_every_reaction_has_its_sentence(language: str) -> None:
     for fault in WANTED:
         host, asked = asking()
         reaction = take(host, on_the_wire(asked, fault))
-        why = problem(reaction.problem, language) if getattr(reaction, "problem", None) else ""
+        why = describe(reaction.diagnostic, language) if getattr(reaction, "problem", None) else ""
         fillings = dict(getattr(reaction, "fillings", {}), why=why, method=asked.method)
         assert say("demo", reaction.code, language, **fillings)

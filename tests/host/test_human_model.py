@@ -153,8 +153,8 @@ def test_a_slip_comes_back_with_its_problems(tmp_path: Path) -> None:
         laid.runner.model = model
         host = Prompted(laid.runner, "hi")
         item = desk.answer('{"role": "assistant", "content": [}')
-        problems = until(lambda: desk.inbox.item(item.key).problems, "the problems")
-        assert problems
+        diagnostics = until(lambda: desk.inbox.item(item.key).diagnostics, "the problems")
+        assert diagnostics
         assert (desk.inbox.item(item.key).draft or Draft("")).text.startswith('{"role"')
         desk.answer("hello", TextForm.TEXT)
         host.join(20)
@@ -251,7 +251,7 @@ def test_s5_a_turn_is_refused_at_the_desk_before_it_is_sent(tmp_path: Path) -> N
         laid.runner.model = model
         prompted = Prompted(laid.runner, "roll")
         item = desk.answer(f'{{"role":"assistant","model":"x","content":{json.dumps(IMAGE)}}}')
-        refused = until(lambda: desk.inbox.item(item.key).problems, "the problem")
+        refused = until(lambda: desk.inbox.item(item.key).diagnostics, "the problem")
         assert [one.code for one in refused] == ["M98"]
         desk.answer("done", TextForm.TEXT)
         prompted.join(20)

@@ -114,13 +114,13 @@ def check_greeter(transport: Transport, opening: Opening, revision: str) -> None
         assert person.refused == 1
     finally:
         client.close()
-    problems = [
-        problem.code
+    diagnostics = [
+        diagnostic.code
         for event in notes.events
         if isinstance(event, ResponseArrived)
-        for problem in event.problems
+        for diagnostic in event.diagnostics
     ]
-    assert problems == []
+    assert diagnostics == []
 
 
 @pytest.mark.node
@@ -148,5 +148,5 @@ def test_every_sample_speaks_every_revision_of_the_handshake(name: str, revision
     finally:
         client.close()
     found = [event for event in notes.events if isinstance(event, ResponseArrived)]
-    assert [one.problems for one in found] == [()] * 3
+    assert [one.diagnostics for one in found] == [()] * 3
     assert [json.loads(line)["id"] for line in notes.arrived] == [101, 102, 103]

@@ -124,7 +124,7 @@ class InboxContract:
             purpose=Purpose.PASS,
             waiting=Waiting(60.0, "limit.known", 2.5, held=True, means="progress", why_not="x"),
             draft=Draft("[1]", TextForm.RESULT, touched=True, hold=True, by="files", at=AT),
-            problems=(PROBLEM, HINT),
+            diagnostics=(PROBLEM, HINT),
         )
         stub.deliver(item)
         assert desk.item(item.key) == item
@@ -289,7 +289,7 @@ class InboxContract:
         assert found.draft == Draft(
             "{“result”: 1}", TextForm.RESULT, touched=True, by="Aiko", at=AT
         )
-        assert found.problems == (PROBLEM, HINT)
+        assert found.diagnostics == (PROBLEM, HINT)
         assert found.reply is None
         assert found.kept == ()
 

@@ -239,7 +239,7 @@ def test_what_a_person_did_is_reported_as_failed_only_when_it_did(
         if name == "lose" and error is None:
             assert "lost" in texts(after)
         if name == "refuse" and error is None:
-            assert after.problems == (HINT,)
+            assert after.diagnostics == (HINT,)
         if not countdown.happened:
             return
 

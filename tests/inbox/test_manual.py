@@ -31,7 +31,7 @@ RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     layout.WAIT: records.record_of(Waiting()),
     layout.DRAFT: records.record_of(Draft("")),
     layout.REPLY: records.record_of(Reply("")),
-    layout.PROBLEMS: records.problems_record([PROBLEM])["problems"][0],
+    layout.PROBLEMS: records.diagnostics_record([PROBLEM])["problems"][0],
     layout.ANSWER: records.close_record(ExchangeState.ANSWERED, Answer("", "", AT), ""),
 }
 

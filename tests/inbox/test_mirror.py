@@ -131,7 +131,7 @@ def test_a_refused_reply_comes_back_as_the_draft_with_its_problems(pair: Pair) -
     pair.here.refuse(pair.key, [Diagnostic("R03", Severity.ERROR)])
     pair.post()
     seen = pair.there.item(pair.key)
-    assert [one.code for one in seen.problems] == ["R03"]
+    assert [one.code for one in seen.diagnostics] == ["R03"]
     assert seen.draft is not None
     assert seen.draft.text == "broken"
 

@@ -34,7 +34,7 @@ class ModelExchange:
     reply: str | None = None
     taken: bool = False
     kept: list[str] = field(default_factory=list)
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     state: ExchangeState = ExchangeState.PENDING
 
     def keep(self, text: str) -> None:
@@ -139,7 +139,7 @@ class InboxMachine(RuleBasedStateMachine):
         if exchange.touched and exchange.draft != exchange.reply:
             exchange.keep(exchange.draft)
         exchange.draft, exchange.touched = exchange.reply, True
-        exchange.reply, exchange.taken, exchange.problems = None, False, (HINT,)
+        exchange.reply, exchange.taken, exchange.diagnostics = None, False, (HINT,)
 
     @rule(key=keys, state=LAST)
     def close(self, key: Key, state: ExchangeState) -> None:
@@ -218,7 +218,7 @@ class InboxMachine(RuleBasedStateMachine):
         assert (item.draft.text, item.draft.touched) == (model.draft, model.touched)
         assert (item.reply.text if item.reply else None) == model.reply
         assert sorted(draft.text for draft in item.kept) == sorted(model.kept)
-        assert item.problems == model.problems
+        assert item.diagnostics == model.diagnostics
         assert item == self.desk.item(item.key)
 
 

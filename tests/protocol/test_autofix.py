@@ -172,7 +172,7 @@ def test_k3_a_lost_quote_leaves_an_error_an_error() -> None:
     """K3: `"error: {` was made a result of "…"."""
     text = '{"jsonrpc":"2.0","id":3,"error: {"code":-32602,"message":"too far"}}'
     verdict = check(asked("tools/call"), text)
-    (found,) = (each for each in verdict.problems if each.blocks)
+    (found,) = (each for each in verdict.diagnostics if each.blocks)
     assert found.code == "J17"
     assert found.fix is not None
     assert found.fix.applicability is Applicability.GUESS

@@ -201,11 +201,11 @@ def test_fixes_never_make_it_worse(revision: str) -> None:
         for _variant, result in examples(method, revision):
             for _what, wrong in mutations(result):
                 verdict = draft_check.check(exchange, json.dumps(wrong), TextForm.RESULT)
-                for problem in verdict.problems:
-                    if problem.fix:
+                for diagnostic in verdict.diagnostics:
+                    if diagnostic.fix:
                         again = draft_check.check(
-                            exchange, problem.fix.apply(verdict.text), TextForm.RESULT
+                            exchange, diagnostic.fix.apply(verdict.text), TextForm.RESULT
                         )
                         assert not any(each.code.startswith("J") and each.blocks
-                                       for each in again.problems)  # fmt: skip
-                        assert problem not in again.problems
+                                       for each in again.diagnostics)  # fmt: skip
+                        assert diagnostic not in again.diagnostics

@@ -139,7 +139,7 @@ def test_asking_again_which_revisions_there_are_takes_none_back() -> None:
     assert session.revision == between.revision == "2026-07-28"
     said = '{"jsonrpc":"2.0","method":"notifications/progress","params":%s}'
     told = session.judge(said % '{"progressToken":1,"progress":1}')
-    assert "R24" not in [problem.code for problem in told.problems]
+    assert "R24" not in [diagnostic.code for diagnostic in told.diagnostics]
 
 
 def test_a_refused_reply_leaves_the_exchange_pending() -> None:
@@ -289,8 +289,8 @@ def test_each_unreadable_line_may_be_reported_once() -> None:
     session.receive(b"hello")
     session.receive(b"[")
     assert [session.say(text).line for _ in range(3)] == [text, text, None]
-    (problem,) = session.judge(text).problems
-    assert problem.code == "R34"
+    (diagnostic,) = session.judge(text).diagnostics
+    assert diagnostic.code == "R34"
     assert session.say(text, anyway=True).forced == text
     session.receive(b"again")
     assert session.say(text).line == text
@@ -733,7 +733,7 @@ def test_a_saying_towards_a_server_is_remarked_and_never_blocked() -> None:
     session = Session(SessionRole.CLIENT)
     verdict = session.judge('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}')
     assert verdict.line == verdict.forced
-    assert verdict.problems
+    assert verdict.diagnostics
     assert session.judge("{").line is None
 
 
@@ -761,7 +761,7 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
         (answered,) = client.receive((sent.line or "").encode())
         assert isinstance(answered, ResponseArrived)
         assert answered.asked is not None
-        assert answered.problems == ()
+        assert answered.diagnostics == ()
         return answered
 
     hello = {

@@ -73,7 +73,7 @@ def codes(
             words += [f"--{flag}", value]
     main(words)
     found = json.loads(capsys.readouterr().out)["problems"]
-    return {problem["code"]: problem["level"] for problem in found}
+    return {diagnostic["code"]: diagnostic["level"] for diagnostic in found}
 
 
 @pytest.mark.parametrize("code", EXAMPLES)

@@ -449,8 +449,8 @@ def test_a_reply_from_a_desk_goes_out_and_a_refused_one_comes_back(
     (key,) = pending(home)
     inbox = FolderInbox(home)
     inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
-    problems = until(lambda: inbox.item(key).problems, "the problems")
-    assert [problem.code for problem in problems if problem.blocks]
+    diagnostics = until(lambda: inbox.item(key).diagnostics, "the problems")
+    assert [diagnostic.code for diagnostic in diagnostics if diagnostic.blocks]
     inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear()) == json.loads(text_answer(1))
     item = until(lambda: _in_state(inbox, key, ExchangeState.ANSWERED), "the answer in the inbox")
@@ -696,7 +696,7 @@ def test_a2_whatever_a_desk_sends_wakes_a_stub_that_looks_once_an_hour(home: Pat
         (key,) = pending(home)
         inbox = FolderInbox(home)
         inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
-        until(lambda: inbox.item(key).problems, "the reply to come back")
+        until(lambda: inbox.item(key).diagnostics, "the reply to come back")
         inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
         assert json.loads(stub.hear())["result"]["content"][0]["text"] == "sunny"
         params = '{"level":"info","data":"x"}'

@@ -124,9 +124,9 @@ def test_a_refused_reply_comes_back_when_there_is_room_again(serving: Serving, h
     until(lambda: inbox.item(key).reply is not None, "the reply in the inbox")
     write(serving, '{"jsonrpc":"2.0","id":9,"method":"ping"}')
     assert json.loads(serving.hear())["error"]["code"] == -32603  # the reply was looked at before
-    assert not inbox.item(key).problems
+    assert not inbox.item(key).diagnostics
     empty(serving)
-    assert until(lambda: inbox.item(key).problems, "the problems")
+    assert until(lambda: inbox.item(key).diagnostics, "the problems")
     inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear())["result"]["content"][0]["text"] == "sunny"
 
@@ -202,7 +202,7 @@ def test_the_log_holds_nothing_that_was_said(home: Path) -> None:
         key = pending(home, 1)[0]
         inbox = FolderInbox(home)
         inbox.send(key, Reply(f'{{"content":"{secret}"}}', TextForm.RESULT, by=secret))
-        until(lambda: inbox.item(key).problems, "the refusal of the desk's reply")
+        until(lambda: inbox.item(key).diagnostics, "the refusal of the desk's reply")
         fill(stub, 0)
         write(stub, call(5, secret))
         stub.hear()
@@ -441,7 +441,7 @@ def test_k1_a_fault_while_an_answer_is_taken_is_told_where_it_was_typed(
         assert stub.hear() == answer(1)
         inbox = FolderInbox(home)
         inbox.send(second, Reply(answer(2, "strange")))
-        until(lambda: inbox.item(second).problems, "the reply to come back")
+        until(lambda: inbox.item(second).diagnostics, "the reply to come back")
         inbox.send(second, Reply(answer(2)))
         assert stub.hear() == answer(2)
         assert first != second
@@ -468,9 +468,9 @@ def test_japanese_passes_on_a_system_that_knows_only_ascii(home: Path, tmp_path:
         (key,) = pending(home, 1)
         out = home / "sessions" / key.session / "out.txt"
         out.write_bytes(b'{"result":{"content":"x"}}')
-        problems = out.with_name("problems.txt")
-        until(problems.read_bytes, "the problems")
-        assert "送信していません" in problems.read_text(encoding="utf-8")
+        diagnostics = out.with_name("problems.txt")
+        until(diagnostics.read_bytes, "the problems")
+        assert "送信していません" in diagnostics.read_text(encoding="utf-8")
         out.write_bytes(answer(1, "大阪").encode())
         assert child.stdout.readline() == answer(1, "大阪").encode() + b"\n"
         assert "大阪" in out.with_name("in.txt").read_text(encoding="utf-8")

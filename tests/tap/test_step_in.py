@@ -143,7 +143,7 @@ def test_a_wrong_answer_comes_back_with_its_problems(home: Path) -> None:
         tapped.send(item.key, Reply(wrong, by="desk"))
         inbox = tapped.inbox
         back = until(
-            lambda: one if (one := inbox.item(item.key)).problems else None, "the problems"
+            lambda: one if (one := inbox.item(item.key)).diagnostics else None, "the problems"
         )
         assert back.state is ExchangeState.PENDING
         assert back.draft is not None
@@ -162,9 +162,9 @@ def test_an_edit_must_not_lose_the_id(home: Path) -> None:
         tapped.send(item.key, Reply(item.line.replace(": 7", ":7").replace('"id":7', '"id":8')))
         inbox = tapped.inbox
         back = until(
-            lambda: one if (one := inbox.item(item.key)).problems else None, "the problems"
+            lambda: one if (one := inbox.item(item.key)).diagnostics else None, "the problems"
         )
-        assert [problem.code for problem in back.problems] == ["N33"]
+        assert [diagnostic.code for diagnostic in back.diagnostics] == ["N33"]
 
 
 def test_an_answer_can_be_held_and_changed(home: Path) -> None:
@@ -322,9 +322,9 @@ def test_a_held_array_can_be_changed_and_dropped(home: Path) -> None:
         tapped.send(first.key, Reply(ANSWER))
         inbox = tapped.inbox
         back = until(
-            lambda: one if (one := inbox.item(first.key)).problems else None, "the problems"
+            lambda: one if (one := inbox.item(first.key)).diagnostics else None, "the problems"
         )
-        assert [problem.code for problem in back.problems] == ["N32"]
+        assert [diagnostic.code for diagnostic in back.diagnostics] == ["N32"]
         tapped.send(first.key, Reply("[\n" + item_of(BATCH, 1) + "\n]"))
         assert tapped.hear() == b"[" + item_of(BATCH, 1).encode() + b"]\n"
         tapped.send(second.key, Reply("", action=Action.DROP))
@@ -345,9 +345,9 @@ def test_a_held_array_can_be_answered_instead_of_the_server(home: Path) -> None:
         tapped.send(item.key, Reply(ANSWERS.partition(",\n")[0] + "]", by="desk"))
         inbox = tapped.inbox
         back = until(
-            lambda: one if (one := inbox.item(item.key)).problems else None, "the problems"
+            lambda: one if (one := inbox.item(item.key)).diagnostics else None, "the problems"
         )
-        assert [(one.code, dict(one.detail)) for one in back.problems] == [("N35", {"ids": "7"})]
+        assert [(one.code, dict(one.detail)) for one in back.diagnostics] == [("N35", {"ids": "7"})]
         tapped.send(item.key, Reply(ANSWERS, by="desk"))
         assert json.loads(tapped.hear()) == json.loads(ANSWERS)
         assert tapped.close()[:2] == (0, b"")
@@ -530,5 +530,5 @@ def test_nothing_can_be_said_first_at_a_tap(home: Path) -> None:
     with Tapped(home, server("echo")) as tapped:
         inbox, name = tapped.inbox, tapped.session
         ticket = inbox.say(name, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
-        problems = until(lambda: inbox.refused(name, ticket), "what became of it")
-        assert [problem.code for problem in problems] == ["N34"]
+        diagnostics = until(lambda: inbox.refused(name, ticket), "what became of it")
+        assert [diagnostic.code for diagnostic in diagnostics] == ["N34"]

@@ -115,7 +115,7 @@ class Taker:
                 verdict = service.judge(case_of(self._inbox, key), reply.text, reply.form)
                 line = verdict.forced if reply.anyway else verdict.line
                 if line is None:
-                    self._inbox.refuse(key, verdict.problems)
+                    self._inbox.refuse(key, verdict.diagnostics)
                     continue
                 answer = Answer(line, reply.by, stamp(datetime.now(UTC)), reply.anyway)
                 self._inbox.close(key, ExchangeState.ANSWERED, answer)

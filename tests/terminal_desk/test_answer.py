@@ -229,7 +229,7 @@ def test_the_verdict_of_the_stub_counts(
 
     def refused(case: Case, reply: Reply) -> SendResult | None:
         for taken, _reply in room.inbox.take(session):
-            room.inbox.refuse(taken, strict.problems)
+            room.inbox.refuse(taken, strict.diagnostics)
         return became(case, reply)
 
     monkeypatch.setattr(desk, lambda *_: lenient)
@@ -237,7 +237,7 @@ def test_the_verdict_of_the_stub_counts(
     ran = shell("answer", "3", "--text", "sunny")
     assert ran.status == 1
     assert "Not sent" in ran.err
-    assert room.inbox.item(key).problems == strict.problems
+    assert room.inbox.item(key).diagnostics == strict.diagnostics
 
 
 def test_a_file_that_cannot_be_read_is_a_usage_error(key: Key, shell: Shell) -> None:

@@ -10,7 +10,7 @@ from humanmcp.terminal_desk.explain import columns, cut, explained, fix_in_words
 TEXT = '{\n\t"a\u202e": 1\n}'
 
 
-def problem(start: int, end: int, fix: Fix | None = None, text: str = TEXT) -> Diagnostic:
+def diagnostic(start: int, end: int, fix: Fix | None = None, text: str = TEXT) -> Diagnostic:
     """Make a problem with a place."""
     line, column = line_and_column(text, start)
     return Diagnostic("J99", Severity.ERROR, (), "", start, end, line, column, fix)
@@ -27,14 +27,14 @@ def shown(found: Diagnostic, text: str = TEXT) -> list[str]:
 def test_a_caret_stands_below_what_is_made_visible() -> None:
     """B5: a direction override takes the columns of its code point's name."""
     at = TEXT.index("1")
-    _, excerpt, caret = shown(problem(at, at + 1))
+    _, excerpt, caret = shown(diagnostic(at, at + 1))
     assert excerpt == '  2 |  "a⟦U+202E⟧": 1'
     assert caret.index("^") == excerpt.index("1")
 
 
 def test_a_problem_over_several_lines_is_marked_to_the_end_of_its_first() -> None:
     """The carets never run over the end of the line."""
-    _, excerpt, caret = shown(problem(0, len(TEXT)))
+    _, excerpt, caret = shown(diagnostic(0, len(TEXT)))
     assert (excerpt, caret) == ("  1 | {", "    | ^")
 
 
@@ -45,7 +45,7 @@ def test_a_problem_without_a_place_has_no_excerpt() -> None:
 
 def test_a_place_at_the_end_of_the_text_has_one_caret() -> None:
     """Something is missing there."""
-    assert shown(problem(len(TEXT), len(TEXT)))[2].count("^") == 1
+    assert shown(diagnostic(len(TEXT), len(TEXT)))[2].count("^") == 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, cast
 
 from humanmcp.answering.schema import TypedDict, filled
 from humanmcp.answering.service import Outcome, SayResult, SendResult
-from humanmcp.locales import UnknownSentenceError, problem_or_code, say
+from humanmcp.locales import UnknownSentenceError, describe_or_code, say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity
 from humanmcp.protocol.diagnostics.verdict import Verdict
@@ -132,7 +132,7 @@ class SaidShape(TypedDict):
 
 def diagnostic_shape(found: Diagnostic, language: str) -> DiagnosticShape:
     """Write a problem with its sentence and its fix."""
-    message = problem_or_code(found, language)
+    message = describe_or_code(found, language)
     fix = None if found.fix is None else _fix_shape(found.fix, language)
     said = {"level": found.severity.value, "message": message, "text": message}
     return filled(DiagnosticShape, found, **said, field="", count=found.times, fix=fix)
@@ -168,7 +168,7 @@ def verdict_shape(judged: Verdict, language: str) -> VerdictShape:
         forcible=judged.forced is not None,
         line=line,
         bytes=None if line is None else len(line.encode("utf-8", "replace")),
-        problems=diagnostic_shapes(judged.problems, language),
+        problems=diagnostic_shapes(judged.diagnostics, language),
     )
 
 
@@ -186,11 +186,11 @@ def outcome_shape(sent: SendResult, language: str) -> OutcomeShape:
         became=sent.outcome.value,
         bytes=len(sent.line.encode("utf-8", "replace")),
         state=sent.item.state.value,
-        problems=diagnostic_shapes(sent.problems, language),
+        problems=diagnostic_shapes(sent.diagnostics, language),
     )
 
 
 def said_shape(said: SayResult, language: str) -> SaidShape:
     """Write what became of something said first."""
     became = "waiting" if said.outcome is Outcome.QUEUED else said.outcome.value
-    return {"became": became, "problems": diagnostic_shapes(said.problems, language)}
+    return {"became": became, "problems": diagnostic_shapes(said.diagnostics, language)}

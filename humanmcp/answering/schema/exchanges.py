@@ -229,7 +229,7 @@ def shown_shape(  # noqa: PLR0913 - each is a part of its own
         **listed_shape(case, name, waited),
         "card": cast("CardShape", dataclasses.asdict(card)),
         "draft": draft,
-        "problems": diagnostic_shapes(item.problems, language),
+        "problems": diagnostic_shapes(item.diagnostics, language),
         "remarks": diagnostic_shapes(case.remarks, language),
         "kept": [filled(KeptTextShape, one) for one in item.kept],
         "reason": item.reason,
@@ -247,16 +247,16 @@ def exchange_shape(case: Case, language: str) -> ExchangeShape:
         **_case_shape(case),
         draft=filled(DraftShape, draft),
         document=service.document(case, draft),
-        problems=diagnostic_shapes(item.problems, language),
+        problems=diagnostic_shapes(item.diagnostics, language),
         remarks=diagnostic_shapes(case.remarks, language),
     )
 
 
 def unreadable_shape(
-    facts: SessionFacts, frame: Frame, problems: tuple[Diagnostic, ...], language: str
+    facts: SessionFacts, frame: Frame, diagnostics: tuple[Diagnostic, ...], language: str
 ) -> UnreadableShape:
     """Write the last line of a session that could not be read."""
-    found = diagnostic_shapes(problems, language)
+    found = diagnostic_shapes(diagnostics, language)
     counted = {"letter": facts.letter, "unreadable": facts.unreadable}
     named = {"session": facts.name, "line": frame.text, "problems": found}
     return filled(UnreadableShape, frame, **counted, **named)

@@ -56,7 +56,7 @@ class Desk:
     play: Callable[[str], object] = field(default=lambda _language: None)
     """Let a host play a session against this desk, in a language."""
     judged: Callable[[Key, Sequence[Diagnostic], bool], object] = field(
-        default=lambda _key, _problems, _sent: None
+        default=lambda _key, _diagnostics, _sent: None
     )
     """Told what the check says of an answer, and whether a person wanted to send it."""
     around: Callable[[Request], Mapping[str, Any]] | None = None
@@ -90,7 +90,7 @@ class Desk:
         """Send a reply, and look again at its exchange at once."""
         result = service.send(self.case(key), reply._replace(by=BY), wake=self.board.wait)
         self.board.refresh(*key)
-        self.judged(key, result.problems, True)  # noqa: FBT003 - one of three
+        self.judged(key, result.diagnostics, True)  # noqa: FBT003 - one of three
         return result
 
 

@@ -117,7 +117,7 @@ def _choices(schema: dict[str, Any]) -> list[tuple[str, str]]:
 
 def unread(raw: str) -> tuple[Diagnostic, ...]:
     """Return what keeps the text of one field from being JSON."""
-    found = [one for one in read(raw).problems if one.blocks]
+    found = [one for one in read(raw).diagnostics if one.blocks]
     return tuple(_quoted(one, raw) if one.code == "J20" else one for one in found)
 
 

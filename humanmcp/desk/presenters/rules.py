@@ -252,7 +252,7 @@ def _element(rule: NewRule) -> dict[str, Any]:
     answer: object = rule.text
     if rule.form in (TextForm.RESULT, TextForm.ERROR):
         reading = read(rule.text)
-        broken = blocking(reading.problems)
+        broken = blocking(reading.diagnostics)
         if broken:
             raise RuleError("no json", line=broken[0].line, column=broken[0].column, why=broken[0])
         answer = reading.value

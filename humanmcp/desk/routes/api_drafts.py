@@ -104,21 +104,21 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     """
     desk, key = desk_of(request), Key(session, number)
     judged = service.judge(desk.case(key), body.text, body.form, body.action)
-    desk.judged(key, judged.problems, False)  # noqa: FBT003 - one of three
+    desk.judged(key, judged.diagnostics, False)  # noqa: FBT003 - one of three
     found = verdict_shape(judged, spoken(request))
     return _with_unread(found, body.fields, spoken(request)) if body.fields else found
 
 
 def _with_unread(found: VerdictShape, fields: dict[str, str], language: str) -> VerdictShape:
     """Add what keeps fields from being JSON; what else is said of these is not what was typed."""
-    problems: list[DiagnosticShape] = [
+    diagnostics: list[DiagnosticShape] = [
         {**diagnostic_shape(one, language), "field": pointer, "pointer": pointer}
         for pointer, raw in fields.items()
         for one in unread(raw)
     ]
     within = tuple(f"{pointer}/" for pointer in fields)
     others = [one for one in found["problems"] if not f"{one['pointer']}/".startswith(within)]
-    blocked: VerdictShape = {**found, "problems": [*problems, *others]}
+    blocked: VerdictShape = {**found, "problems": [*diagnostics, *others]}
     blocked["sendable"] = blocked["forcible"] = False
     blocked["line"] = blocked["bytes"] = None
     return blocked

@@ -194,10 +194,10 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     row = summary.row(item, summary.badge_of(case.facts))
     task = held_messages.task_of(case, do)
     draft = held_messages.draft_of(case, task, language)
-    problems = item.problems
+    diagnostics = item.diagnostics
     if item.state is ExchangeState.PENDING and draft.touched:
         action = held_messages.action_of(case, task)
-        problems = service.judge(case, draft.text, draft.form, action).problems
+        diagnostics = service.judge(case, draft.text, draft.form, action).diagnostics
     talk = conversation_of(item)
     ours = case.facts.seat is Seat.SERVER
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
@@ -208,7 +208,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "item": item,
         "row": row,
         "draft": _plain(case, draft),
-        "problems": diagnostic_shapes(problems, language),
+        "problems": diagnostic_shapes(diagnostics, language),
         "remarks": diagnostic_shapes(case.remarks, language),
         "talk": talk,
         "inquiry": asked,
@@ -348,7 +348,7 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
         "writer": desk.board.writer(item.key),
         "client_setting": "" if client is None else client.setting,
         "arrived": seconds_of(item.arrived),
-        "refusals": diagnostic_shapes(item.problems, language),
+        "refusals": diagnostic_shapes(item.diagnostics, language),
         "kept": [one.text for one in item.kept],
         "copies": copies(item.answer.line) if item.answer is not None else [],
         "answer_pretty": "" if item.answer is None else pretty(item.answer.line),

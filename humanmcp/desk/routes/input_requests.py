@@ -123,7 +123,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         kinds=FLAT,
         text=written.text,
         modern=features(case.item.revision).input_required,
-        problems=diagnostic_shapes(result.problems if result else (), language),
+        problems=diagnostic_shapes(result.diagnostics if result else (), language),
         waits=result is not None and result.outcome is Outcome.QUEUED,
         **listed(desk.board, ""),
         opened=row.anchor,

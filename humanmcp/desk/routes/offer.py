@@ -268,7 +268,7 @@ def _form(
     verdict: Verdict | None = None,
 ) -> HTMLResponse:
     language, member = spoken(request), values["member"]
-    problems = () if verdict is None else verdict.problems
+    diagnostics = () if verdict is None else verdict.diagnostics
     try:
         seen = _seen(offer.entry_of(values, member))
     except StopError:
@@ -297,6 +297,6 @@ def _form(
         seen=seen,
         why=why,
         blocked=verdict is not None and bool(verdict.errors),
-        problems=diagnostic_shapes(problems, language),
+        problems=diagnostic_shapes(diagnostics, language),
         book=target.desk.shown(target.desk.book),
     )

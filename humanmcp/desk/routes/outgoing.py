@@ -153,7 +153,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         begun=said.begun,
         completes=completing.is_offered(established.offered, revision),
         values=said.values,
-        problems=diagnostic_shapes(result.problems if result else (), language),
+        problems=diagnostic_shapes(result.diagnostics if result else (), language),
         sent=result is not None and result.outcome is Outcome.SENT,
         waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,

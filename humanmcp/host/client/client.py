@@ -432,13 +432,13 @@ class Client:
 
     def _react(self, event: Event) -> None:
         match event:
-            case ResponseArrived(message, asked, problems) if asked is not None:
+            case ResponseArrived(message, asked, diagnostics) if asked is not None:
                 key = asked.id.key if asked.id is not None else None
                 with self._lock:
                     future = self._waiting.pop(key, None) if key is not None else None
                     self._heard.pop(token_of(asked), None)
                 if future is not None:
-                    future.set_result(Response(asked, message, problems))
+                    future.set_result(Response(asked, message, diagnostics))
             case NoticeArrived(message) if message.method == PROGRESS:
                 self._hear_progress(message)
             case RequestArrived(exchange) if exchange.method == "ping":

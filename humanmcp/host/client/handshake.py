@@ -50,7 +50,7 @@ class Response:
 
     asked: Message
     message: Message
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def result(self) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from humanmcp.common.child import EndedError, StartError
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.host.client.handshake import NoAnswerError, OpeningError, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests, typed_of
-from humanmcp.host.terminal.results import as_json, gist, line_of, problem_line_for_asker
+from humanmcp.host.terminal.results import as_json, diagnostic_line_for_asker, gist, line_of
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
@@ -165,7 +165,7 @@ class OneShot:
         """Say what is wrong with the request, and do not send it then."""
         found = requests.remarks(*asking)
         for one in found:
-            to_stderr(*problem_line_for_asker(one, language))
+            to_stderr(*diagnostic_line_for_asker(one, language))
         if any(one.severity is not Severity.HINT for one in found):
             raise MistypedError("not asked", name=self.name)
 

@@ -85,7 +85,7 @@ class ScriptModel:
 
 def _turn_of(line: str, path: Path, number: int) -> dict[str, Any]:
     reading = read(line)
-    broken = blocking(reading.problems)
+    broken = blocking(reading.diagnostics)
     if broken:
         raise ScriptError("no turn", path=path, line=number, why=broken[0])
     found = reading.value

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.client.respondents import REFUSAL, Nobody
 from humanmcp.host.terminal.form import FormAtTerminal, LeftError
-from humanmcp.host.terminal.results import problem_line, shortened
+from humanmcp.host.terminal.results import diagnostic_line, shortened
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.events import Refused
@@ -82,8 +82,8 @@ class AtTerminal:
                 outcome = judge(json.dumps(answer, ensure_ascii=False), kind)
                 if not isinstance(outcome, Refused):
                     return
-                for one in outcome.verdict.problems:
-                    to_stdout(*problem_line(one, self.language))
+                for one in outcome.verdict.diagnostics:
+                    to_stdout(*diagnostic_line(one, self.language))
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Tell the person that the answer is no longer awaited."""

@@ -10,7 +10,13 @@ from humanmcp.calling.address import put_header
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import Opening, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
-from humanmcp.host.terminal.results import as_json, gist, line_of, problem_line_for_asker, shortened
+from humanmcp.host.terminal.results import (
+    as_json,
+    diagnostic_line_for_asker,
+    gist,
+    line_of,
+    shortened,
+)
 from humanmcp.host.terminal.typing import Typist, complete_with
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
@@ -198,8 +204,8 @@ class Prompt:
 
     def _raw(self, line: str) -> None:
         verdict, begun = self.client.say(line)
-        for one in verdict.problems:
-            to_stdout(*problem_line_for_asker(one, self.language))
+        for one in verdict.diagnostics:
+            to_stdout(*diagnostic_line_for_asker(one, self.language))
         if begun is not None:
             self._show(begun[0].method, self.client.wait(begun))
 
@@ -250,7 +256,7 @@ class Prompt:
         """Ask the check about a request or a notification before it is sent."""
         found = self.requests.remarks(method, params)
         for one in found:
-            to_stdout(*problem_line_for_asker(one, self.language))
+            to_stdout(*diagnostic_line_for_asker(one, self.language))
         return any(one.severity is not Severity.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------
@@ -272,7 +278,7 @@ def _object(typed: str) -> dict[str, Any] | None:
     if not typed:
         return None
     reading = read(typed)
-    broken = blocking(reading.problems)
+    broken = blocking(reading.diagnostics)
     if broken:
         raise MistypedError("no json", column=broken[0].column, why=broken[0])
     if not isinstance(reading.value, dict):

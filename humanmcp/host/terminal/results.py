@@ -89,19 +89,21 @@ def shortened(text: str, language: str) -> str:
     return _RUN.sub(cut, text)
 
 
-def problem_line(
-    problem: Diagnostic, language: str, *, seen: bool = False
+def diagnostic_line(
+    diagnostic: Diagnostic, language: str, *, seen: bool = False
 ) -> tuple[str | Painted, ...]:
     """Return the parts of the line. `seen` is for one who did not write what is wrong."""
-    place = problem.pointer
-    if not place and problem.line:
-        place = say("check", "place", language, line=problem.line, column=problem.column)
-    said = one_line(sentence(problem, language, seen=seen))
+    place = diagnostic.pointer
+    if not place and diagnostic.line:
+        place = say("check", "place", language, line=diagnostic.line, column=diagnostic.column)
+    said = one_line(sentence(diagnostic, language, seen=seen))
     return (
         "  ",
-        Painted(say("check", problem.severity.value, language), SEVERITY_COLOURS[problem.severity]),
-        f" {problem.code}{f' {place}' if place else ''}: {said}",
-        Painted(f"  {problem.page}" if problem.page else "", "dim"),
+        Painted(
+            say("check", diagnostic.severity.value, language), SEVERITY_COLOURS[diagnostic.severity]
+        ),
+        f" {diagnostic.code}{f' {place}' if place else ''}: {said}",
+        Painted(f"  {diagnostic.page}" if diagnostic.page else "", "dim"),
     )
 
 
@@ -109,12 +111,12 @@ _OF_THE_WRITER: Final = frozenset({"M10", "R15"})
 """Problems that say who wrote the wrong word: a client's own request is no word of the server."""
 
 
-def problem_line_for_asker(problem: Diagnostic, language: str) -> tuple[str | Painted, ...]:
+def diagnostic_line_for_asker(diagnostic: Diagnostic, language: str) -> tuple[str | Painted, ...]:
     """Return what is wrong with a client's own request, about what the server declared."""
-    return problem_line(problem, language, seen=problem.code not in _OF_THE_WRITER)
+    return diagnostic_line(diagnostic, language, seen=diagnostic.code not in _OF_THE_WRITER)
 
 
-def sentence(problem: Diagnostic, language: str, *, seen: bool = False) -> str:
+def sentence(diagnostic: Diagnostic, language: str, *, seen: bool = False) -> str:
     """Return a problem's sentence; its code where there is none.
 
     Most sentences hold for everybody. Those that say "you" to the one who writes a server's answer
@@ -123,6 +125,6 @@ def sentence(problem: Diagnostic, language: str, *, seen: bool = False) -> str:
     if seen:
         with contextlib.suppress(UnknownSentenceError):
             return say(
-                "problem", f"{problem.code}.seen", language, **fillings_of(problem, language)
+                "problem", f"{diagnostic.code}.seen", language, **fillings_of(diagnostic, language)
             )
-    return locales.problem_or_code(problem, language)
+    return locales.describe_or_code(diagnostic, language)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.host.terminal.results import problem_line, shortened
+from humanmcp.host.terminal.results import diagnostic_line, shortened
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.events import NoticeArrived, RequestArrived, ResponseArrived
 from humanmcp.protocol.conversation.events import UnreadableArrived as Unreadable
@@ -95,21 +95,21 @@ class WireLog(ClientObserver):
 
     def happened(self, event: Event) -> None:
         """Say what is wrong with what the server sent."""
-        problems: tuple[Diagnostic, ...] = ()
+        diagnostics: tuple[Diagnostic, ...] = ()
         match event:
-            case ResponseArrived(_, _, problems) | NoticeArrived(_, problems):
+            case ResponseArrived(_, _, diagnostics) | NoticeArrived(_, diagnostics):
                 pass
             case RequestArrived(exchange):
-                problems = exchange.remarks
+                diagnostics = exchange.remarks
             case Unreadable(malformed):
-                problems = (unreadable(malformed),)
+                diagnostics = (unreadable(malformed),)
             case _:
                 pass
-        if not problems:
+        if not diagnostics:
             return
         with self.above():
-            for one in problems:
-                to_stderr(*self._signed(problem_line(one, self.language, seen=True)))
+            for one in diagnostics:
+                to_stderr(*self._signed(diagnostic_line(one, self.language, seen=True)))
                 self._explain_noise(one)
 
     def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:

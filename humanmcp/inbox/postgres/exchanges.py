@@ -99,7 +99,9 @@ class ExchangeRows(SessionRows):
                 **self._this(item.key),
                 request=text_of(records.request_record(item)),
                 wait=text_of(records.record_of(item.waiting)),
-                problems=text_of(records.problems_record(item.problems)) if item.problems else None,
+                problems=text_of(records.diagnostics_record(item.diagnostics))
+                if item.diagnostics
+                else None,
                 draft=None if item.draft is None else text_of(records.record_of(item.draft)),
             )
         except self._db.integrity_error as error:
@@ -120,7 +122,7 @@ class ExchangeRows(SessionRows):
         )
         self._ring()
 
-    def refuse(self, key: Key, problems: Sequence[Diagnostic]) -> None:
+    def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
         """Give the reply that was taken back to the person, as the draft, with its problems."""
         self._owned(key.session)
         this = self._this(key)
@@ -134,7 +136,7 @@ class ExchangeRows(SessionRows):
                 if draft and draft.touched and draft.text != text.text:
                     self._db.run(_KEEP, on, **this, record=text_of(records.record_of(draft)))
                 self._db.run(_GIVE_BACK, on, **this, record=text_of(records.record_of(text)))
-            told = text_of(records.problems_record(problems))
+            told = text_of(records.diagnostics_record(diagnostics))
             self._db.run(_REFUSE, on, **this, problems=told)
         self._ring()
 
@@ -205,11 +207,11 @@ class ExchangeRows(SessionRows):
 
 
 def _item(session: str, row: Row) -> Item:
-    number, state, request, wait, problems, ending, draft, reply, late, kept = row
+    number, state, request, wait, diagnostics, ending, draft, reply, late, kept = row
     found: dict[str, str | None] = {
         layout.REQUEST: request,
         layout.WAIT: wait,
-        layout.PROBLEMS: problems,
+        layout.PROBLEMS: diagnostics,
         layout.ANSWER: ending,
         layout.DRAFT: draft,
         layout.REPLY: None if late else reply,

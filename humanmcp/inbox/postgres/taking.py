@@ -204,9 +204,9 @@ class Taking(ExchangeRows):
         """Return True if people want to open every session themselves."""
         return self._opening_held if self._is_followed else super().opening_is_held()
 
-    def settle(self, session: str, ticket: str, problems: Sequence[Diagnostic]) -> None:
+    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Say what became of a saying."""
-        result = text_of(records.problems_record(problems))
+        result = text_of(records.diagnostics_record(diagnostics))
         this = self._saying(session, ticket)
         if not self._db.run(_SETTLE, **this, result=result):
             raise UnknownItemError(f"{session}/{ticket}")
@@ -232,7 +232,7 @@ class Taking(ExchangeRows):
         if not found:
             raise UnknownItemError(f"{session}/{ticket}")
         result = found[0][0]
-        return None if result is None else records.read_problems(records.decode(result))
+        return None if result is None else records.read_diagnostics(records.decode(result))
 
     def _saying(self, session: str, ticket: str) -> dict[str, int]:
         number = layout.exchange_number(ticket)

@@ -53,7 +53,7 @@ class ResponseArrived(NamedTuple):
 
     message: Message
     asked: Message | None
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class UnreadableArrived(NamedTuple):

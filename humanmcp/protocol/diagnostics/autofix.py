@@ -35,7 +35,7 @@ class Autofix(NamedTuple):
     @property
     def left(self) -> tuple[Diagnostic, ...]:
         """Return the problems that have a fix which a person has to choose."""
-        return tuple(one for one in self.verdict.problems if one.fix and not one.fix.is_safe)
+        return tuple(one for one in self.verdict.diagnostics if one.fix and not one.fix.is_safe)
 
 
 def autofix(text: str, judge: Judge) -> Autofix:
@@ -58,8 +58,8 @@ def _safe(verdict: Verdict) -> Iterator[Diagnostic]:
     While a text is no JSON, what it says is read through guesses: then only its spelling as JSON
     is mended, and what it lacks as a message is looked at in the next round.
     """
-    broken = any(one.blocks and one.code.startswith("J") for one in verdict.problems)
-    for one in verdict.problems:
+    broken = any(one.blocks and one.code.startswith("J") for one in verdict.diagnostics)
+    for one in verdict.diagnostics:
         if one.fix is not None and one.fix.is_safe and (one.code.startswith("J") or not broken):
             yield one
 

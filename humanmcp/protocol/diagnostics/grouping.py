@@ -26,12 +26,12 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 _Kind: TypeAlias = "tuple[Hashable, ...]"
 
 
-def grouped(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def grouped(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return problems, in their order, with those that say the same as one."""
-    problems = tuple(problems)
-    if len(problems) <= FEW:
-        return problems
-    same = _joined(problems, _alike, FEW)
+    diagnostics = tuple(diagnostics)
+    if len(diagnostics) <= FEW:
+        return diagnostics
+    same = _joined(diagnostics, _alike, FEW)
     return _joined(same, lambda one: (one.code, one.severity), MOST, keep=True)
 
 
@@ -42,7 +42,7 @@ def _alike(one: Diagnostic) -> _Kind:
 
 
 def _joined(
-    problems: tuple[Diagnostic, ...],
+    diagnostics: tuple[Diagnostic, ...],
     kind: Callable[[Diagnostic], _Kind],
     most: int,
     *,
@@ -53,22 +53,22 @@ def _joined(
     With `keep` the first of them stay as they are, and the last that is shown stands for the rest,
     whatever these say: its fix is its own.
     """
-    counts = Counter(map(kind, problems))
+    counts = Counter(map(kind, diagnostics))
     if all(count <= most for count in counts.values()):
-        return problems
+        return diagnostics
     seen: Counter[_Kind] = Counter()
     shown: list[Diagnostic] = []
     members: dict[_Kind, list[Diagnostic]] = {}
-    for problem in problems:
-        which = kind(problem)
+    for diagnostic in diagnostics:
+        which = kind(diagnostic)
         seen[which] += 1
         if counts[which] <= most or (keep and seen[which] < most):
-            shown.append(problem)
+            shown.append(diagnostic)
         elif which in members:
-            members[which].append(problem)
+            members[which].append(diagnostic)
         else:
-            members[which] = [problem]
-            shown.append(problem)
+            members[which] = [diagnostic]
+            shown.append(diagnostic)
     heads = {id(group[0]): group for group in members.values()}
     return tuple(
         _as_one(heads[id(one)], own_fix=keep) if id(one) in heads else one for one in shown

@@ -56,7 +56,7 @@ class Placer:
         start = skip_space(source.json, 0)
         self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
-    def problems(self, found: Iterable[RawDiagnostic]) -> list[Diagnostic]:
+    def diagnostics(self, found: Iterable[RawDiagnostic]) -> list[Diagnostic]:
         """Make the problems of findings; those of a code after `MOST_PLACED` are only counted."""
         made: list[Diagnostic] = []
         placed: dict[str, list[int]] = {}
@@ -66,12 +66,12 @@ class Placer:
             of_code = placed.setdefault(each.code, [])
             if len(of_code) < MOST_PLACED:
                 of_code.append(len(made))
-                made.append(self._problem(each))
+                made.append(self._diagnostic(each))
         for code, at in placed.items():
             made[at[-1]] = made[at[-1]]._replace(times=times[code] - len(at) + 1)
         return made
 
-    def _problem(self, found: RawDiagnostic) -> Diagnostic:
+    def _diagnostic(self, found: RawDiagnostic) -> Diagnostic:
         start, end = self._extent(found)
         source = self.source
         line, column = self._lines.place(start) if source.text else (0, 0)

@@ -128,19 +128,19 @@ def unreadable(line: Malformed) -> Diagnostic:
     return Diagnostic(line.why.value, Severity.ERROR, line.detail)
 
 
-def together(problems: Iterable[Diagnostic]) -> list[TextEdit]:
+def together(diagnostics: Iterable[Diagnostic]) -> list[TextEdit]:
     """Return the edits of the fixes of several problems, in the order of the text.
 
     Of two that change the same place the earlier problem's counts; a fix is taken whole or not.
     """
-    problems = tuple(problems)
-    fixes = (one.fix for one in problems if one.fix is not None)
+    diagnostics = tuple(diagnostics)
+    fixes = (one.fix for one in diagnostics if one.fix is not None)
     every = sorted((edit for fix in fixes for edit in fix.edits), key=itemgetter(0, 1))
     if all(one.end <= after.start for one, after in pairwise(every)):
         return every
     taken: list[tuple[int, int, int, TextEdit]] = []
-    for problem in problems:
-        edits = problem.fix.edits if problem.fix is not None else ()
+    for diagnostic in diagnostics:
+        edits = diagnostic.fix.edits if diagnostic.fix is not None else ()
         if not any(_meets(edit, taken) for edit in edits):
             for edit in edits:
                 insort(taken, (edit.start, edit.end, len(taken), edit))
@@ -153,9 +153,9 @@ def _meets(edit: TextEdit, taken: list[tuple[int, int, int, TextEdit]]) -> bool:
     return before > 0 and taken[before - 1][1] > edit.start
 
 
-def blocking(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def blocking(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return those that keep a text from being sent."""
-    return tuple(problem for problem in problems if problem.blocks)
+    return tuple(diagnostic for diagnostic in diagnostics if diagnostic.blocks)
 
 
 class LineIndex:

@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
     text: str
     line: str | None
     forced: str | None
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     kind: Kind | None = None
 
     @property
@@ -51,4 +51,4 @@ class Verdict(NamedTuple):
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
         """Return the problems that block sending."""
-        return blocking(self.problems)
+        return blocking(self.diagnostics)

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.kinds import syntax
-from humanmcp.protocol.repair.reading import problem
+from humanmcp.protocol.repair.reading import diagnostic
 
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -43,8 +43,8 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
         return _neither(body)
     if "\0" in text:
         at = text.index("\0")
-        return text, (problem(syntax.NoTextAtAll(), text, at, at + 1),)
-    return text, (problem(syntax.ByteOrderMark(), text),) if bom else ()
+        return text, (diagnostic(syntax.NoTextAtAll(), text, at, at + 1),)
+    return text, (diagnostic(syntax.ByteOrderMark(), text),) if bom else ()
 
 
 def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -53,8 +53,8 @@ def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
         text = raw.decode("iso2022_jp_2")
     except UnicodeDecodeError:
         text = raw.decode("ascii", "replace")
-        return text, (problem(syntax.NoTextAtAll(), text),)
-    return text, (problem(syntax.OtherEncoding(encoding="ISO-2022-JP"), text),)
+        return text, (diagnostic(syntax.NoTextAtAll(), text),)
+    return text, (diagnostic(syntax.OtherEncoding(encoding="ISO-2022-JP"), text),)
 
 
 def _utf16(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -62,8 +62,8 @@ def _utf16(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
         text = raw.decode(encoding, "replace")
-        return text, (problem(syntax.NoTextAtAll(), text),)
-    return text, (problem(syntax.OtherEncoding(encoding=encoding.upper()), text),)
+        return text, (diagnostic(syntax.NoTextAtAll(), text),)
+    return text, (diagnostic(syntax.OtherEncoding(encoding=encoding.upper()), text),)
 
 
 def _without_mark(raw: bytes) -> str:
@@ -82,13 +82,13 @@ def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     """Decode what is no UTF-8: Japanese when it surely is, else text to be shown only."""
     if b"\0" in raw:
         text = raw.decode("utf-8", "replace")
-        return text, (problem(syntax.NoTextAtAll(), text),)
+        return text, (diagnostic(syntax.NoTextAtAll(), text),)
     japanese = _cp932(raw)
     if japanese is not None:
-        return japanese, (problem(syntax.ReadAsCp932(), japanese),)
+        return japanese, (diagnostic(syntax.ReadAsCp932(), japanese),)
     text = raw.decode("cp1252", "replace")
     at = next((at for at, char in enumerate(text) if char > "\x7f"), 0)
-    return text, (problem(syntax.NotUtf8(char=text[at : at + 1]), text, at, at + 1),)
+    return text, (diagnostic(syntax.NotUtf8(char=text[at : at + 1]), text, at, at + 1),)
 
 
 def _cp932(raw: bytes) -> str | None:

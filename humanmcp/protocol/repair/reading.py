@@ -63,7 +63,7 @@ class Reading(NamedTuple):
     json: str
     value: Json = None
     readable: bool = True
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     edits: tuple[TextEdit, ...] = ()
     size: int = 0
 
@@ -76,7 +76,7 @@ class Reading(NamedTuple):
     ) -> list[Diagnostic]:
         """Return findings with their places in the text, which holds what stands at `root`."""
         typed = as_typed(self.edits) if self.edits else None
-        return Placer(Source(self.json, self.text, root, typed, page)).problems(found)
+        return Placer(Source(self.json, self.text, root, typed, page)).diagnostics(found)
 
 
 def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
@@ -141,8 +141,8 @@ def read(text: str) -> Reading:
     """Read a text as JSON."""
     size = size_of(text)
     if size > LONGEST:
-        found = problem(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text)
-        return Reading(text, "", None, readable=False, problems=(found,), size=size)
+        found = diagnostic(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text)
+        return Reading(text, "", None, readable=False, diagnostics=(found,), size=size)
     deep = deeper_than(text, DEEPEST)
     if size >= 0 and not deep:
         try:
@@ -151,7 +151,7 @@ def read(text: str) -> Reading:
             pass
         else:
             notes = _notes(text, size)
-            return Reading(text, text, value, problems=notes, size=size)
+            return Reading(text, text, value, diagnostics=notes, size=size)
     return _read_doubtful(text, size, deep=deep)
 
 
@@ -159,9 +159,9 @@ def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
     """Return what is done for the person, and what may be too much for some clients."""
     notes: tuple[Diagnostic, ...] = ()
     if "\n" in text.strip():
-        notes = (problem(syntax.SeveralLines(), text),)
+        notes = (diagnostic(syntax.SeveralLines(), text),)
     if size > LONG:
-        notes = (*notes, problem(syntax.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
+        notes = (*notes, diagnostic(syntax.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
     return notes
 
 
@@ -180,7 +180,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
 
     first, last, repaired = _repairs(text)
     if not text[first:last].strip():
-        return _unreadable(text, size, problem(syntax.EmptyAnswer(), text))
+        return _unreadable(text, size, diagnostic(syntax.EmptyAnswer(), text))
     if _OTHERWISE.match(text, first) or _BEGINS.match(text, first) is None:
         rewritten = _rewritten(text, first, last, repaired, size)
         if rewritten is not None:
@@ -194,32 +194,32 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
         return _unreadable(text, size, too_much)
     wounds = parser.examine(body)
     lines = LineIndex(text)
-    problems = [*repaired, *(_of_wound(wound, lines, first) for wound in wounds.found)]
+    diagnostics = [*repaired, *(_of_wound(wound, lines, first) for wound in wounds.found)]
     edits = [
         *([TextEdit(0, first, "")] if first else []),
         *_moved(wounds.edits, first),
         *([TextEdit(last, len(text), "")] if last < len(text) else []),
     ]
     mended = applied(text, edits)
-    problems.extend(_notes(text, size))
-    problems.sort(key=lambda each: (each.start, each.code))
+    diagnostics.extend(_notes(text, size))
+    diagnostics.sort(key=lambda each: (each.start, each.code))
     value = None
     try:
         if wounds.whole:
             value = json.loads(mended)
-        if not any(each.blocks for each in problems):
+        if not any(each.blocks for each in diagnostics):
             strict(mended)
     except ValueError as error:  # what is left is no JSON either: say where
         wounds = wounds.torn()
         at = min(first + getattr(error, "pos", 0), len(text))
-        if not any(each.blocks for each in problems):
-            problems.append(_unexpected(text, at))
+        if not any(each.blocks for each in diagnostics):
+            diagnostics.append(_unexpected(text, at))
     return Reading(
         text,
         mended if wounds.whole else "",
         value,
         wounds.whole,
-        tuple(problems),
+        tuple(diagnostics),
         tuple(edits),
         size,
     )
@@ -228,7 +228,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
 def _too_much(text: str, first: int, last: int, *, deep: bool) -> Diagnostic | None:
     """Return what keeps a text from being examined: its depth, or its length."""
     if deep:
-        return problem(syntax.TooDeep(limit=str(DEEPEST)), text)
+        return diagnostic(syntax.TooDeep(limit=str(DEEPEST)), text)
     return _first_only(text, first, last) if last - first > LONG else None
 
 
@@ -244,15 +244,15 @@ def _rewritten(
     marks, plain = embedded.unescaped(body), embedded.line_marks(body)
     edits: tuple[TextEdit, ...]
     if marks is not None:
-        found = problem(syntax.EscapedJson(marks=marks.marks), text, first, last)
+        found = diagnostic(syntax.EscapedJson(marks=marks.marks), text, first, last)
         edits = (TextEdit(first, last, marks.text),)
         label, grade = "replace", Applicability.SAFE
     elif plain is not None and _is_json(applied(body, plain.edits)):
-        found = problem(syntax.LineMarks(marks=plain.shown), text, first, last)
+        found = diagnostic(syntax.LineMarks(marks=plain.shown), text, first, last)
         edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in plain.edits)
         label, grade = "delete", Applicability.REMOVES
     elif (written := yaml_answer.as_json(body)) is not None:
-        found = problem(syntax.WrittenAsYaml(), text, first, last)
+        found = diagnostic(syntax.WrittenAsYaml(), text, first, last)
         edits = (TextEdit(first, last, written),)
         label, grade = "replace", Applicability.GUESS
     else:
@@ -261,7 +261,7 @@ def _rewritten(
     outer = (TextEdit(0, first, ""), *edits, TextEdit(last, len(text), ""))
     inner = applied(text, outer)
     found_all = (*repaired, found)
-    return Reading(text, inner, json.loads(inner), problems=found_all, edits=outer, size=size)
+    return Reading(text, inner, json.loads(inner), diagnostics=found_all, edits=outer, size=size)
 
 
 REWRITTEN: Final = frozenset({"J39", "J41", "J43"})
@@ -288,9 +288,9 @@ def _embedded(
     start, end = first + around.start, first + around.end
     rest = (TextEdit(0, start, ""), TextEdit(end, len(text), ""))
     if around.code == "J35":  # what follows are marks of the line that began before it
-        found = problem(syntax.TextBefore(), text, first, start)
+        found = diagnostic(syntax.TextBefore(), text, first, start)
     else:
-        found = problem(syntax.TextAround(), text, first, last)
+        found = diagnostic(syntax.TextAround(), text, first, last)
     fix = Fix(rest, "only", Applicability.REMOVES)
     return start, end, [*repaired, found._replace(fix=fix)]
 
@@ -303,14 +303,14 @@ def _first_only(text: str, first: int, last: int) -> Diagnostic | None:
         at = first + error.pos
         if at < len(text.rstrip()):
             return _unexpected(text, at)
-        return problem(syntax.NotClosed(char=text[first], opened="1"), text, first, first + 1)
+        return diagnostic(syntax.NotClosed(char=text[first], opened="1"), text, first, first + 1)
     except ValueError:  # an integer of more than 4300 digits
         return None
     return None
 
 
 def _unreadable(text: str, size: int, found: Diagnostic) -> Reading:
-    return Reading(text, "", None, readable=False, problems=(found,), size=size)
+    return Reading(text, "", None, readable=False, diagnostics=(found,), size=size)
 
 
 def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
@@ -319,22 +319,22 @@ def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
     repaired: list[Diagnostic] = []
     if text.startswith(_BOM):
         first = 1
-        repaired.append(problem(syntax.ByteOrderMark(), text, 0, 1))
+        repaired.append(diagnostic(syntax.ByteOrderMark(), text, 0, 1))
     fence = _FENCE.fullmatch(text, first)
     if fence:
         first, last = fence.span(1)
-        repaired.append(problem(syntax.CodeFence(), text, 0, len(text)))
+        repaired.append(diagnostic(syntax.CodeFence(), text, 0, len(text)))
     return first, last, repaired
 
 
-def problem(found: RawDiagnostic, text: str, start: int = 0, end: int = 0) -> Diagnostic:
+def diagnostic(found: RawDiagnostic, text: str, start: int = 0, end: int = 0) -> Diagnostic:
     """Make a problem of a text at offsets."""
     line, column = line_and_column(text, start) if text else (0, 0)
     return found.unplaced()._replace(start=start, end=end, line=line, column=column)
 
 
 def _unexpected(text: str, at: int) -> Diagnostic:
-    return problem(syntax.Unexpected(typed=text[at : at + 1]), text, at, at + 1)
+    return diagnostic(syntax.Unexpected(typed=text[at : at + 1]), text, at, at + 1)
 
 
 def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:

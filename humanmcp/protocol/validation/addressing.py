@@ -85,7 +85,7 @@ def unaddressed(
     `exchanges` are those of the session that are remembered, oldest first. `notice` is the method
     of the last message where that is a notification: most likely it was meant to be answered.
     """
-    broken = blocking(read(text).problems)
+    broken = blocking(read(text).diagnostics)
     typed = id_of(text)
     if broken and typed is None:
         return broken
@@ -106,7 +106,9 @@ def unaddressed(
 def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Diagnostic:
     """Say that a request can no longer be answered."""
     late = next(
-        each for each in check(last, text).problems if issubclass(KINDS[each.code], AnswerTooLate)
+        each
+        for each in check(last, text).diagnostics
+        if issubclass(KINDS[each.code], AnswerTooLate)
     )
     answered = (one for one in over if one.state is ExchangeState.ANSWERED)
     if last.state is ExchangeState.ABANDONED and any(one.id.key == last.id.key for one in answered):

@@ -47,9 +47,9 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, established: Establish
     reading = read(text)
     found = _array(reading)
     if found is None:
-        return Verdict(text, None, None, reading.problems)
+        return Verdict(text, None, None, reading.diagnostics)
     waiting = {one.id.key: one for one in reversed(asked)}
-    problems = list(reading.problems)
+    diagnostics = list(reading.diagnostics)
     lines = []
     inner: tuple[Diagnostic, ...]
     for index, (item, at) in enumerate(_placed(found, reading.json)):
@@ -60,13 +60,13 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, established: Establish
             exchange = waiting.pop(item.id.key, None) if item.id else None
             line, inner = _judge_one(exchange, item, established)
             lines.append(line)
-        problems += (_moved(one, index, at, reading, text) for one in inner)
+        diagnostics += (_moved(one, index, at, reading, text) for one in inner)
     if waiting:
         ids = ", ".join(one.id.token for one in asked if one in waiting.values())
-        problems.append(AnswersMissing(ids=ids).unplaced())
+        diagnostics.append(AnswersMissing(ids=ids).unplaced())
     line = f"[{','.join(lines)}]"
-    blocked = any(problem.blocks for problem in problems)
-    return Verdict(text, None if blocked else line, line, check.in_order(tuple(problems)))
+    blocked = any(diagnostic.blocks for diagnostic in diagnostics)
+    return Verdict(text, None if blocked else line, line, check.in_order(tuple(diagnostics)))
 
 
 def _judge_one(
@@ -75,7 +75,7 @@ def _judge_one(
     if exchange is None:
         return jsonrpc.compact(item.raw), (AnswerToNothing(("id",)).unplaced(),)
     verdict = check.check(exchange, item.raw, established=established)
-    return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.problems
+    return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.diagnostics
 
 
 def _array(reading: Reading) -> Batch | None:
@@ -95,12 +95,12 @@ def _placed(array: Batch, text: str) -> Iterator[tuple[Message | Malformed, int]
         at += len(raw)
 
 
-def _moved(problem: Diagnostic, index: int, at: int, reading: Reading, text: str) -> Diagnostic:
+def _moved(diagnostic: Diagnostic, index: int, at: int, reading: Reading, text: str) -> Diagnostic:
     """Place a problem of one answer in the whole text; its mend, which counts otherwise, goes."""
-    start, end = reading.typed(at + problem.start), reading.typed(at + problem.end)
+    start, end = reading.typed(at + diagnostic.start), reading.typed(at + diagnostic.end)
     line, column = line_and_column(text, start)
-    return problem._replace(
-        pointer=f"/{index}{problem.pointer}",
+    return diagnostic._replace(
+        pointer=f"/{index}{diagnostic.pointer}",
         start=start,
         end=end,
         line=line,

@@ -31,7 +31,7 @@ from humanmcp.protocol.repair.reading import (
     LONGEST,
     REWRITTEN,
     Reading,
-    problem,
+    diagnostic,
     read,
     size_of,
 )
@@ -113,29 +113,29 @@ def check(
         form = _meant(reading.value)
     judged = TextForm.RESULT if _is_bare_result(exchange, reading.value, form) else form
     found = _findings(exchange, reading, judged, established)
-    problems = reading.problems
+    diagnostics = reading.diagnostics
     late = TOO_LATE.get(exchange.state)
     if found or late:
         page = methods.page(exchange.method, exchange.revision)
         found = [late(), *found] if late else found
         more = reading.placed(found, page, _ROOTS[judged])
-        if any(each.code in REWRITTEN for each in problems):
+        if any(each.code in REWRITTEN for each in diagnostics):
             more = [each._replace(fix=None) for each in more]
         if judged is not form and not isinstance(reading.value, list):
             words = reading.value if isinstance(reading.value, str) else reading.json.strip()
             result = tool_text(exchange.revision, words, established)
             more = [_wrapped(exchange, text, form, each, result) for each in more]
-        problems = grouped(in_order((*problems, *more)))
+        diagnostics = grouped(in_order((*diagnostics, *more)))
     secrets = _secrets(exchange, text)
     if secrets:
-        problems = in_order((*problems, *secrets))
+        diagnostics = in_order((*diagnostics, *secrets))
     line = _line(exchange, reading, form)
-    blocked = any(each.blocks for each in problems)
+    blocked = any(each.blocks for each in diagnostics)
     return Verdict(
         text,
         None if blocked else line,
         _forced(exchange, reading, form) if blocked else line,
-        problems,
+        diagnostics,
         _kind(reading.value, form),
     )
 
@@ -146,7 +146,7 @@ def _secrets(exchange: Exchange, text: str) -> tuple[Diagnostic, ...]:
         return ()
     return grouped(
         tuple(
-            problem(syntax.LooksSecret(name=each.name), text, each.start, each.end)
+            diagnostic(syntax.LooksSecret(name=each.name), text, each.start, each.end)
             for each in typed_secrets(text)
         )
     )
@@ -187,9 +187,9 @@ def _inner_json(value: Json) -> str | None:
     return inner.json if inner.readable and isinstance(inner.value, (dict, list)) else None
 
 
-def in_order(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def in_order(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """Sort problems by place; of two at one place the worse first."""
-    return tuple(sorted(problems, key=lambda each: (each.start, each.severity.value != "error")))
+    return tuple(sorted(diagnostics, key=lambda each: (each.start, each.severity.value != "error")))
 
 
 def _findings(
@@ -262,7 +262,7 @@ def _line(exchange: Exchange, reading: Reading, form: TextForm) -> str:
 
 def _forced(exchange: Exchange, reading: Reading, form: TextForm) -> str | None:
     """Make the line that Send anyway writes: what was typed, right or wrong, on one line."""
-    broken = reading.edits and any(each.blocks for each in reading.problems)
+    broken = reading.edits and any(each.blocks for each in reading.diagnostics)
     if broken or not reading.readable:
         forced = wire_line(reading.text)
         if forced is None or form is TextForm.MESSAGE:
@@ -279,10 +279,10 @@ def _verdict_on_no_json(
     forced = _forced(exchange, reading, form)
     kind = None if form is TextForm.MESSAGE else _kind(None, form)
     result = tool_text(exchange.revision, reading.text.strip(), established)
-    problems = tuple(
-        _wrapped(exchange, reading.text, form, each, result) for each in reading.problems
+    diagnostics = tuple(
+        _wrapped(exchange, reading.text, form, each, result) for each in reading.diagnostics
     )
-    return Verdict(reading.text, None, forced, problems, kind)
+    return Verdict(reading.text, None, forced, diagnostics, kind)
 
 
 def _wrapped(
@@ -306,27 +306,29 @@ def _check_plain(
     result = plain_result(exchange, text, established, is_error=is_error)
     written = _ON_ONE_LINE.encode(result)
     line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
-    problems = _plain_problems(exchange, text, result, established)
+    diagnostics = _plain_diagnostics(exchange, text, result, established)
     size = size_of(line)
     if size < 0:
-        problems.append(problem(syntax.HalfCharacter(value="\\ud…"), text, 0, len(text)))
+        diagnostics.append(diagnostic(syntax.HalfCharacter(value="\\ud…"), text, 0, len(text)))
     elif size > LONGEST:
-        problems.append(problem(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text))
+        diagnostics.append(diagnostic(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text))
     elif size > LONG:
-        problems.append(problem(syntax.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
-    problems += _secrets(exchange, text)
-    blocked = any(each.blocks for each in problems)
+        diagnostics.append(diagnostic(syntax.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
+    diagnostics += _secrets(exchange, text)
+    blocked = any(each.blocks for each in diagnostics)
     forced = line.encode("utf-8", "replace").decode() if text.strip() else None
-    return Verdict(text, None if blocked else line, forced, in_order(tuple(problems)), Kind.RESULT)
+    return Verdict(
+        text, None if blocked else line, forced, in_order(tuple(diagnostics)), Kind.RESULT
+    )
 
 
-def _plain_problems(
+def _plain_diagnostics(
     exchange: Exchange, text: str, result: Json, established: Established
 ) -> list[Diagnostic]:
     late = TOO_LATE.get(exchange.state)
     found: list[RawDiagnostic] = [late()] if late else []
     if not text.strip():
-        return [problem(syntax.EmptyAnswer(), text, 0, len(text))]
+        return [diagnostic(syntax.EmptyAnswer(), text, 0, len(text))]
     if not methods.of(exchange.method).plain_text:
         found.append(mcp.NoPlainText(method=exchange.method))
     else:
@@ -334,4 +336,4 @@ def _plain_problems(
     if not found:
         return []
     page = methods.page(exchange.method, exchange.revision)
-    return Placer(Source("", text, (), None, page)).problems(found)
+    return Placer(Source("", text, (), None, page)).diagnostics(found)

@@ -9,7 +9,7 @@ from humanmcp.protocol.diagnostics.kinds import rpc
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.json.jsonrpc import RequestId, member
-from humanmcp.protocol.repair.reading import problem, read
+from humanmcp.protocol.repair.reading import diagnostic, read
 from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
@@ -93,23 +93,23 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
     start, end = spot or (0, 0)
     if not pending:
         if typed is None:
-            return problem(rpc.NoRequestWaits(), text, start, end)
-        return problem(rpc.NothingWaits(typed=shown(typed.token)), text, start, end)
+            return diagnostic(rpc.NoRequestWaits(), text, start, end)
+        return diagnostic(rpc.NothingWaits(typed=shown(typed.token)), text, start, end)
     ids = ", ".join(shown(each.id.token) for each in pending[:8])
     if typed is None and isinstance(read(text).value, list):
         batches = features(pending[0].revision).batches
-        return problem(rpc.BatchOfOne() if batches else rpc.BatchNotAllowed(), text, start, end)
+        return diagnostic(rpc.BatchOfOne() if batches else rpc.BatchNotAllowed(), text, start, end)
     if typed is None:
         lacking = rpc.IdMissing(id=ids) if len(pending) == 1 else rpc.IdNeeded(id=ids)
-        found = problem(lacking, text, start, end)
+        found = diagnostic(lacking, text, start, end)
     else:
         same = [each for each in pending if str(each.id.value) == str(typed.value)]
         if same:
             wanted = same[0].id.token
             other = rpc.IdOfOtherType(typed=typed.token, id=wanted)
-            return _with_fix(problem(other, text, start, end), spot, wanted)
+            return _with_fix(diagnostic(other, text, start, end), spot, wanted)
         strange = rpc.NoSuchRequest(pending=ids, typed=shown(typed.token))
-        found = problem(strange, text, start, end)
+        found = diagnostic(strange, text, start, end)
     return _with_fix(found, spot, pending[0].id.token) if len(pending) == 1 else found
 
 

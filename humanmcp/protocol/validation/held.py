@@ -107,13 +107,13 @@ def _judge_edited(held: HeldMessage, text: str) -> Verdict:
     reading = read(text)
     forced = wire_line(text)
     if not reading.readable:
-        return Verdict(text, None, forced, reading.problems)
+        return Verdict(text, None, forced, reading.diagnostics)
     line = jsonrpc.compact(reading.json)
-    problems = (*reading.problems, *_changes(held, line))
-    blocked = any(problem.blocks for problem in problems)
+    diagnostics = (*reading.diagnostics, *_changes(held, line))
+    blocked = any(diagnostic.blocks for diagnostic in diagnostics)
     edited = read_text(line)
     kind = edited.kind if isinstance(edited, Message) else None
-    return Verdict(text, None if blocked else line, line, problems, kind)
+    return Verdict(text, None if blocked else line, line, diagnostics, kind)
 
 
 def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:

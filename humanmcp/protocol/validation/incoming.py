@@ -137,10 +137,10 @@ def _placed(
         return ()
     page = methods.page(method, revision)
     placer = Placer(Source(message.raw, message.raw, (), None, page))
-    problems = placer.problems(
+    diagnostics = placer.diagnostics(
         each.without_fix(_level(each, strict=strict)) for each in one_each(found)
     )
-    return tuple(sorted(problems, key=lambda each: each.start))
+    return tuple(sorted(diagnostics, key=lambda each: each.start))
 
 
 def _level(found: RawDiagnostic, *, strict: bool) -> Severity:

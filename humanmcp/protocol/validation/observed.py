@@ -56,7 +56,7 @@ def hints(
     if isinstance(heard, Malformed):
         return (unreadable(heard),)
     found = _found(heard, established, revision or versions.LATEST_HANDSHAKE, strict=strict)
-    return tuple(sorted(found, key=lambda problem: _ORDER.index(problem.severity)))
+    return tuple(sorted(found, key=lambda diagnostic: _ORDER.index(diagnostic.severity)))
 
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)

@@ -66,7 +66,7 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     """
     reading = read(text)
     if not reading.readable:
-        return Verdict(text, None, wire_line(text), reading.problems)
+        return Verdict(text, None, wire_line(text), reading.diagnostics)
     value = reading.value
     if isinstance(value, dict) and "method" not in value:
         found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
@@ -77,12 +77,12 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
             found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""
     page = methods.page(method if isinstance(method, str) else "", revision)
-    problems = (*reading.problems, *reading.placed(one_each(found), page))
-    problems = grouped(sorted(problems, key=lambda each: each.start))
+    diagnostics = (*reading.diagnostics, *reading.placed(one_each(found), page))
+    diagnostics = grouped(sorted(diagnostics, key=lambda each: each.start))
     line = compact(reading.json)
-    blocked = any(each.blocks for each in problems)
+    blocked = any(each.blocks for each in diagnostics)
     forced = wire_line(text) if reading.edits and blocked else line
-    return Verdict(text, None if blocked else line, forced, problems, _kind(value))
+    return Verdict(text, None if blocked else line, forced, diagnostics, _kind(value))
 
 
 def _kind(value: Json) -> Kind | None:

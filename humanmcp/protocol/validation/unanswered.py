@@ -35,7 +35,7 @@ class NeverAnswered(NamedTuple):
     dropped: int = 0
 
     @property
-    def problem(self) -> Diagnostic:
+    def diagnostic(self) -> Diagnostic:
         """The same as the check says it."""
         token = self.asked.request.id.token if self.asked.request.id is not None else ""
         method, line = self.asked.method, str(self.dropped)

@@ -36,7 +36,7 @@ class Judged(NamedTuple):
     text: str
     method: str = ""
     id: str = ""
-    problems: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class Overheard:
@@ -73,7 +73,7 @@ class Overheard:
                     else self._broken(number, way, item)
                     for item in batch.items
                 ]
-                return (Judged(number, way, batch.raw, problems=about), *items)
+                return (Judged(number, way, batch.raw, diagnostics=about), *items)
             case Malformed() as malformed:
                 return (self._broken(number, way, malformed, about),)
 
@@ -92,14 +92,14 @@ class Overheard:
         waiting = [asked for asked in self._conversation.open if asked.way is not way]
         failed = self._unanswered.broken(number, malformed, waiting)
         found = hints(malformed, self._conversation.established, self.revision)
-        return Judged(number, way, malformed.text, problems=(*about, *found, *_effect(failed)))
+        return Judged(number, way, malformed.text, diagnostics=(*about, *found, *_effect(failed)))
 
     def end(self) -> tuple[Judged, ...]:
         """Name the requests that never got an answer; whose answer was dropped is named already."""
         return tuple(
-            Judged(one.seq, one.asked.way, one.asked.request.raw, problems=(one.problem,))._replace(
-                method=one.asked.method
-            )
+            Judged(
+                one.seq, one.asked.way, one.asked.request.raw, diagnostics=(one.diagnostic,)
+            )._replace(method=one.asked.method)
             for one in self._unanswered.left(self._conversation)
             if not one.dropped
         )
@@ -127,13 +127,13 @@ def _only_servers_say(method: str) -> bool:
     return only or method in ("notifications/progress", "notifications/tasks/status")
 
 
-def _judged(number: int, heard: ObservedMessage, problems: tuple[Diagnostic, ...]) -> Judged:
+def _judged(number: int, heard: ObservedMessage, diagnostics: tuple[Diagnostic, ...]) -> Judged:
     token = heard.message.id.token if heard.message.id is not None else ""
-    return Judged(number, heard.way, heard.message.raw, heard.method, token, problems)
+    return Judged(number, heard.way, heard.message.raw, heard.method, token, diagnostics)
 
 
 def _effect(failed: NeverAnswered | None) -> tuple[Diagnostic, ...]:
-    return () if failed is None else (failed.problem,)
+    return () if failed is None else (failed.diagnostic,)
 
 
 def judge_frames(frames: Iterable[tuple[int, Frame]], revision: str = "") -> Iterator[Judged]:

@@ -78,7 +78,7 @@ class DocumentOutcome(NamedTuple):
 
     text: Document
     sent: bool
-    problems: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
     mended: str = ""
     grade: Applicability = Applicability.SAFE
 

@@ -264,14 +264,14 @@ class TextFiles:
         """Say in `problems.txt` that the request has come that stands answered in `out.txt`."""
         self._tell(note("early", self._language, id=token), blames=True)
 
-    def accept(self, text: Document, problems: Sequence[Diagnostic] = ()) -> None:
-        """Say that a text was sent; `problems` are what should be noticed all the same."""
-        self._settle(DocumentOutcome(text, sent=True, problems=tuple(problems)))
+    def accept(self, text: Document, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        """Say that a text was sent; `diagnostics` are what should be noticed all the same."""
+        self._settle(DocumentOutcome(text, sent=True, diagnostics=tuple(diagnostics)))
 
     def refuse(
         self,
         text: Document,
-        problems: Sequence[Diagnostic],
+        diagnostics: Sequence[Diagnostic],
         mended: str = "",
         grade: Applicability = Applicability.SAFE,
     ) -> None:
@@ -281,7 +281,7 @@ class TextFiles:
         what it took to get it there.
         """
         outcome = DocumentOutcome(
-            text, sent=False, problems=tuple(problems), mended=mended, grade=grade
+            text, sent=False, diagnostics=tuple(diagnostics), mended=mended, grade=grade
         )
         self._settle(outcome)
 
@@ -346,7 +346,7 @@ class TextFiles:
             source.settle(mark)
             whole = Document(-1, reading.text, whole=False, repairs=reading.repairs)
             aside = "" if source is self._named else source.name
-            self._report([DocumentOutcome(whole, sent=False, problems=())], aside)
+            self._report([DocumentOutcome(whole, sent=False, diagnostics=())], aside)
 
     def _settle(self, outcome: DocumentOutcome) -> None:
         now = self._round

@@ -109,19 +109,19 @@ class OutTxt:
     def _say(self, text: Document) -> None:
         verdict = self._session.say(text.text)
         if verdict.line is None:
-            self._give_back(text, verdict.problems, self._session.judge)
+            self._give_back(text, verdict.diagnostics, self._session.judge)
             return
         self._ledger.write(verdict.line, by=BY_FILES)
         self._answers.said()
-        self._files.accept(text, verdict.problems)
+        self._files.accept(text, verdict.diagnostics)
 
     def _settle(self, text: Document, outcome: Outcome) -> None:
         match outcome:
             case Sent():
                 self._answers.sent(outcome, BY_FILES)
-                self._files.accept(text, outcome.verdict.problems)
+                self._files.accept(text, outcome.verdict.diagnostics)
             case Refused():
-                self._give_back(text, outcome.verdict.problems, self._judge)
+                self._give_back(text, outcome.verdict.diagnostics, self._judge)
             case AwaitingRetry(exchange):
                 self._answers.keep(exchange.number, Reply(text.text, by=BY_FILES))
                 self._files.accept(text, ())
@@ -142,21 +142,25 @@ class OutTxt:
 
     def _refuse(self, text: Document) -> None:
         self._early = check.id_of(text.text)
-        problems = unaddressed(text.text, self._session.exchanges.remembered, self._session.notice)
-        self._give_back(text, problems, self._judge)
+        diagnostics = unaddressed(
+            text.text, self._session.exchanges.remembered, self._session.notice
+        )
+        self._give_back(text, diagnostics, self._judge)
 
     def _give_back(
-        self, text: Document, problems: Sequence[Diagnostic], judge: Callable[[str], Verdict]
+        self, text: Document, diagnostics: Sequence[Diagnostic], judge: Callable[[str], Verdict]
     ) -> None:
         """Refuse a text, with what it would be if it were right."""
         from humanmcp.protocol.diagnostics.autofix import suggestion  # noqa: PLC0415 - no start needs it
 
-        self._files.refuse(text, problems, *suggestion(text.text, judge))
+        self._files.refuse(text, diagnostics, *suggestion(text.text, judge))
 
     def _judge(self, text: str) -> Verdict:
         """Judge an answer without sending it, as the one it is meant for would have it."""
         exchange = addressed(text, self._session.pending)
         if exchange is None:
-            problems = unaddressed(text, self._session.exchanges.remembered, self._session.notice)
-            return Verdict(text, None, None, problems)
+            diagnostics = unaddressed(
+                text, self._session.exchanges.remembered, self._session.notice
+            )
+            return Verdict(text, None, None, diagnostics)
         return check.check(exchange, text, established=self._session.established)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.locales import problem as sentence
+from humanmcp.locales import describe as sentence
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line, visible
@@ -26,7 +26,7 @@ def report(outcomes: Iterable[DocumentOutcome], language: str, aside: str = "") 
     """
     outcomes = tuple(outcomes)
     refused = [one for one in outcomes if not one.sent]
-    noticed = [one for one in outcomes if one.sent and (one.problems or one.text.notes)]
+    noticed = [one for one in outcomes if one.sent and (one.diagnostics or one.text.notes)]
     lines: list[str] = []
     if refused:
         lines += [say("files", "not-sent", language, file=aside or "out.txt"), ""]
@@ -61,10 +61,10 @@ def _about(outcomes: Iterable[DocumentOutcome], language: str) -> Iterator[str]:
 
 def _to_tell(outcome: DocumentOutcome) -> list[Diagnostic]:
     """Return what is to be said: of a text that was not sent no repairs, and errors first."""
-    problems = [*outcome.text.notes, *outcome.problems]
+    diagnostics = [*outcome.text.notes, *outcome.diagnostics]
     if outcome.sent:
-        return problems
-    told = [each for each in problems if each.severity is not Severity.REPAIRED]
+        return diagnostics
+    told = [each for each in diagnostics if each.severity is not Severity.REPAIRED]
     return sorted(told, key=lambda each: not each.blocks)
 
 

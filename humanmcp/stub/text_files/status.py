@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.locales import problem as sentence
+from humanmcp.locales import describe as sentence
 from humanmcp.locales import say, who
 from humanmcp.protocol.conversation.events import (
     NoticeArrived,
@@ -168,10 +168,10 @@ class StatusTxt:
             case NoticeArrived(message, remarks):
                 title = one_line(message.method, LONGEST)
                 return StatusLine(line, title, 0, self._say("notice"), lambda: remarks)
-            case ResponseArrived(message, asked, problems):
+            case ResponseArrived(message, asked, diagnostics):
                 title = self._say("an answer", id=one_line(_token(message), LONGEST))
                 fate = self._response(asked)
-                return StatusLine(line, title, 0, fate, lambda: problems)
+                return StatusLine(line, title, 0, fate, lambda: diagnostics)
             case UnreadableArrived(malformed):
                 why = unreadable(malformed)
                 return StatusLine(

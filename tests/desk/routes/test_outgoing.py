@@ -73,14 +73,14 @@ def test_a_request_of_the_modern_era_carries_its_envelope(seated: Seated) -> Non
 
 def test_what_was_sent_is_said_and_what_was_not_is_explained(seated: Seated) -> None:
     """The program of the session judges it; a refused text stays in the box."""
-    problems: list[tuple[Diagnostic, ...]] = [(), (Diagnostic("R01", Severity.ERROR),)]
+    diagnostics: list[tuple[Diagnostic, ...]] = [(), (Diagnostic("R01", Severity.ERROR),)]
     texts: list[str] = []
 
     def settle() -> None:
-        while problems:
+        while diagnostics:
             for ticket, reply in seated.inbox.sayings(seated.name):
                 texts.append(reply.text)
-                seated.inbox.settle(seated.name, ticket, problems.pop(0))
+                seated.inbox.settle(seated.name, ticket, diagnostics.pop(0))
 
     program = threading.Thread(target=settle)
     program.start()

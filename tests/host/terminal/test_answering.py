@@ -195,7 +195,7 @@ def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
     assert '"action": "accept"' in (item.draft.text if item.draft else "")
     inbox.send(item.key, Reply('{"action": "maybe"}', TextForm.RESULT, by="desk"))
-    assert until(lambda: inbox.item(item.key).problems, "its problems")
+    assert until(lambda: inbox.item(item.key).diagnostics, "its problems")
     inbox.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk"))
     asking.join(20)
     assert question.sent == [{"jsonrpc": "2.0", "id": "q", "result": {"action": "decline"}}]
@@ -302,8 +302,8 @@ def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> N
     desk = AtInbox(FolderInbox(tmp_path), Seat.HOST, language="en")
     inbox = FolderInbox(tmp_path)
     ticket = inbox.say(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
-    (problem,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
-    assert problem.code == "R23"
+    (diagnostic,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
+    assert diagnostic.code == "R23"
     desk.end()
 
 
@@ -325,8 +325,8 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     asking.join(20)
     assert inbox.item(item.key).state is ExchangeState.ABANDONED
     ticket = inbox.say(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
-    (problem,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
-    assert problem.code == "R23"
+    (diagnostic,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
+    assert diagnostic.code == "R23"
     desk.end()
 
 

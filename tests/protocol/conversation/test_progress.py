@@ -106,7 +106,7 @@ def test_a_person_is_told_too() -> None:
     for token, value in (("p", 2), ("p", 1), ("q", 1), ("p", 3)):
         verdict = session.say(json.dumps({"jsonrpc": "2.0", **told(token, value)}))
         assert verdict.sendable
-        codes.append([problem.code for problem in verdict.problems])
+        codes.append([diagnostic.code for diagnostic in verdict.diagnostics])
     assert codes == [[], ["N36"], ["N37"], []]
 
 
@@ -115,7 +115,7 @@ def test_what_is_only_judged_is_not_remembered() -> None:
     session = opened()
     call(session, 1, _meta={"progressToken": "p"})
     text = json.dumps({"jsonrpc": "2.0", **told("p", 2)})
-    assert [session.judge(text).problems for _ in range(2)] == [(), ()]
+    assert [session.judge(text).diagnostics for _ in range(2)] == [(), ()]
 
 
 def test_what_we_say_while_a_person_thinks_goes_on_from_what_the_person_said() -> None:
@@ -125,7 +125,7 @@ def test_what_we_say_while_a_person_thinks_goes_on_from_what_the_person_said() -
     values: list[int] = []
     for own in (None, 4.5, None):
         if own is not None:
-            assert session.say(json.dumps({"jsonrpc": "2.0", **told("p", own)})).problems == ()
+            assert session.say(json.dumps({"jsonrpc": "2.0", **told("p", own)})).diagnostics == ()
         spoken = session.progress(exchange.number, len(values) + 1, "waiting")
         assert spoken is not None
         values.append(json.loads(spoken)["params"]["progress"])
@@ -138,7 +138,7 @@ def test_after_the_answer_a_person_is_told_that_nobody_hears_it() -> None:
     exchange = call(session, 1, _meta={"progressToken": "p"})
     assert isinstance(session.reply(exchange.number, '{"content":[]}'), Sent)
     verdict = session.judge(json.dumps({"jsonrpc": "2.0", **told("p", 1)}))
-    assert [problem.code for problem in verdict.problems] == ["N37"]
+    assert [diagnostic.code for diagnostic in verdict.diagnostics] == ["N37"]
 
 
 def test_the_clients_seat_is_told_what_a_server_does_wrong() -> None:
@@ -149,7 +149,7 @@ def test_the_clients_seat_is_told_what_a_server_does_wrong() -> None:
     for value in (1, 1, 2):
         (notice,) = session.receive(line("notifications/progress", progressToken=1, progress=value))
         assert isinstance(notice, NoticeArrived)
-        codes.append([problem.code for problem in notice.remarks])
+        codes.append([diagnostic.code for diagnostic in notice.remarks])
     assert codes == [[], ["N36"], []]
 
 
@@ -164,10 +164,10 @@ def test_a_held_request_that_comes_again_speaks_with_its_new_token() -> None:
     (event,) = session.receive(again)
     assert isinstance(event, RequestRepeated)
     judged = {
-        token: session.judge(json.dumps({"jsonrpc": "2.0", **told(token, 1)})).problems
+        token: session.judge(json.dumps({"jsonrpc": "2.0", **told(token, 1)})).diagnostics
         for token in ("a", "b")
     }
-    assert [problem.code for problem in judged["a"]] == ["N37"]
+    assert [diagnostic.code for diagnostic in judged["a"]] == ["N37"]
     assert judged["b"] == ()
 
 

@@ -51,8 +51,8 @@ def test_where_the_fixes_do_not_get_it_there_nothing_is_shown(typed: str) -> Non
 def test_of_two_fixes_at_one_place_the_first_is_applied() -> None:
     """The other one counts in a text that is no more; the next round finds it again."""
     fixes = [Fix((TextEdit(0, 3, "a"),)), Fix((TextEdit(2, 4, "b"),)), Fix((TextEdit(3, 3, "c"),))]
-    problems = [Diagnostic("J01", Severity.ERROR, fix=fix) for fix in fixes]
-    assert together([*problems, Diagnostic("J02", Severity.ERROR)]) == [
+    diagnostics = [Diagnostic("J01", Severity.ERROR, fix=fix) for fix in fixes]
+    assert together([*diagnostics, Diagnostic("J02", Severity.ERROR)]) == [
         TextEdit(0, 3, "a"),
         TextEdit(3, 3, "c"),
     ]

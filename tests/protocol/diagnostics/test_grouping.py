@@ -26,10 +26,10 @@ def test_k10_the_same_member_in_many_tools_is_one_problem() -> None:
     """K10: its fix takes the member out everywhere."""
     text = tools(33, execution={"taskSupport": "optional"})
     verdict = check(asked(LIST, revision=R2024), text)
-    (found,) = (each for each in verdict.problems if each.detail[0] == ("key", "execution"))
+    (found,) = (each for each in verdict.diagnostics if each.detail[0] == ("key", "execution"))
     assert found.times == 33
-    assert locales.problem(found, "en").startswith(f"33 \u00d7 {found.code}: ")
-    assert locales.problem(found, "ja").startswith(f"33 \u00d7 {found.code}: ")
+    assert locales.describe(found, "en").startswith(f"33 \u00d7 {found.code}: ")
+    assert locales.describe(found, "ja").startswith(f"33 \u00d7 {found.code}: ")
     assert found.fix is not None
     assert "execution" not in found.fix.apply(text)
     assert found.fix.applicability is Applicability.REMOVES
@@ -39,7 +39,7 @@ def test_k10_thousands_of_unknown_members_are_ten_problems() -> None:
     """K10: each has another name, so the last one shown stands for the rest."""
     many = {f"x{at}": at for at in range(4000)}
     verdict = check(asked(LIST), tools(1, **many))
-    found = [each for each in verdict.problems if each.code == "M12"]
+    found = [each for each in verdict.diagnostics if each.code == "M12"]
     assert len(found) == MOST
     assert sum(each.times for each in found) == 4000
     assert found[-1].fix is not None
@@ -50,7 +50,7 @@ def test_k10_thousands_of_tools_of_one_name_are_one_problem() -> None:
     """K10: those after the first thousand are counted, and neither placed nor even made."""
     tool = {"name": "a", "inputSchema": {"type": "object"}}
     verdict = check(asked(LIST), json.dumps({"tools": [tool] * 4000}))
-    (found,) = (each for each in verdict.problems if each.code == "M38")
+    (found,) = (each for each in verdict.diagnostics if each.code == "M38")
     assert found.times == 3999
     assert verdict.text[found.start : found.end] == '"a"'
     assert found.start == verdict.text.index('"a"', 60)
@@ -60,7 +60,7 @@ def test_k10_of_many_findings_a_thousand_are_placed_and_all_are_counted() -> Non
     """K10: each place is looked for in the text, and 40,000 places are read by nobody."""
     text = json.dumps({f"x{at}": at for at in range(40_000)})
     found = [MemberStrange((f"x{at}",), key=f"x{at}") for at in range(40_000)]
-    placed = Placer(Source(text, text)).problems(found)
+    placed = Placer(Source(text, text)).diagnostics(found)
     assert len(placed) == 1000
     assert sum(each.times for each in placed) == 40_000
     assert [text[each.start : each.end] for each in placed[:3]] == ["0", "1", "2"]
@@ -69,7 +69,7 @@ def test_k10_of_many_findings_a_thousand_are_placed_and_all_are_counted() -> Non
 def test_few_problems_stay_as_they_are() -> None:
     """Three tools with the same mistake are three places to go to."""
     text = tools(3, execution={"taskSupport": "optional"})
-    assert codes(check(asked(LIST, revision=R2024), text).problems).count("M13") == 3
+    assert codes(check(asked(LIST, revision=R2024), text).diagnostics).count("M13") == 3
     few = tuple(Diagnostic("M12", Severity.WARNING, start=at) for at in range(3))
     assert grouped(few) == few
 

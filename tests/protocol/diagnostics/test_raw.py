@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from docs import make_reference
-from humanmcp.locales import LANGUAGES, problem, sentences_of
+from humanmcp.locales import LANGUAGES, describe, sentences_of
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, SchemaDiagnostic, delete
@@ -64,8 +64,8 @@ def test_a_finding_has_its_fillings_as_attributes_and_as_detail() -> None:
     assert (found.code, found.severity, found.key) == ("M38", Severity.WARNING, "name")
     assert found.detail == (("key", "name"), ("value", "a"))
     text = '{"result":{"tools":[1,2]}}'
-    (placed,) = Placer(Source(text, text)).problems([found])
-    assert problem(placed, "en") == 'name: "a" is in the list twice.'
+    (placed,) = Placer(Source(text, text)).diagnostics([found])
+    assert describe(placed, "en") == 'name: "a" is in the list twice.'
     assert placed.severity is Severity.WARNING
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.repair.decoding import decode
-from tests.asking import hold_problem
+from tests.asking import hold_diagnostic
 
 OSAKA = '{"error":{"code":-32602,"message":"遠い。自分で調べて"},"jsonrpc":"2.0","id":4}'
 
@@ -33,17 +33,17 @@ def test_plain_utf8_is_nothing_to_speak_of() -> None:
 )
 def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> None:
     """BRIDGE-16: the exact line each time, plus a note naming what was repaired."""
-    text, (problem,) = decode(raw)
+    text, (diagnostic,) = decode(raw)
     assert text == OSAKA
-    assert (problem.code, problem.severity) == (code, Severity.REPAIRED)
-    hold_problem(problem, text)
+    assert (diagnostic.code, diagnostic.severity) == (code, Severity.REPAIRED)
+    hold_diagnostic(diagnostic, text)
 
 
 def test_k13_iso_2022_jp_is_decoded_and_named() -> None:
     """K13: it is ASCII to a reader of UTF-8, and its escapes were kept as characters."""
-    text, (problem,) = decode(OSAKA.encode("iso2022_jp"))
+    text, (diagnostic,) = decode(OSAKA.encode("iso2022_jp"))
     assert text == OSAKA
-    assert (problem.code, problem.detail) == ("F02", (("encoding", "ISO-2022-JP"),))
+    assert (diagnostic.code, diagnostic.detail) == ("F02", (("encoding", "ISO-2022-JP"),))
     assert decode(b"\x1b$B\xff")[1][0].code == "F05"
 
 
@@ -52,18 +52,18 @@ def test_k13_iso_2022_jp_is_decoded_and_named() -> None:
 )
 def test_japanese_of_any_length_is_recognised(word: str) -> None:
     """E17: a person may answer with one word."""
-    text, (problem,) = decode(f'{{"text":"{word}"}}'.encode("cp932"))
+    text, (diagnostic,) = decode(f'{{"text":"{word}"}}'.encode("cp932"))
     assert word in text
-    assert problem.code == "F03"
+    assert diagnostic.code == "F03"
 
 
 @pytest.mark.parametrize("text", ["{“a”: “b”}", '{"a":"café"}', '{"a":"naïve"}', '{"a":"“école”"}'])
 def test_windows_1252_is_refused_with_advice(text: str) -> None:
     """FOLDER-5: “hello” would be valid CP932; a guess would send what nobody typed."""
-    shown, (problem,) = decode(text.encode("cp1252"))
-    assert (problem.code, problem.severity) == ("F04", Severity.ERROR)
+    shown, (diagnostic,) = decode(text.encode("cp1252"))
+    assert (diagnostic.code, diagnostic.severity) == ("F04", Severity.ERROR)
     assert shown == text
-    hold_problem(problem, shown)
+    hold_diagnostic(diagnostic, shown)
 
 
 @pytest.mark.parametrize(
@@ -79,17 +79,17 @@ def test_windows_1252_is_refused_with_advice(text: str) -> None:
 )
 def test_what_is_no_text_is_refused(raw: bytes) -> None:
     """A file of bytes, or half of a character at its end."""
-    _text, problems = decode(raw)
-    assert [problem.code for problem in problems] == ["F05"]
-    assert problems[0].blocks
+    _text, diagnostics = decode(raw)
+    assert [diagnostic.code for diagnostic in diagnostics] == ["F05"]
+    assert diagnostics[0].blocks
 
 
 @given(st.binary(max_size=60))
 def test_no_bytes_whatever_raise(raw: bytes) -> None:
     """Whatever it is, it is text with at most one problem."""
-    text, problems = decode(raw)
+    text, diagnostics = decode(raw)
     assert isinstance(text, str)
-    assert len(problems) <= 1
+    assert len(diagnostics) <= 1
 
 
 @given(st.text(alphabet="あいうアイウ日本語晴東京大阪。、", min_size=1, max_size=20))

@@ -53,10 +53,10 @@ def test_k4_the_one_answer_inside_is_offered_and_what_stands_around_it_named(nam
     exchange = asked("tools/call")
     verdict = check(exchange, text)
     hold(verdict)
-    found = next(each for each in verdict.problems if each.blocks)
+    found = next(each for each in verdict.diagnostics if each.blocks)
     assert found.code == code
-    assert locales.problem(found, "en").startswith(english)
-    assert locales.problem(found, "ja").startswith(japanese)
+    assert locales.describe(found, "en").startswith(english)
+    assert locales.describe(found, "ja").startswith(japanese)
     assert found.fix is not None
     assert found.fix.applicability is Applicability.REMOVES
     assert not autofix(text, lambda typed: check(exchange, typed)).verdict.sendable
@@ -95,7 +95,7 @@ def test_k4_an_answer_in_yaml_is_offered_as_json() -> None:
     text = YAML.replace("    'it''s': it''s\n", "")
     exchange = asked("tools/call")
     verdict = check(exchange, text)
-    found = next(each for each in verdict.problems if each.code == "J43")
+    found = next(each for each in verdict.diagnostics if each.code == "J43")
     assert found.fix is not None
     assert found.fix.applicability is Applicability.GUESS
     result = json.loads(found.fix.apply(text))["result"]
@@ -172,7 +172,7 @@ def test_what_only_looks_escaped_stays_as_it_is() -> None:
 def test_k13_a_bare_text_or_list_is_what_a_tool_says(text: str, becomes: object) -> None:
     """K13: two items were called a batch, and the others had no fix."""
     exchange = asked("tools/call")
-    assert codes(check(exchange, text).problems) == ["R20"]
+    assert codes(check(exchange, text).diagnostics) == ["R20"]
     fixed = autofix(text, lambda typed: check(exchange, typed))
     assert json.loads(fixed.verdict.line or "")["result"] == {"content": becomes}
     assert check(exchange, text).forced == text
@@ -190,4 +190,4 @@ def test_k11_a_placeholder_of_ours_is_refused() -> None:
     """K11: "…" went out from suggestions that were copied."""
     for text in ('{"result":{"content":[{"type":"text","text":"…"}]}}',
                  '{"error":{"code":-32602,"message":"…"}}'):  # fmt: skip
-        assert "M61" in codes(check(asked("tools/call"), text).problems)
+        assert "M61" in codes(check(asked("tools/call"), text).diagnostics)

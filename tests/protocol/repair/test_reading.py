@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair import reading as json_reading
-from tests.asking import hold_problem
+from tests.asking import hold_diagnostic
 
 VALID: Final = (
     '{"a":1}',
@@ -133,7 +133,7 @@ def test_valid_json_is_left_alone(text: str) -> None:
     assert reading.readable
     assert reading.json == text
     assert reading.value == json.loads(text)
-    assert all(each.severity is Severity.REPAIRED for each in reading.problems)
+    assert all(each.severity is Severity.REPAIRED for each in reading.diagnostics)
 
 
 @pytest.mark.parametrize(
@@ -146,16 +146,16 @@ def test_a_mistake_is_named_placed_and_mended(
 ) -> None:
     """E18, E25: one problem, at its place, and a fix that makes it valid."""
     reading = json_reading.read(text)
-    (problem,) = (each for each in reading.problems if each.severity is not Severity.REPAIRED)
-    assert problem.code == code
-    assert problem.severity is Severity.ERROR
-    assert (problem.line, problem.column) == (1, column)
-    hold_problem(problem, text)
-    assert problem.fix is not None
-    assert problem.fix.apply(text) == becomes
+    (diagnostic,) = (each for each in reading.diagnostics if each.severity is not Severity.REPAIRED)
+    assert diagnostic.code == code
+    assert diagnostic.severity is Severity.ERROR
+    assert (diagnostic.line, diagnostic.column) == (1, column)
+    hold_diagnostic(diagnostic, text)
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.apply(text) == becomes
     assert reading.json == becomes
     assert json.loads(becomes) == reading.value
-    assert [p.code for p in json_reading.read(becomes).problems if p.blocks] == []
+    assert [p.code for p in json_reading.read(becomes).diagnostics if p.blocks] == []
 
 
 @pytest.mark.parametrize(
@@ -165,38 +165,43 @@ def test_what_cannot_be_mended_is_named(text: str, code: str) -> None:
     """No guess would be safe, so there is no value to go on with."""
     reading = json_reading.read(text)
     assert not reading.readable
-    (problem,) = (each for each in reading.problems if each.severity is not Severity.REPAIRED)
-    assert problem.code == code
-    assert problem.blocks
-    hold_problem(problem, text)
+    (diagnostic,) = (each for each in reading.diagnostics if each.severity is not Severity.REPAIRED)
+    assert diagnostic.code == code
+    assert diagnostic.blocks
+    hold_diagnostic(diagnostic, text)
 
 
 def test_a_second_document_is_named_but_not_taken_away() -> None:
     """J12: which of the two is meant, nobody can tell."""
     reading = json_reading.read('{"a":1}\n{"b":2}')
-    (problem,) = (each for each in reading.problems if each.blocks)
-    assert (problem.code, problem.line, problem.column, problem.fix) == ("J12", 2, 1, None)
+    (diagnostic,) = (each for each in reading.diagnostics if each.blocks)
+    assert (diagnostic.code, diagnostic.line, diagnostic.column, diagnostic.fix) == (
+        "J12",
+        2,
+        1,
+        None,
+    )
     assert reading.value == {"a": 1}
 
 
 def test_a_name_twice_is_an_error_at_the_second_one() -> None:
     """E25: json.loads accepts it, and part of the answer would be lost."""
     reading = json_reading.read('{"a": 1, "b": 2, "a": 3}')
-    (problem,) = reading.problems
-    assert (problem.code, problem.column, problem.detail) == ("J09", 18, (("key", "a"),))
+    (diagnostic,) = reading.diagnostics
+    assert (diagnostic.code, diagnostic.column, diagnostic.detail) == ("J09", 18, (("key", "a"),))
 
 
 def test_a_name_twice_is_found_in_any_spelling() -> None:
     r"""E25: `"\u0061"` is `"a"`."""
-    (problem,) = json_reading.read(r'{"a": 1, "\u0061": 2}').problems
-    assert problem.code == "J09"
+    (diagnostic,) = json_reading.read(r'{"a": 1, "\u0061": 2}').diagnostics
+    assert diagnostic.code == "J09"
 
 
 def test_the_same_mistake_everywhere_is_one_problem_with_one_fix() -> None:
     """U06: full-width characters, curly quotes and a full-width space pasted at once."""
     text = "｛“a”：\u3000［１，２］，“b”：“：”｝"
     reading = json_reading.read(text)
-    found = {each.code: each.fix for each in reading.problems}
+    found = {each.code: each.fix for each in reading.diagnostics}
     assert set(found) == {"J03", "J04", "J11"}
     assert all(fix and fix.label == "replace_all" for fix in found.values())
     assert reading.value == {"a": [1, 2], "b": "："}
@@ -206,7 +211,7 @@ def test_several_mistakes_are_found_at_once() -> None:
     """003: the example of the specification is TypeScript."""
     text = "{\n  // an answer\n  content: [{ type: 'text'; text: \"sunny\" }],\n}"
     reading = json_reading.read(text)
-    assert {each.code for each in reading.problems if each.blocks} == {
+    assert {each.code for each in reading.diagnostics if each.blocks} == {
         "J02", "J05", "J06", "J08", "J32",
     }  # fmt: skip
     assert reading.value == {"content": [{"type": "text", "text": "sunny"}]}
@@ -216,8 +221,8 @@ def test_a_byte_order_mark_and_a_code_fence_are_taken_away_and_named() -> None:
     """E15 and 3.2: they have one meaning only."""
     reading = json_reading.read('\ufeff```json\n{"a": 1}\n```\n')
     assert reading.value == {"a": 1}
-    assert [each.code for each in reading.problems] == ["F01", "J50", "J51"]
-    assert all(each.severity is Severity.REPAIRED for each in reading.problems)
+    assert [each.code for each in reading.diagnostics] == ["F01", "J50", "J51"]
+    assert all(each.severity is Severity.REPAIRED for each in reading.diagnostics)
 
 
 def test_places_are_given_in_the_text_as_typed() -> None:
@@ -238,9 +243,9 @@ def test_a_deep_text_within_the_limit_is_read() -> None:
 def test_a_large_text_is_a_warning_and_a_too_large_one_an_error() -> None:
     """Trap table, huge line: the TypeScript SDK closes the connection above 10 MiB."""
     large = json_reading.read(json.dumps({"a": "x" * 1_100_000}))
-    assert [(p.code, p.severity) for p in large.problems] == [("J40", Severity.WARNING)]
+    assert [(p.code, p.severity) for p in large.diagnostics] == [("J40", Severity.WARNING)]
     huge = json_reading.read(json.dumps({"a": "日" * 3_600_000}, ensure_ascii=False))
-    assert [(p.code, p.severity) for p in huge.problems] == [("J27", Severity.ERROR)]
+    assert [(p.code, p.severity) for p in huge.diagnostics] == [("J27", Severity.ERROR)]
 
 
 @pytest.mark.parametrize(
@@ -249,9 +254,9 @@ def test_a_large_text_is_a_warning_and_a_too_large_one_an_error() -> None:
 def test_of_a_very_long_text_the_first_mistake_is_told(end: str, code: str) -> None:
     """An examination takes microseconds a character: a stub must not stop for seconds."""
     text = '{"a":[' + '{"b":"c"},' * 200_000 + end
-    (problem,) = (each for each in json_reading.read(text).problems if each.blocks)
-    assert problem.code == code
-    assert problem.start in (0, *range(2_000_000, len(text)))
+    (diagnostic,) = (each for each in json_reading.read(text).diagnostics if each.blocks)
+    assert diagnostic.code == code
+    assert diagnostic.start in (0, *range(2_000_000, len(text)))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +272,7 @@ def test_k10_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
 ) -> None:
     """K10: each cost another look at all of them; 58 s for a Python repr of 440 kB."""
     text = '{"a":[' + between.join([one] * 40_000) + "]}"
-    found = [each for each in json_reading.read(text).problems if each.code == code]
+    found = [each for each in json_reading.read(text).diagnostics if each.code == code]
     assert 1 <= len(found) <= 10
     assert len(found) == 1 or sum(each.times for each in found) >= 39_000
 
@@ -275,13 +280,13 @@ def test_k10_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
 def test_a_name_twice_in_a_very_long_text_is_still_found() -> None:
     """E25: the standard library's parser says nothing of it."""
     text = json.dumps({"x": "y" * 1_100_000})[:-1] + ', "a": 1, "a": 2}'
-    assert "J09" in [each.code for each in json_reading.read(text).problems]
+    assert "J09" in [each.code for each in json_reading.read(text).diagnostics]
 
 
 def test_several_lines_are_named_as_joined() -> None:
     """E14: fix, say so. A line end after the answer is none of them."""
-    assert [p.code for p in json_reading.read('{\n"a":1}').problems] == ["J51"]
-    assert json_reading.read('{"a":1}\r\n').problems == ()
+    assert [p.code for p in json_reading.read('{\n"a":1}').diagnostics] == ["J51"]
+    assert json_reading.read('{"a":1}\r\n').diagnostics == ()
 
 
 JSON = st.recursive(
@@ -302,7 +307,7 @@ def test_whatever_is_json_is_read_as_json(value: object, ascii_only: bool, inden
     reading = json_reading.read(text)
     assert reading.readable
     assert reading.value == json.loads(text)
-    assert not any(each.blocks for each in reading.problems)
+    assert not any(each.blocks for each in reading.diagnostics)
 
 
 @settings(max_examples=300)
@@ -316,14 +321,14 @@ def test_whatever_was_done_to_a_text_the_fixes_make_json_of_it(
     new = data.draw(st.sampled_from(["", '"', "'", ",", "{", "]", "：", "\n", "\\", "x", " ", "“"]))
     broken = text[:at] + new + text[at + 1 :]
     reading = json_reading.read(broken)
-    for problem in reading.problems:
-        hold_problem(problem, broken)
+    for diagnostic in reading.diagnostics:
+        hold_diagnostic(diagnostic, broken)
     try:
         json_reading.strict(broken)
     except ValueError:
-        assert any(each.blocks for each in reading.problems)
+        assert any(each.blocks for each in reading.diagnostics)
     else:
-        assert not any(each.blocks for each in reading.problems)
+        assert not any(each.blocks for each in reading.diagnostics)
     if reading.readable:
         assert json.loads(reading.json) == reading.value
 
@@ -332,7 +337,7 @@ def test_whatever_was_done_to_a_text_the_fixes_make_json_of_it(
 def test_no_text_whatever_raises(text: str) -> None:
     """Never raises, whatever the text."""
     reading = json_reading.read(text)
-    assert reading.readable or any(each.blocks for each in reading.problems)
+    assert reading.readable or any(each.blocks for each in reading.diagnostics)
 
 
 @given(st.text(alphabet='{}[]" \\a', max_size=40))

@@ -27,7 +27,7 @@ def judged(*parts: str) -> Verdict:
 
 def told(verdict: Verdict) -> list[tuple[str, str, int]]:
     """Say in short what is wrong: code, pointer, line. Several lines become one, as ever (J51)."""
-    return [(one.code, one.pointer, one.line) for one in verdict.problems if one.code != "J51"]
+    return [(one.code, one.pointer, one.line) for one in verdict.diagnostics if one.code != "J51"]
 
 
 def test_every_request_is_answered_in_any_order() -> None:
@@ -40,7 +40,7 @@ def test_every_request_is_answered_in_any_order() -> None:
 def test_an_answer_that_is_missing_is_named() -> None:
     """By its id as the client wrote it; it can be sent anyway."""
     verdict = judge(HELD, f"[{FIRST}]", TextForm.MESSAGE, Established())
-    assert [(one.code, one.detail) for one in verdict.problems] == [("N35", (("ids", '"1"'),))]
+    assert [(one.code, one.detail) for one in verdict.diagnostics] == [("N35", (("ids", '"1"'),))]
     assert (verdict.line, verdict.forced) == (None, f"[{FIRST}]")
 
 

@@ -43,7 +43,7 @@ def test_the_line_is_the_persons_own_text_without_the_white_space() -> None:
         r'"isError":false},"id":3,"jsonrpc":"2.0"}'
     )
     assert verdict.kind is Kind.RESULT
-    assert codes(verdict.problems) == []
+    assert codes(verdict.diagnostics) == []
 
 
 def test_h3_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> None:
@@ -64,8 +64,8 @@ def test_h3_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> Non
     }
     verdict = check(exchange, json.dumps(typed, indent=2))
     assert verdict.line == json.dumps(typed, separators=(",", ":"))
-    assert codes(verdict.problems) == ["M47"]
-    assert dict(verdict.problems[-1].detail)["only"] == "resources"
+    assert codes(verdict.diagnostics) == ["M47"]
+    assert dict(verdict.diagnostics[-1].detail)["only"] == "resources"
 
 
 def test_h7_the_articles_error_is_sent_with_a_hint() -> None:
@@ -74,7 +74,7 @@ def test_h7_the_articles_error_is_sent_with_a_hint() -> None:
     verdict = check(asked(CALL, {"name": "get-japan-forecast"}, token="4"), text)
     assert verdict.line == text
     assert verdict.kind is Kind.ERROR
-    assert codes(verdict.problems) == ["M50"]
+    assert codes(verdict.diagnostics) == ["M50"]
 
 
 def test_r5_the_articles_server_shows_exactly_its_mistakes() -> None:
@@ -84,22 +84,22 @@ def test_r5_the_articles_server_shows_exactly_its_mistakes() -> None:
         '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26",'
         '"serverInfo":{"name":"MCP Client","version":"1.0.0"}}}'
     )
-    assert sorted(codes(check(opening, text).problems)) == ["M04", "M09", "M49", "R03"]
+    assert sorted(codes(check(opening, text).diagnostics)) == ["M04", "M09", "M49", "R03"]
     listing = asked("tools/list", token='"u-2"', revision=R2024)
     text = (
         '{"jsonrpc":"2.0","id":"u-2","result":{"tools":[{"name":"dice","description":"Roll",'
         '"input_schema":{"type":"object","properties":{"sides":{"type":"integer"}}}}]}}'
     )
-    assert codes(check(listing, text).problems) == ["M10"]
+    assert codes(check(listing, text).diagnostics) == ["M10"]
     call = asked(CALL, {"name": "dice"}, token='"u-3"', revision=R2024)
     text = '{"jsonrpc":"2.0","id":"u-3","result":{"content":4}}'
-    assert codes(check(call, text).problems) == ["M01"]
+    assert codes(check(call, text).diagnostics) == ["M01"]
 
 
 def test_w09_order_spaces_and_crlf_are_nothing() -> None:
     """W09: accepted everywhere."""
     verdict = check(asked("ping"), '{"result":{},  "id":3,"jsonrpc":"2.0"}\r\n')
-    assert verdict.problems == ()
+    assert verdict.diagnostics == ()
     assert verdict.line == '{"result":{},"id":3,"jsonrpc":"2.0"}'
 
 
@@ -145,7 +145,7 @@ def test_k14_plain_text_and_drafts_name_the_server_that_the_book_names() -> None
     assert line is not None
     assert json.loads(line)["result"]["_meta"] == named
     assert json.loads(draft_check.start(exchange, established))["result"]["_meta"] == named
-    fix = check(exchange, "just sunny", TextForm.RESULT, established).problems[0].fix
+    fix = check(exchange, "just sunny", TextForm.RESULT, established).diagnostics[0].fix
     assert fix is not None
     assert json.loads(fix.edits[0].new)["_meta"] == named
 
@@ -153,7 +153,7 @@ def test_k14_plain_text_and_drafts_name_the_server_that_the_book_names() -> None
 def test_plain_text_answers_tool_calls_only() -> None:
     """Every other method has a result of its own shape."""
     verdict = check(asked("tools/list"), "sunny", TextForm.TEXT)
-    assert codes(verdict.problems) == ["M69"]
+    assert codes(verdict.diagnostics) == ["M69"]
     assert verdict.line is None
 
 
@@ -162,25 +162,25 @@ def test_plain_text_answers_tool_calls_only() -> None:
 def test_nothing_is_no_answer(text: str, form: TextForm) -> None:
     """J19: there is nothing to write, not even anyway."""
     verdict = check(asked(CALL), text, form)
-    assert codes(verdict.problems) == ["J19"]
+    assert codes(verdict.diagnostics) == ["J19"]
     assert verdict.forced is None
 
 
 def test_prose_for_a_tool_call_can_be_wrapped() -> None:
     """Wrap it with the text-answer form?"""
     verdict = check(asked(CALL), "Sunny, 23 degrees.")
-    assert codes(verdict.problems) == ["J20"]
+    assert codes(verdict.diagnostics) == ["J20"]
     again = check(asked(CALL), mended(verdict))
     assert again.sendable
     assert '"text":"Sunny, 23 degrees."' in str(again.line)
-    assert check(asked("ping"), "pong").problems[0].fix is None
+    assert check(asked("ping"), "pong").diagnostics[0].fix is None
 
 
 def test_what_is_said_of_prose_can_be_done_wherever_it_is_typed() -> None:
     """J20: a file has no text form, and most methods have none either; an object can be written."""
-    (problem,) = check(asked("ping"), "pong").problems
-    assert "Write an object {…}" in locales.problem(problem, "en")
-    assert "オブジェクト {…} を書き" in locales.problem(problem, "ja")
+    (diagnostic,) = check(asked("ping"), "pong").diagnostics
+    assert "Write an object {…}" in locales.describe(diagnostic, "en")
+    assert "オブジェクト {…} を書き" in locales.describe(diagnostic, "ja")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_e26_a_late_answer_is_refused(
 ) -> None:
     """E26, T22: after a cancellation, a second time, after the end; and kept as a draft."""
     verdict = check(asked(CALL)._replace(state=state), text, form)
-    assert codes(verdict.problems) == [code]
+    assert codes(verdict.diagnostics) == [code]
     assert verdict.forced
 
 
@@ -255,7 +255,7 @@ def test_u04_every_draft_can_be_sent_untouched_or_asks_for_its_words(
     assert text.startswith('{\n  "jsonrpc": "2.0",\n  "id": "é",\n')
     worded = (CALL, "prompts/get", "sampling/createMessage", "tasks/result")
     expected = ["M61"] if method in worded else []
-    assert codes(check(exchange, text).problems) == expected
+    assert codes(check(exchange, text).diagnostics) == expected
 
 
 @pytest.mark.parametrize(("method", "revision"), METHODS)
@@ -268,14 +268,14 @@ def test_every_template_passes_the_check(method: str, revision: str) -> None:
     texts = draft_check.templates(exchange)
     assert "method_not_found" in texts
     for name, text in texts.items():
-        problems = check(exchange, text).problems
-        assert serious(problems) in ([], ["M61"]), name
+        diagnostics = check(exchange, text).diagnostics
+        assert serious(diagnostics) in ([], ["M61"]), name
 
 
 def test_a_tool_call_is_never_sent_untouched_in_any_form() -> None:
     """M61: "replace the placeholder", in either language."""
     for words in examples.PLACEHOLDERS.values():
-        assert codes(check(asked(CALL), words, TextForm.TEXT).problems) == ["M61"]
+        assert codes(check(asked(CALL), words, TextForm.TEXT).diagnostics) == ["M61"]
 
 
 @pytest.mark.parametrize("words", examples.PLACEHOLDERS.values())
@@ -283,18 +283,18 @@ def test_a_tool_call_is_never_sent_untouched_in_any_form() -> None:
 def test_d2_a_placeholder_beside_words_is_refused(typed: str, words: str) -> None:
     """D2: who writes behind the placeholder, or before it, does not send it."""
     text = typed.format(words)
-    assert codes(check(asked(CALL), text, TextForm.TEXT).problems) == ["M61"]
+    assert codes(check(asked(CALL), text, TextForm.TEXT).diagnostics) == ["M61"]
     message = {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
     prompt = asked("prompts/get", {"name": "greet"})
-    assert codes(check(prompt, json.dumps(message), TextForm.RESULT).problems) == ["M61"]
+    assert codes(check(prompt, json.dumps(message), TextForm.RESULT).diagnostics) == ["M61"]
 
 
 @pytest.mark.parametrize("spelt", ["…", "\\u2026"])
 def test_an_ellipsis_of_ours_is_found_however_it_is_spelt(spelt: str) -> None:
     """M61: what an example put there, in the text or as its escape."""
     text = f'{{"content":[{{"type":"text","text":"{spelt}"}}]}}'
-    assert codes(check(asked(CALL), text).problems) == ["M61"]
-    assert codes(check(asked(CALL), text.replace(spelt, f"so {spelt}")).problems) == []
+    assert codes(check(asked(CALL), text).diagnostics) == ["M61"]
+    assert codes(check(asked(CALL), text.replace(spelt, f"so {spelt}")).diagnostics) == []
 
 
 @pytest.mark.parametrize(
@@ -488,7 +488,7 @@ def test_an_answer_without_an_id_is_told_which_to_choose() -> None:
 def test_k13_without_an_id_one_of_those_that_wait_is_asked_for() -> None:
     """K13: "It must be 7, 8" was said where one of them is meant; of a single one it stays."""
     pending = [asked("ping", token="7"), asked("ping", token="8")]
-    sentence = locales.problem
+    sentence = locales.describe
     several = draft_check.unmatched('{"result":{}}', pending)
     assert sentence(several, "en") == '"id" is missing. Several requests wait: write one of 7, 8.'
     assert "7, 8 のどれか" in sentence(several, "ja")

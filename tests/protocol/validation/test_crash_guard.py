@@ -53,10 +53,10 @@ def test_k1_a_fault_of_the_check_is_a_problem_that_blocks_and_keeps_the_text(
     monkeypatch.setattr("humanmcp.protocol.validation.rules.judge", fail)
     verdict = check.check(asked("tools/list", {}), GOOD)
     assert (verdict.text, verdict.line, verdict.forced) == (GOOD, None, GOOD)
-    (found,) = verdict.problems
+    (found,) = verdict.diagnostics
     assert found.code == "X01"
     assert found.blocks
-    assert "StrangeError: the moon" in locales.problem(found, language)
+    assert "StrangeError: the moon" in locales.describe(found, language)
 
 
 def test_k1_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(
@@ -81,7 +81,7 @@ def test_k1_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(outgoing, "_judge", fail)
     said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     verdict = check.check_saying(said, "2025-11-25", Established())
-    assert [each.code for each in verdict.problems] == ["X01"]
+    assert [each.code for each in verdict.diagnostics] == ["X01"]
     assert verdict.forced == said
 
 
@@ -104,7 +104,7 @@ def test_k1_a_session_goes_on_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> 
         broken.setattr(rules, "judge", fail)
         refused = session.reply(1, GOOD)
     assert isinstance(refused, Refused)
-    assert [each.code for each in refused.verdict.problems] == ["X01"]
+    assert [each.code for each in refused.verdict.diagnostics] == ["X01"]
     assert session.pending == (exchange,)
     assert isinstance(session.reply(1, GOOD), Sent)
 
@@ -134,12 +134,12 @@ def test_k1_any_json_may_be_the_schema_of_a_tool(schema: Json, revision: str) ->
     tool = {"name": "a", "inputSchema": schema, "outputSchema": schema}
     listed = {"tools": [tool]}
     text = json.dumps({"result": listed})
-    assert quietly(check.check(asked("tools/list", {}, revision), text).problems)
+    assert quietly(check.check(asked("tools/list", {}, revision), text).diagnostics)
     established = Established(tools={"a": tool})
     call = asked("tools/call", {"name": "a", "arguments": schema}, revision)
     assert quietly(check.remarks(call.request, revision, established))
     result = json.dumps({"content": [], "structuredContent": schema})
-    assert quietly(check.check(call, result, TextForm.RESULT, established).problems)
+    assert quietly(check.check(call, result, TextForm.RESULT, established).diagnostics)
 
 
 @given(_ANY, _ANY, _REVISIONS)
@@ -151,7 +151,7 @@ def test_k1_any_json_may_be_the_schema_of_a_form(
     assert json.loads(check.start(exchange))
     assert quietly(check.remarks(exchange.request, revision))
     answer = json.dumps({"action": "accept", "content": content})
-    assert quietly(check.check(exchange, answer, TextForm.RESULT).problems)
+    assert quietly(check.check(exchange, answer, TextForm.RESULT).diagnostics)
 
 
 @given(_METHODS, _ANY, _ANY, _REVISIONS)
@@ -163,9 +163,9 @@ def test_k1_any_json_may_be_asked_and_answered(
     assert quietly(check.remarks(exchange.request, revision))
     assert check.start(exchange)
     for form in (TextForm.RESULT, TextForm.ERROR):
-        assert quietly(check.check(exchange, json.dumps(result), form).problems)
+        assert quietly(check.check(exchange, json.dumps(result), form).diagnostics)
     said = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    assert quietly(check.check_saying(said, revision, Established()).problems)
+    assert quietly(check.check_saying(said, revision, Established()).diagnostics)
     session = Session(SessionRole.CLIENT)
     session.ask(method, {"a": params})
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})

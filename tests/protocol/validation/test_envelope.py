@@ -82,13 +82,13 @@ ROWS: Final = (
 def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
     """Its code and place, and a fix that mends it."""
     verdict = check(asked("ping"), row.text)
-    assert codes(verdict.problems) == [row.code]
-    problem = verdict.problems[0]
-    assert (problem.pointer, problem.severity) == (row.pointer, Severity.ERROR)
-    assert (problem.fix is not None) == row.fix
+    assert codes(verdict.diagnostics) == [row.code]
+    diagnostic = verdict.diagnostics[0]
+    assert (diagnostic.pointer, diagnostic.severity) == (row.pointer, Severity.ERROR)
+    assert (diagnostic.fix is not None) == row.fix
     assert verdict.line is None
     if row.fix and row.name != "a request":
-        left = serious(check(asked("ping"), mended(verdict)).problems)
+        left = serious(check(asked("ping"), mended(verdict)).diagnostics)
         assert left in ([], ["M61"])  # K11: a placeholder of ours has to be filled in first
 
 
@@ -117,7 +117,7 @@ def test_a_batch_is_put_together_by_the_stub() -> None:
     """E21: 2025-03-26 has batches, but each request is answered by itself here."""
     text = '[{"jsonrpc":"2.0","id":3,"result":{}}]'
     verdict = check(asked("ping", revision=R2025_03), text)
-    assert codes(verdict.problems) == ["R13"]
+    assert codes(verdict.diagnostics) == ["R13"]
     assert check(asked("ping", revision=R2025_03), mended(verdict)).sendable
 
 
@@ -126,13 +126,13 @@ def test_the_answer_alone_gets_its_envelope() -> None:
     exchange = asked("tools/call")
     result = check(exchange, '{"content": []}')
     assert result.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
-    assert (result.kind, result.problems) == (Kind.RESULT, ())
+    assert (result.kind, result.diagnostics) == (Kind.RESULT, ())
     error = check(exchange, '{"code": 1, "message": "x"}')
     assert error.line == '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"x"}}'
     assert error.kind is Kind.ERROR
     wrong = check(exchange, '{"content": "sunny"}')
-    assert codes(wrong.problems) == ["M01"]
-    assert wrong.problems[0].pointer == "/result/content"
+    assert codes(wrong.diagnostics) == ["M01"]
+    assert wrong.diagnostics[0].pointer == "/result/content"
     assert check(exchange, mended(wrong)).sendable
 
 
@@ -140,7 +140,7 @@ def test_half_an_envelope_is_an_error_whose_fix_completes_it() -> None:
     """Who has begun to write the envelope means to write it: what is missing is said."""
     exchange = asked("tools/call")
     beside = check(exchange, '{"jsonrpc":"2.0","id":3,"content":[]}')
-    assert codes(beside.problems) == ["R06"]
+    assert codes(beside.diagnostics) == ["R06"]
     assert check(exchange, mended(beside)).sendable
 
 
@@ -171,7 +171,7 @@ def test_error_codes_keep_to_their_ranges(code: int, revision: str, expected: li
     verdict = check(
         asked("prompts/list", revision=revision), f'{{"error":{{"code":{code},"message":"x"}}}}'
     )
-    assert codes(verdict.problems) == expected
+    assert codes(verdict.diagnostics) == expected
 
 
 def test_a_resource_not_found_of_2026_is_mended_to_invalid_params() -> None:
@@ -186,9 +186,9 @@ def test_error_data_has_a_shape_for_some_codes() -> None:
     exchange = asked("tools/list", revision=R2026)
     text = '{"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"]}}}'
     verdict = check(exchange, text)
-    assert [(p.code, p.pointer) for p in verdict.problems] == [("M09", "/error/data")]
+    assert [(p.code, p.pointer) for p in verdict.diagnostics] == [("M09", "/error/data")]
     left = check(exchange, mended(verdict))
-    assert codes(left.problems) == ["M61"]  # K11: what was requested has to be filled in
+    assert codes(left.diagnostics) == ["M61"]  # K11: what was requested has to be filled in
     assert check(exchange, left.text.replace("…", "2099-01-01")).sendable
 
 
@@ -200,7 +200,7 @@ def test_error_data_has_a_shape_for_some_codes() -> None:
 def test_an_error_inside_the_error_is_mended(text: str) -> None:
     """R25: the error form adds the envelope, so it must not be there twice."""
     verdict = check(asked("ping"), text, TextForm.ERROR)
-    assert codes(verdict.problems) == ["R25"]
+    assert codes(verdict.diagnostics) == ["R25"]
     line = '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"x"}}'
     assert check(asked("ping"), mended(verdict), TextForm.ERROR).line == line
 
@@ -208,5 +208,5 @@ def test_an_error_inside_the_error_is_mended(text: str) -> None:
 def test_more_in_an_error_is_a_warning() -> None:
     """E13: put extras in error.data."""
     verdict = check(asked("ping"), '{"error":{"code":1,"message":"x","reason":"y"}}')
-    assert codes(verdict.problems) == ["R11"]
+    assert codes(verdict.diagnostics) == ["R11"]
     assert verdict.sendable

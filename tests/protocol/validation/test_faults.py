@@ -180,7 +180,7 @@ def test_what_nobody_has_written_yet_is_filled_in(language: str) -> None:
     """The fault shall be the only thing that is wrong."""
     asked = exchange()
     text = broken(asked, start(asked, language=language), Fault.UNKNOWN_FIELD)
-    codes = [one.code for one in check.check(asked, text).problems if one.blocks]
+    codes = [one.code for one in check.check(asked, text).diagnostics if one.blocks]
     assert codes == ["R17"]
 
 
@@ -211,7 +211,7 @@ def test_every_fault_goes_out_on_one_line_and_is_recorded_as_deliberate(
         assert isinstance(outcome, Sent), (fault, method)
         assert outcome.line is not None
         assert "\n" not in outcome.line
-        wrong = [one for one in outcome.verdict.problems if one.blocks]
+        wrong = [one for one in outcome.verdict.diagnostics if one.blocks]
         assert outcome.deliberate is bool(wrong)
         assert wrong or fault is Fault.HUGE, (fault, method)
 

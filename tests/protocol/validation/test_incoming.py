@@ -15,7 +15,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
-from tests.asking import R2024, R2025, R2026, asked, hold_problem, stating
+from tests.asking import R2024, R2025, R2026, asked, hold_diagnostic, stating
 
 READY = Established(initialized=True)
 DICE = {
@@ -48,13 +48,13 @@ def said(
     message: Message, revision: str = R2025, established: Established = READY
 ) -> list[tuple[str, str]]:
     """List what is said of a message, as (code, pointer), and hold it to what remarks promise."""
-    problems = check.remarks(message, revision, established)
-    for problem in problems:
-        assert not problem.blocks
-        assert problem.severity in (Severity.WARNING, Severity.HINT)
-        assert problem.fix is None
-        hold_problem(problem, message.raw)
-    return [(problem.code, problem.pointer) for problem in problems]
+    diagnostics = check.remarks(message, revision, established)
+    for diagnostic in diagnostics:
+        assert not diagnostic.blocks
+        assert diagnostic.severity in (Severity.WARNING, Severity.HINT)
+        assert diagnostic.fix is None
+        hold_diagnostic(diagnostic, message.raw)
+    return [(diagnostic.code, diagnostic.pointer) for diagnostic in diagnostics]
 
 
 @pytest.mark.parametrize("revision", versions.ALL)
@@ -112,9 +112,9 @@ def test_w08_arguments_are_held_against_the_declared_schema(
 )
 def test_w11_a_misspelt_method_is_a_hint(method: str, meant: str) -> None:
     """W11: did you mean …?"""
-    (problem,) = check.remarks(request(method), R2025, READY)
-    assert problem.code == "M84"
-    assert dict(problem.detail)["meant"] == meant
+    (diagnostic,) = check.remarks(request(method), R2025, READY)
+    assert diagnostic.code == "M84"
+    assert dict(diagnostic.detail)["meant"] == meant
 
 
 def test_a_method_of_another_revision_is_named_as_such() -> None:
@@ -167,9 +167,9 @@ def test_what_json_does_not_allow_is_a_warning(text: str) -> None:
 def test_the_meta_of_2026_is_checked(meta: dict[str, Any] | None, code: str, key: str) -> None:
     """Missing members are answered with -32602 by a server."""
     params = {} if meta is None else {"_meta": meta}
-    (problem,) = check.remarks(request("tools/list", params), R2026, READY)
-    assert problem.code == code
-    assert dict(problem.detail)["key"] == key or not key
+    (diagnostic,) = check.remarks(request("tools/list", params), R2026, READY)
+    assert diagnostic.code == code
+    assert dict(diagnostic.detail)["key"] == key or not key
 
 
 @pytest.mark.parametrize("token", [1, 0, -1, "", "x"])
@@ -205,11 +205,11 @@ def test_a_real_servers_answer_is_reviewed() -> None:
     """A tap says of an answer what the check would say of a draft, and blocks nothing."""
     exchange = asked("tools/list", token="1")
     text = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","input_schema":{}}]},"x":1}'
-    problems = check.review(exchange, arrived(text))
-    assert {problem.code for problem in problems} == {"M10", "R17"}
-    assert not any(problem.blocks or problem.fix for problem in problems)
+    diagnostics = check.review(exchange, arrived(text))
+    assert {diagnostic.code for diagnostic in diagnostics} == {"M10", "R17"}
+    assert not any(diagnostic.blocks or diagnostic.fix for diagnostic in diagnostics)
     error = arrived('{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"x"}}')
-    assert [problem.code for problem in check.review(exchange, error)] == ["R08"]
+    assert [diagnostic.code for diagnostic in check.review(exchange, error)] == ["R08"]
     fine = arrived('{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}')
     assert check.review(exchange, fine) == ()
 
@@ -231,5 +231,5 @@ def test_no_request_whatever_raises(method: str, revision: str, params: object) 
     said(request(method, params), revision, KNOWN)
     exchange = asked(method, params if isinstance(params, dict) else {}, revision=revision)
     answer = arrived(json.dumps({"jsonrpc": "2.0", "id": 3, "result": params}))
-    for problem in check.review(exchange, answer, KNOWN):
-        hold_problem(problem, answer.raw)
+    for diagnostic in check.review(exchange, answer, KNOWN):
+        hold_diagnostic(diagnostic, answer.raw)

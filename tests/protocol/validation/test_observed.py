@@ -23,7 +23,7 @@ def said(*messages: tuple[Direction, dict[str, Any]], revision: str = "2025-06-1
         found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
         assert isinstance(found, Message)
         heard = state.observe(way, found)
-        codes = [problem.code for problem in hints(heard, state.established, revision)]
+        codes = [diagnostic.code for diagnostic in hints(heard, state.established, revision)]
     return codes
 
 
@@ -41,7 +41,7 @@ def levels(*passed: tuple[Direction, Message]) -> list[tuple[str, Severity]]:
     for way, message in passed:
         heard = state.observe(way, message)
         found = hints(heard, state.established, "2025-11-25")
-        told = [(problem.code, problem.severity) for problem in found]
+        told = [(diagnostic.code, diagnostic.severity) for diagnostic in found]
     return told
 
 
@@ -147,5 +147,5 @@ def test_a_line_that_is_no_message_is_an_error() -> None:
     """E23: a print that went to stdout."""
     found = read(b"Listening on port 80")
     assert isinstance(found, Malformed)
-    (problem,) = hints(found, ConversationState().established, "")
-    assert (problem.code, problem.severity) == ("N01", Severity.ERROR)
+    (diagnostic,) = hints(found, ConversationState().established, "")
+    assert (diagnostic.code, diagnostic.severity) == ("N01", Severity.ERROR)

@@ -44,7 +44,7 @@ def judged(
         text, revision, established, unreadable=unreadable, initialized=initialized
     )
     hold(verdict)
-    return codes(verdict.problems)
+    return codes(verdict.diagnostics)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) ->
 def test_k13_a_cancellation_without_params_is_refused(revision: str) -> None:
     """K13: nothing said which request it cancels."""
     text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
-    (found,) = check.check_saying(text, revision, Established()).problems
+    (found,) = check.check_saying(text, revision, Established()).diagnostics
     assert (found.code, dict(found.detail)["key"]) == ("M09", "params")
 
 
@@ -139,9 +139,9 @@ def test_a_saying_is_mended_like_a_draft(text: str, becomes: str) -> None:
 def test_a_client_is_not_asked_for_what_it_did_not_declare(text: str, capability: str) -> None:
     """Trap table: capability not declared, MUST NOT."""
     verdict = check.check_saying(text, R2025, Established(initialized=True))
-    assert codes(verdict.problems) == ["R32"]
-    assert dict(verdict.problems[0].detail)["capability"] == capability
-    assert verdict.problems[0].pointer == "/method"
+    assert codes(verdict.diagnostics) == ["R32"]
+    assert dict(verdict.diagnostics[0].detail)["capability"] == capability
+    assert verdict.diagnostics[0].pointer == "/method"
 
 
 def test_an_empty_elicitation_capability_means_forms_only() -> None:
@@ -221,5 +221,5 @@ def test_parameters_that_are_no_object_are_taken_out_where_they_say_nothing(
     """Whatever they say is the person's own: nothing of it is taken out by itself."""
     text = json.dumps({"jsonrpc": "2.0", "method": "notifications/x", "params": params})
     verdict = check.check_saying(text, R2025, ABLE)
-    fixes = [one.fix for one in verdict.problems if one.pointer == "/params"]
+    fixes = [one.fix for one in verdict.diagnostics if one.pointer == "/params"]
     assert [fix is not None for fix in fixes] == [mended]

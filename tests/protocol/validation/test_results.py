@@ -259,13 +259,15 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     params = {"_meta": stating({"roots": {}, "elicitation": {}})} if row.revision == R2026 else {}
     exchange = asked(row.method, params, revision=row.revision)
     verdict = check(exchange, row.text, TextForm.RESULT)
-    assert codes(verdict.problems) == [row.code]
-    (problem,) = (each for each in verdict.problems if each.severity is not Severity.REPAIRED)
-    assert (problem.pointer, problem.severity) == (row.pointer, row.level)
-    assert problem.page.startswith(f"https://modelcontextprotocol.io/specification/{row.revision}/")
-    assert (problem.fix is not None) == row.fix
+    assert codes(verdict.diagnostics) == [row.code]
+    (diagnostic,) = (each for each in verdict.diagnostics if each.severity is not Severity.REPAIRED)
+    assert (diagnostic.pointer, diagnostic.severity) == (row.pointer, row.level)
+    assert diagnostic.page.startswith(
+        f"https://modelcontextprotocol.io/specification/{row.revision}/"
+    )
+    assert (diagnostic.fix is not None) == row.fix
     if row.fix:
-        left = serious(check(exchange, mended(verdict), TextForm.RESULT).problems)
+        left = serious(check(exchange, mended(verdict), TextForm.RESULT).diagnostics)
         assert left in ([], ["M61"])  # K11: a placeholder of ours has to be filled in first
 
 
@@ -276,20 +278,20 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
     exchange = asked(row.method, params, revision=row.revision)
     text = f'{{"jsonrpc": "2.0", "id": 3, "result": {row.text}}}'
     verdict = check(exchange, text)
-    (problem,) = (each for each in verdict.problems if each.severity is not Severity.REPAIRED)
-    assert (problem.code, problem.pointer) == (row.code, row.pointer)
-    assert problem.start >= text.index(row.text)
+    (diagnostic,) = (each for each in verdict.diagnostics if each.severity is not Severity.REPAIRED)
+    assert (diagnostic.code, diagnostic.pointer) == (row.code, row.pointer)
+    assert diagnostic.start >= text.index(row.text)
     if row.fix:
-        assert serious(check(exchange, mended(verdict)).problems) in ([], ["M61"])
+        assert serious(check(exchange, mended(verdict)).diagnostics) in ([], ["M61"])
 
 
 def test_row_92_nan_is_refused_and_mended_to_null() -> None:
     """No JSON; the TypeScript client drops the line and waits until it gives up."""
     text = '{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":NaN}}'
     verdict = check(asked(CALL), text, TextForm.RESULT)
-    assert codes(verdict.problems) == ["J10"]
+    assert codes(verdict.diagnostics) == ["J10"]
     assert verdict.line is None
-    assert text[verdict.problems[0].start :].startswith("NaN")
+    assert text[verdict.diagnostics[0].start :].startswith("NaN")
     assert '{"a":null}' in mended(verdict)
     assert check(asked(CALL), mended(verdict), TextForm.RESULT).sendable
 
@@ -303,10 +305,10 @@ def test_row_19_null_structured_content_is_legal_in_2026() -> None:
 def test_row_17_and_41_any_schema_and_any_value_are_legal_in_2026() -> None:
     """2026-07-28: lists in structuredContent, any root in outputSchema."""
     text = f'{{{DONE},"content":[{{"type":"text","text":"[]"}}],"structuredContent":[1]}}'
-    assert check(asked(CALL, revision=R2026), text, TextForm.RESULT).problems == ()
+    assert check(asked(CALL, revision=R2026), text, TextForm.RESULT).diagnostics == ()
     listed = tool(outputSchema={"type": "array"})[1:]
     listed = f"{{{DONE},{KEPT},{listed}"
-    assert check(asked(TOOLS, revision=R2026), listed, TextForm.RESULT).problems == ()
+    assert check(asked(TOOLS, revision=R2026), listed, TextForm.RESULT).diagnostics == ()
 
 
 # -- what depends on the request and on what was said before --------------------------------------
@@ -318,9 +320,9 @@ def test_w04_another_known_version_is_a_warning_with_a_fix() -> None:
     verdict = check(
         exchange, f'{{"result":{{"protocolVersion":"2025-03-26","capabilities":{{}},{SERVER}}}}}'
     )
-    assert codes(verdict.problems) == ["M04"]
+    assert codes(verdict.diagnostics) == ["M04"]
     assert verdict.sendable
-    assert check(exchange, mended(verdict)).problems == ()
+    assert check(exchange, mended(verdict)).diagnostics == ()
 
 
 def test_e22_a_version_that_nobody_speaks_is_mended_to_the_one_asked_for() -> None:
@@ -329,41 +331,41 @@ def test_e22_a_version_that_nobody_speaks_is_mended_to_the_one_asked_for() -> No
     verdict = check(
         exchange, f'{{"result":{{"protocolVersion":"3","capabilities":{{}},{SERVER}}}}}'
     )
-    assert codes(verdict.problems) == ["M44"]
+    assert codes(verdict.diagnostics) == ["M44"]
     assert '"2025-06-18"' in mended(verdict)
 
 
 def test_a_counter_offer_to_an_unknown_version_is_right() -> None:
     """The server answers with another version it supports."""
     exchange = asked(OPEN, {"protocolVersion": "2099-01-01"})
-    assert check(exchange, f'{{"result":{{{OPENED}}}}}').problems == ()
+    assert check(exchange, f'{{"result":{{{OPENED}}}}}').diagnostics == ()
 
 
 def test_w07_a_list_of_what_was_not_offered_is_a_warning() -> None:
     """W07, M05: the client goes by the capabilities."""
     established = Established(offered={})
     assert codes(
-        check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).problems
+        check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).diagnostics
     ) == ["M05"]
     established = Established(offered={"tools": {}})
-    assert check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).problems == ()
+    assert check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).diagnostics == ()
 
 
 def test_a_cursor_that_was_asked_for_is_no_next_one() -> None:
     """The client would go round in circles."""
     exchange = asked(TOOLS, {"cursor": "p2"})
     verdict = check(exchange, '{"result":{"tools":[],"nextCursor":"p2"}}')
-    assert codes(verdict.problems) == ["M43"]
+    assert codes(verdict.diagnostics) == ["M43"]
 
 
 def test_another_resource_than_the_one_asked_for_is_a_hint() -> None:
     """A folder may be answered with the files in it."""
     exchange = asked(READ, {"uri": "file:///a/"})
     inside = '{"result":{"contents":[{"uri":"file:///a/b.txt","text":""}]}}'
-    assert check(exchange, inside).problems == ()
+    assert check(exchange, inside).diagnostics == ()
     other = '{"result":{"contents":[{"uri":"file:///c","text":""}]}}'
     verdict = check(exchange, other)
-    assert codes(verdict.problems) == ["M70"]
+    assert codes(verdict.diagnostics) == ["M70"]
     assert '"file:///a/"' in mended(verdict)
 
 
@@ -375,30 +377,30 @@ def test_structured_content_is_held_against_the_declared_schema() -> None:
     """M06, M58: both SDK clients fail the call."""
     exchange, established = asked(CALL, {"name": "ask"}), Established(tools=STRICT)
     missing = check(exchange, '{"result":{"content":[]}}', established=established)
-    assert codes(missing.problems) == ["M58"]
+    assert codes(missing.diagnostics) == ["M58"]
     assert not missing.sendable
     item = '{"type":"text","text":"x"}'
     wrong = f'{{"result":{{"content":[{item}],"structuredContent":{{"answer":1}}}}}}'
     verdict = check(exchange, wrong, established=established)
-    assert [(p.code, p.pointer) for p in verdict.problems] == [
+    assert [(p.code, p.pointer) for p in verdict.diagnostics] == [
         ("M06", "/result/structuredContent/answer")
     ]
     assert not verdict.sendable
     right = f'{{"result":{{"content":[{item}],"structuredContent":{{"answer":"y"}}}}}}'
-    assert check(exchange, right, established=established).problems == ()
+    assert check(exchange, right, established=established).diagnostics == ()
     failed = f'{{"result":{{"content":[{item}],"isError":true}}}}'
-    assert check(exchange, failed, established=established).problems == ()
+    assert check(exchange, failed, established=established).diagnostics == ()
 
 
 def test_w03_an_error_for_a_tool_call_teaches_about_is_error() -> None:
     """W03, M50: the model may not see an error; an unknown tool is one."""
     text = '{"error":{"code":-32602,"message":"遠い。自分で調べて"}}'
     verdict = check(asked(CALL, {"name": "a"}), text)
-    assert codes(verdict.problems) == ["M50"]
+    assert codes(verdict.diagnostics) == ["M50"]
     assert verdict.sendable
     unknown = check(asked(CALL, {"name": "b"}), text, established=Established(tools={"a": {}}))
-    assert unknown.problems == ()
-    assert check(asked(READ, {"uri": "a"}), text).problems == ()
+    assert unknown.diagnostics == ()
+    assert check(asked(READ, {"uri": "a"}), text).diagnostics == ()
 
 
 @pytest.mark.parametrize(
@@ -420,8 +422,8 @@ def test_a_client_is_only_asked_for_what_this_request_declares(
     question = {"method": method, **({"params": params} if params else {})}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
     verdict = check(exchange, json.dumps(result), TextForm.RESULT)
-    assert codes(verdict.problems) == ["M57"]
-    assert verdict.problems[0].detail == (("capability", lacking),)
+    assert codes(verdict.diagnostics) == ["M57"]
+    assert verdict.diagnostics[0].detail == (("capability", lacking),)
 
 
 def test_a_nested_form_is_refused() -> None:
@@ -434,7 +436,7 @@ def test_a_nested_form_is_refused() -> None:
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
     exchange = asked(CALL, {"_meta": stating({"elicitation": {}})}, revision=R2026)
     verdict = check(exchange, json.dumps(result), TextForm.RESULT)
-    assert codes(verdict.problems) == ["M67"]
+    assert codes(verdict.diagnostics) == ["M67"]
 
 
 def test_tasks_are_made_only_where_they_were_asked_for() -> None:
@@ -442,11 +444,11 @@ def test_tasks_are_made_only_where_they_were_asked_for() -> None:
     task = {"taskId": "t", "status": "working", "createdAt": "2026-11-20T10:30:00Z",
             "lastUpdatedAt": "2026-11-20T10:30:00Z", "ttl": None}  # fmt: skip
     wished = asked(CALL, {"name": "a", "task": {"ttl": 1}})
-    assert check(wished, json.dumps({"task": task}), TextForm.RESULT).problems == ()
+    assert check(wished, json.dumps({"task": task}), TextForm.RESULT).diagnostics == ()
     extension: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
     modern = asked(CALL, {"name": "a", "_meta": stating(extension)}, revision=R2026)
     flat = {"resultType": "task", **{k: v for k, v in task.items() if k != "ttl"}, "ttlMs": None}
-    assert check(modern, json.dumps(flat), TextForm.RESULT).problems == ()
+    assert check(modern, json.dumps(flat), TextForm.RESULT).diagnostics == ()
 
 
 # -- answers in the client's seat ----------------------------------------------------------------
@@ -491,7 +493,7 @@ def test_a_person_in_the_clients_seat_is_checked_too(
 ) -> None:
     """The results of roots/list, sampling/createMessage and elicitation/create."""
     exchange = asked(method, FORM if method.startswith("elicit") else {})
-    assert codes(check(exchange, text, TextForm.RESULT).problems) == expected
+    assert codes(check(exchange, text, TextForm.RESULT).diagnostics) == expected
 
 
 # -- forms of an elicitation, as JSON Schemas (redesign row 3) -----------------------------------
@@ -551,9 +553,9 @@ def test_r3_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
     verdict = check(
         exchange, json.dumps({"action": "accept", "content": {field: value}}), TextForm.RESULT
     )
-    assert codes(verdict.problems) == ([code] if code else [])
+    assert codes(verdict.diagnostics) == ([code] if code else [])
     assert verdict.sendable == (not code)
-    assert said in " ".join(locales.problem(each, "en") for each in verdict.problems)
+    assert said in " ".join(locales.describe(each, "en") for each in verdict.diagnostics)
 
 
 def test_r3_every_field_that_does_not_fit_is_told_at_its_place() -> None:
@@ -561,8 +563,8 @@ def test_r3_every_field_that_does_not_fit_is_told_at_its_place() -> None:
     exchange = asked("elicitation/create", WIDE_FORM)
     content = {"size": 9, "mail": "x", "many": ["a", "x"]}
     text = json.dumps({"action": "accept", "content": content})
-    problems = check(exchange, text, TextForm.RESULT).problems
-    places = {problem.pointer for problem in problems}
+    diagnostics = check(exchange, text, TextForm.RESULT).diagnostics
+    places = {diagnostic.pointer for diagnostic in diagnostics}
     assert places == {f"/result/content/{at}" for at in ("size", "mail", "many/1")}
 
 
@@ -597,9 +599,9 @@ def test_k5_a_time_that_the_clients_refuse_is_an_error(
     text = json.dumps({"content": [block]})
     verdict = check(asked(CALL, {"name": "a"}), text, TextForm.RESULT)
     assert verdict.sendable == fits
-    assert codes(verdict.problems) == ([] if fits else ["M33"])
+    assert codes(verdict.diagnostics) == ([] if fits else ["M33"])
     if not fits:
-        assert (verdict.problems[0].fix is not None) == bool(wanted)
+        assert (verdict.diagnostics[0].fix is not None) == bool(wanted)
         assert not wanted or wanted in mended(verdict)
 
 
@@ -630,15 +632,15 @@ def test_k5_what_both_typescript_clients_refuse_is_an_error(
     """K5: each was sent without a word, and the client failed the whole call."""
     exchange = asked(method, {"_meta": stating({})} if revision == R2026 else {}, revision=revision)
     verdict = check(exchange, text, TextForm.RESULT)
-    assert codes(verdict.problems) == expected
+    assert codes(verdict.diagnostics) == expected
     assert verdict.sendable == (not expected)
 
 
 def test_k5_the_limit_of_a_number_is_written_out() -> None:
     """K5: 9007199254740991, and not 9.0072e+15."""
     text = '{"completion":{"values":[],"total":1e16}}'
-    (found,) = check(asked("completion/complete", {}), text, TextForm.RESULT).problems
-    assert "9007199254740991" in locales.problem(found, "en")
+    (found,) = check(asked("completion/complete", {}), text, TextForm.RESULT).diagnostics
+    assert "9007199254740991" in locales.describe(found, "en")
 
 
 # -- forms that are asked (K6) --------------------------------------------------------------------
@@ -669,12 +671,12 @@ def test_k6_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: st
     request = {"jsonrpc": "2.0", "id": "h-1", "method": "elicitation/create", "params": form}
     established = Established(client_capabilities={"elicitation": {}}, initialized=True)
     said = check_saying(json.dumps(request), R2025, established)
-    assert serious(said.problems) == ([code] if code else [])
+    assert serious(said.diagnostics) == ([code] if code else [])
     question = {"method": "elicitation/create", "params": {"mode": "form", **form}}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
     exchange = asked(CALL, {"name": "a", "_meta": stating({"elicitation": {}})}, revision=R2026)
     verdict = check(exchange, json.dumps(result), TextForm.RESULT)
-    assert serious(verdict.problems) == ([code] if code else [])
+    assert serious(verdict.diagnostics) == ([code] if code else [])
 
 
 def test_k6_a_list_in_the_answer_of_a_form_came_with_2025_11() -> None:
@@ -682,7 +684,7 @@ def test_k6_a_list_in_the_answer_of_a_form_came_with_2025_11() -> None:
     form = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
     text = '{"action":"accept","content":{"a":["x","y"]}}'
     older = asked("elicitation/create", form, revision="2025-06-18")
-    assert codes(check(older, text, TextForm.RESULT).problems) == ["M24"]
+    assert codes(check(older, text, TextForm.RESULT).diagnostics) == ["M24"]
     newer = asked("elicitation/create", form, revision=R2025)
     assert check(newer, text, TextForm.RESULT).sendable
 
@@ -698,7 +700,7 @@ def test_k7_extensions_are_declared_in_every_revision(revision: str) -> None:
     result = {"protocolVersion": revision, "capabilities": declared, "serverInfo": server}
     params = {"protocolVersion": revision, "capabilities": declared, "clientInfo": server}
     exchange = asked(OPEN, params, revision=revision)
-    assert check(exchange, json.dumps(result), TextForm.RESULT).problems == ()
+    assert check(exchange, json.dumps(result), TextForm.RESULT).diagnostics == ()
     assert remarks(exchange.request, revision) == ()
 
 
@@ -706,7 +708,7 @@ def test_k7_the_name_of_an_extension_has_a_prefix() -> None:
     """K7: SEP-2133, "the prefix is mandatory"."""
     declared = OPENED.replace("{}", '{"extensions":{"ui":{}}}', 1)
     text = f"{{{declared}}}"
-    (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, TextForm.RESULT).problems
+    (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, TextForm.RESULT).diagnostics
     assert (found.code, found.severity) == ("M93", WARNING)
 
 
@@ -732,7 +734,7 @@ def test_k14_the_names_in_meta_keep_to_their_rules(key: str, revision: str, code
     """K14: how a name is written, and which prefixes are kept for MCP, by revision."""
     text = json.dumps({"content": [], "_meta": {key: 1}})
     exchange = asked(CALL, {"name": "a"}, revision=revision)
-    assert codes(check(exchange, text, TextForm.RESULT).problems) == ([code] if code else [])
+    assert codes(check(exchange, text, TextForm.RESULT).diagnostics) == ([code] if code else [])
 
 
 @pytest.mark.parametrize(
@@ -756,9 +758,9 @@ def test_k14_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], co
     tools = [{"name": "t", "inputSchema": {"type": "object", "properties": part}}]
     result = {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
     modern = asked(TOOLS, {"_meta": stating({})}, revision=R2026)
-    found = check(modern, json.dumps(result), TextForm.RESULT).problems
+    found = check(modern, json.dumps(result), TextForm.RESULT).diagnostics
     assert codes(found) == ([code] if code else [])
-    assert not check(asked(TOOLS, {}), json.dumps({"tools": tools}), TextForm.RESULT).problems
+    assert not check(asked(TOOLS, {}), json.dumps({"tools": tools}), TextForm.RESULT).diagnostics
 
 
 @pytest.mark.parametrize(
@@ -772,7 +774,7 @@ def test_k14_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], co
 def test_k14_a_schema_that_clients_cannot_use_is_told(schema: dict[str, Any], pointer: str) -> None:
     """K14: an unknown dialect, a reference to nothing, a reference that nobody may fetch."""
     text = json.dumps({"tools": [{"name": "t", "inputSchema": schema}]})
-    (found,) = check(asked(TOOLS, {}), text, TextForm.RESULT).problems
+    (found,) = check(asked(TOOLS, {}), text, TextForm.RESULT).diagnostics
     assert (found.code, found.severity) == ("M92", WARNING)
     assert found.pointer == f"/result/tools/0/inputSchema/{pointer}"
 
@@ -786,7 +788,7 @@ def test_k14_a_task_holds_what_its_status_says(status: str, member: str) -> None
     task = {"resultType": "complete", "taskId": "a", "status": status, "ttlMs": None}
     task |= dict.fromkeys(("createdAt", "lastUpdatedAt"), "2026-11-20T10:30:00Z")
     exchange = asked("tasks/get", {"taskId": "a", "_meta": stating({})}, revision=R2026)
-    (found,) = check(exchange, json.dumps(task), TextForm.RESULT).problems
+    (found,) = check(exchange, json.dumps(task), TextForm.RESULT).diagnostics
     assert (found.code, dict(found.detail)["key"]) == ("M09", member)
     whole = task | {member: {"code": 1, "message": "x"} if member == "error" else {}}
     assert check(exchange, json.dumps(whole), TextForm.RESULT).sendable
@@ -798,10 +800,10 @@ def test_k14_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
     assert remarks(exchange.request, R2026) == ()
     draft = start(exchange)
     assert json.loads(draft)["result"]["skills"]
-    assert codes(check(exchange, draft).problems) == []
+    assert codes(check(exchange, draft).diagnostics) == []
     wrong = {"uri": "skill://a/SKILL.md", "frontmatter": {"name": "a"}, "resources": "none"}
     result = {"skills": [wrong], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-    found = check(exchange, json.dumps(result), TextForm.RESULT).problems
+    found = check(exchange, json.dumps(result), TextForm.RESULT).diagnostics
     assert codes(found) == ["M09", "M21"]
 
 
@@ -812,9 +814,9 @@ def test_k14_the_folder_of_a_skill_can_be_listed() -> None:
     assert remarks(exchange.request, R2026) == ()
     draft = start(exchange)
     assert json.loads(draft)["result"]["resources"]
-    assert codes(check(exchange, draft).problems) == []
+    assert codes(check(exchange, draft).diagnostics) == []
     wrong = {"resources": [{"uri": "skill://a/b"}], "resultType": "complete", "nextCursor": 5}
-    assert codes(check(exchange, json.dumps(wrong), TextForm.RESULT).problems) == ["M09", "M15"]
+    assert codes(check(exchange, json.dumps(wrong), TextForm.RESULT).diagnostics) == ["M09", "M15"]
     nameless = asked(method, {"_meta": stating({})}, revision=R2026)
     assert [one.code for one in remarks(nameless.request, R2026)] == ["M09"]
     assert methods.page(method, R2026).endswith("/seps/2640-skills-extension")
@@ -836,7 +838,7 @@ def test_k14_every_draft_of_2026_says_which_server_it_is_of() -> None:
 def said(method: str, params: object, established: Established, revision: str = R2025) -> list[str]:
     """Return the codes of a notification of the person's own."""
     line = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    return codes(check_saying(line, revision, established).problems)
+    return codes(check_saying(line, revision, established).diagnostics)
 
 
 def test_k8_a_warning_at_the_method_leaves_the_parameters_checked() -> None:

@@ -81,7 +81,7 @@ def test_l8_a_picture_is_no_secret_whatever_stands_in_it() -> None:
 def test_l8_the_check_warns_at_the_place_and_blocks_nothing(form: TextForm, text: str) -> None:
     """L8: in every form; the secret itself is not in what is said."""
     verdict = check(asked(CALL), text, form)
-    (found,) = [each for each in verdict.problems if each.code == "J45"]
+    (found,) = [each for each in verdict.diagnostics if each.code == "J45"]
     assert (found.severity, found.line) == (Severity.WARNING, 2)
     assert "sk-abcdefghijklmnop1234" in text[found.start : found.end]
     assert "abcdefgh" not in str(found.detail)
@@ -91,7 +91,7 @@ def test_l8_the_check_warns_at_the_place_and_blocks_nothing(form: TextForm, text
 def test_l8_many_are_one_warning() -> None:
     """K10: grouped, as all problems of one kind."""
     verdict = check(asked(CALL), "sk-abcdefghijklmnop1234 " * 500, TextForm.TEXT)
-    assert codes(verdict.problems) == ["J45"]
+    assert codes(verdict.diagnostics) == ["J45"]
 
 
 def test_l8_no_example_of_ours_is_a_secret() -> None:
@@ -110,4 +110,4 @@ def test_l8_the_list_of_tools_may_name_what_it_wants() -> None:
         "examples": [{"token": "abcd"}],
     }
     tools = {"tools": [{"name": "a", "inputSchema": schema}]}
-    assert codes(check(asked("tools/list"), json.dumps(tools), TextForm.RESULT).problems) == []
+    assert codes(check(asked("tools/list"), json.dumps(tools), TextForm.RESULT).diagnostics) == []

@@ -41,7 +41,7 @@ DONE = answer(content=[])
 
 def told(judged: Judged) -> tuple[int, Direction, str, list[str]]:
     """Return what a row of the judgement says."""
-    return judged.line, judged.way, judged.method, [found.code for found in judged.problems]
+    return judged.line, judged.way, judged.method, [found.code for found in judged.diagnostics]
 
 
 def heard(*lines: tuple[Direction, bytes], revision: str = "2025-06-18") -> list[Judged]:
@@ -69,7 +69,7 @@ def test_what_needs_the_handshake_is_wrong_without_it() -> None:
     """A line alone is judged as if it had been; a recording is not."""
     (alone,) = Overheard("2025-06-18", initialized=True).line(1, IN, CALL)
     (early,) = Overheard("2025-06-18").line(1, IN, CALL)
-    assert (len(alone.problems), len(early.problems)) == (0, 1)
+    assert (len(alone.diagnostics), len(early.diagnostics)) == (0, 1)
 
 
 def test_the_revision_is_the_one_that_both_sides_agreed_on() -> None:
@@ -91,7 +91,7 @@ def test_a_batch_is_judged_as_a_line_and_message_by_message() -> None:
     assert told(call) == (1, IN, "tools/call", [])
     assert told(broken)[:3] == (1, IN, "")
     assert broken.text == "7"
-    assert len(broken.problems) == 1
+    assert len(broken.diagnostics) == 1
     assert [one.method for one in left] == ["tools/call"]
     assert told(heard((IN, raw), revision="2025-03-26")[0])[3] == []
 
@@ -99,7 +99,7 @@ def test_a_batch_is_judged_as_a_line_and_message_by_message() -> None:
 def test_a_mark_before_a_line_is_named_with_its_message() -> None:
     """A byte order mark: clients and servers take it for no JSON."""
     (judged, *_left) = heard((IN, b"\xef\xbb\xbf" + CALL))
-    assert len(judged.problems) == 1
+    assert len(judged.diagnostics) == 1
 
 
 def test_a_request_that_got_no_answer_is_named_at_the_end() -> None:
@@ -108,7 +108,7 @@ def test_a_request_that_got_no_answer_is_named_at_the_end() -> None:
     assert told(first) == (1, IN, "tools/call", ["N38"])
     assert first.text == CALL.decode()
     assert told(second)[:3] == (2, OUT, "roots/list")
-    assert first.problems[0].detail == (("method", "tools/call"), ("id", "1"))
+    assert first.diagnostics[0].detail == (("method", "tools/call"), ("id", "1"))
     listening = request("subscriptions/listen")
     assert [one.line for one in heard((IN, listening), revision="2026-07-28")] == [1]
 
@@ -126,29 +126,29 @@ def test_an_answer_that_clients_drop_names_the_request_that_waits_on(said: bytes
     assert told(call)[3] == []
     assert told(dropped)[:2] == (2, OUT)
     assert told(dropped)[3][-1] == "N39"
-    assert dropped.problems[-1].detail == (("method", "tools/call"), ("id", "1"), ("line", "2"))
+    assert dropped.diagnostics[-1].detail == (("method", "tools/call"), ("id", "1"), ("line", "2"))
 
 
 def test_a_broken_line_fails_only_a_request_of_the_other_side_whose_id_is_in_it() -> None:
     """A print of the server belongs to none."""
     *_said, broken, left = heard((IN, CALL), (OUT, b"hello"))
-    assert [found.code for found in broken.problems][1:] == []
+    assert [found.code for found in broken.diagnostics][1:] == []
     assert told(left)[3] == ["N38"]
     *_said, broken, left = heard((IN, CALL), (IN, b'{"id":1,"resu'))
-    assert len(broken.problems) == 1
+    assert len(broken.diagnostics) == 1
     assert told(left)[0] == 1
 
 
 def test_an_error_in_an_answer_that_arrives_fails_no_request() -> None:
     """The client has it, whatever it thinks of it."""
     _call, judged = heard((IN, CALL), (OUT, answer(content=4)))
-    assert [found.code for found in judged.problems] == ["M01"]
+    assert [found.code for found in judged.diagnostics] == ["M01"]
 
 
 def test_of_very_many_open_requests_the_oldest_lines_are_forgotten() -> None:
     """A bound: a recording may be as long as a day."""
     calls = [(IN, request("ping", number)) for number in range(1, MOST_OPEN + 3)]
-    left = [one.line for one in heard(*calls) if one.problems]
+    left = [one.line for one in heard(*calls) if one.diagnostics]
     assert left == list(range(3, MOST_OPEN + 3))
 
 

@@ -25,7 +25,7 @@ def refused(typed: str, language: str = "en") -> str:
     assert not verdict.sendable
     right = mended(typed, lambda text: check(event.exchange, text))
     outcome = DocumentOutcome(
-        Document(0, typed), sent=False, problems=verdict.problems, mended=right
+        Document(0, typed), sent=False, diagnostics=verdict.diagnostics, mended=right
     )
     return report([outcome], language)
 
@@ -68,11 +68,11 @@ def test_the_page_of_the_specification_is_named_once(language: str) -> None:
 
 def test_nothing_to_say_is_nothing() -> None:
     """An answer without a remark leaves problems.txt empty."""
-    assert report([DocumentOutcome(Document(0, "{}"), sent=True, problems=())], "en") == ""
+    assert report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=())], "en") == ""
 
 
 def test_what_the_peer_wrote_is_escaped() -> None:
     """B4: an escape sequence in a name cannot reach the terminal that shows the file."""
     found = Diagnostic("M12", Severity.WARNING, (("key", "\x1b[2J"), ("revision", "2025-11-25")))
-    said = report([DocumentOutcome(Document(0, "{}"), sent=True, problems=(found,))], "en")
+    said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(found,))], "en")
     assert "\x1b" not in said

@@ -71,7 +71,7 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
 
 def told(detail: tuple[tuple[str, str], ...], language: str, code: str = "M06") -> str:
     """Say a problem with this detail."""
-    return locales.problem(Diagnostic(code, Severity.ERROR, detail), language)
+    return locales.describe(Diagnostic(code, Severity.ERROR, detail), language)
 
 
 @pytest.mark.parametrize(("schema", "value", "english", "japanese"), CASES)
@@ -170,8 +170,8 @@ def test_the_client_that_sees_a_wrong_argument_reads_the_rule_too() -> None:
     """M08 has another wording for the client; the rule in it is the same."""
     found = validator.mismatch({"sides": "six"}, {"properties": {"sides": {"type": "integer"}}})
     assert found is not None
-    problem = Diagnostic("M08", Severity.WARNING, found[1])
-    assert '"six" は型 integer ではありません。 厳密な' in sentence(problem, "ja", seen=True)
+    diagnostic = Diagnostic("M08", Severity.WARNING, found[1])
+    assert '"six" は型 integer ではありません。 厳密な' in sentence(diagnostic, "ja", seen=True)
 
 
 def test_a_problem_that_was_kept_before_rules_had_sentences_is_still_told() -> None:

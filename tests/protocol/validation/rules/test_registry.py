@@ -91,7 +91,7 @@ def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judge(answer("tools/list", TWICE)) == []
     assert [each.code for each in judge(answer("x", {}), errors=True)] == ["M50"]
     verdict = check(asked("ping"), '{"result": {"name": 1}}')
-    assert "M49" in codes(verdict.problems)
+    assert "M49" in codes(verdict.diagnostics)
 
 
 def test_a_rule_of_what_comes_in_can_be_asked_alone() -> None:

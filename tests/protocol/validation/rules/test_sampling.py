@@ -97,7 +97,7 @@ def test_s5_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
     )
     for _ in range(2):
         verdict = check.check(exchange, text, TextForm.RESULT, Established(TEXT_ONLY))
-        fix = next(one.fix for one in verdict.problems if one.fix is not None)
+        fix = next(one.fix for one in verdict.diagnostics if one.fix is not None)
         text = fix.apply(text)
     content = json.loads(text)["content"]
     assert [block["name"] for block in content] == ["dice__dice"] * 3
