@@ -74,7 +74,7 @@ def problem(found: Diagnostic) -> str:
 
 def verdict(judged: Verdict, *, lines: bool = False) -> Iterator[str]:
     """Write a verdict: its problems, and with `lines` what goes out."""
-    for one in judged.problems:
+    for one in judged.diagnostics:
         yield f"    {problem(one)}"
     yield f"    {'sendable' if judged.sendable else 'blocked'} {judged.kind and judged.kind.name}"
     if lines:
