@@ -377,7 +377,7 @@ def _read(book: dict[str, Any]) -> list[str]:
     try:
         read = book_format.parse(book)
     except BookError as error:
-        return [f"{error.place} {error.code} {sorted(error.fillings.items())}"]
+        return [f"{error.place} {error.code} {error.fillings.get('key', '')}".rstrip()]
     named = (f"{name} = {said!r}" for name, said in read._asdict().items() if name != "rules")
     return [*named, *map(_rule, read.rules)]
 
