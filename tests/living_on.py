@@ -42,7 +42,7 @@ LINES: Final = (
     CANCEL,
     call(6),
 )
-SAYING: Final = '{"jsonrpc":"2.0","id":"ours","method":"ping"}'
+OUTGOING: Final = '{"jsonrpc":"2.0","id":"ours","method":"ping"}'
 ANSWERED: Final = frozenset({1, 2, 3, 4, 6, 7})
 PORT: Final = 1
 APPENDED: Final = "humanmcp.appended"
@@ -101,7 +101,7 @@ class _Living:
         folder = self.desk.folder(self.name)
         said = {frame.text for frame in self.frames}
         return (
-            said >= {*LINES, SAYING}
+            said >= {*LINES, OUTGOING}
             and not [*folder.glob("pending/*")]
             and len([*folder.glob("outbox/*.result.json")]) == 1
         )
@@ -117,7 +117,7 @@ class _Living:
             if item.id != "5":
                 self.desk.send(Key(self.name, item.key.number), Reply("sunny", TextForm.TEXT))
         if call(2) in heard and not [*self.desk.folder(self.name).glob("outbox/*.json")]:
-            self.desk.say(self.name, Reply(SAYING, order=Order.SAY, by="desk", at=_stamp()))
+            self.desk.submit(self.name, Reply(OUTGOING, order=Order.SAY, by="desk", at=_stamp()))
         self.stub.step(time.monotonic())
 
 

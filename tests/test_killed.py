@@ -18,7 +18,7 @@ import pytest
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.living_on import ANSWERED, PORT, SAYING, ids_of
+from tests.living_on import ANSWERED, OUTGOING, PORT, ids_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -273,7 +273,7 @@ def test_a_session_over_http_goes_on_in_the_next_process_whenever_one_is_killed(
         frames = [*inbox.frames(facts.name)]
         assert sorted(ids_of(frames, Direction.IN)) == [1, 2, 3, 4, 5, 6, 7], call
         assert sorted(ids_of(frames, Direction.OUT)) == sorted(ANSWERED), call
-        assert [frame.text for frame in frames].count(SAYING) == 1, call
+        assert [frame.text for frame in frames].count(OUTGOING) == 1, call
         assert [frame.seq for frame in frames] == list(range(1, len(frames) + 1)), call
         answered = inbox.items(facts.name, ExchangeState.ANSWERED)
         assert [one.id for one in answered] == ["2", "3", "7", "6"], call

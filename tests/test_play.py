@@ -184,7 +184,7 @@ def test_a_person_at_the_client_says_something_first(tmp_path: Path) -> None:
     with Playing(tmp_path / "box", "client,host") as table:
         table.waiting(Chair.HOST, "elicitation/create")
         client = until(lambda: table.session(Chair.CLIENT), "the client's session")
-        ticket = table.inbox.say(client, Reply('{"jsonrpc":"2.0","id":"mine","method":"ping"}'))
+        ticket = table.inbox.submit(client, Reply('{"jsonrpc":"2.0","id":"mine","method":"ping"}'))
         until(lambda: table.inbox.refused(client, ticket) == (), "the ping to go out")
         until(
             lambda: any(b'"id":"mine","result"' in one.raw for one in table.inbox.frames(client)),

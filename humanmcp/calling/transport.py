@@ -128,7 +128,7 @@ class HttpTransport:
         with self._settled:
             self._settled.wait_for(lambda: self.is_closing or not self._handed_in)
 
-    def say_now(self, line: str) -> bool:
+    def send_now(self, line: str) -> bool:
         """Post a line in this thread, before what was handed in. False when it failed."""
         return self._run(HttpExchange(self, line))
 

@@ -75,7 +75,7 @@ class AtInbox:
         """
         self.inbox = inbox
         self.language = language
-        self.say = say
+        self.submit = say
         facts = SessionFacts(
             name="", started=now(), seat=seat, pid=os.getpid(), title=title, client=asker
         )
@@ -188,7 +188,7 @@ class AtInbox:
 
     def _look_once(self) -> None:
         inbox, name = self.inbox, self.name
-        for mark, reply in handed_in(lambda: inbox.take(name), lambda: inbox.sayings(name)):
+        for mark, reply in handed_in(lambda: inbox.take(name), lambda: inbox.outgoing(name)):
             if isinstance(mark, str):
                 inbox.settle(name, mark, self._said(reply))
             elif (question := self._questions.get(mark.number)) is not None:
@@ -197,10 +197,10 @@ class AtInbox:
     def _said(self, reply: Reply) -> tuple[Diagnostic, ...]:
         """Send what a person says first. Returns why it was not sent."""
         over = (Diagnostic(SESSION_OVER, Severity.ERROR),)
-        if self.say is None:  # no peer yet, or none ever: we only ask this person something
+        if self.submit is None:  # no peer yet, or none ever: we only ask this person something
             return over
         try:
-            verdict = self.say(reply.text, reply.anyway)
+            verdict = self.submit(reply.text, reply.anyway)
         except EndedError:
             return over
         return () if verdict.sendable or reply.anyway else verdict.diagnostics

@@ -38,7 +38,7 @@ class SessionRecorder(ClientObserver):
     def of(self, client: Client) -> None:
         """Let the desk speak first through this client, and know what the client knows."""
         self.client = client
-        self.desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
+        self.desk.submit = lambda text, anyway: client.submit(text, anyway=anyway)[0]
         self._describe(client)
 
     def _describe(self, client: Client) -> None:

@@ -455,7 +455,7 @@ class StubInbox(SessionInbox, Protocol):
     ) -> None:
         """Move an exchange to its last state. The draft is kept beside it."""
 
-    def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
+    def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
@@ -504,7 +504,7 @@ class DeskInbox(SessionInbox, Protocol):
             TakenError: another reply was first. The text was kept as the draft.
         """
 
-    def say(self, session: str, reply: Reply) -> str:
+    def submit(self, session: str, reply: Reply) -> str:
         """Hand in something of the person's own: a notification, a request. Returns a ticket."""
 
     def hold_opening(self, *, on: bool) -> None:

@@ -287,9 +287,9 @@ class FolderInbox:
             folder.close(key.number, state, answer, reason, polls.taken(key.number))
         polls.drop(key.number)
 
-    def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
+    def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
-        return self._outbox(session).sayings()
+        return self._outbox(session).outgoing()
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Say what became of a saying."""
@@ -435,10 +435,10 @@ class FolderInbox:
             self._folder(key.session).send(key.number, reply)
         self._ring(key.session)
 
-    def say(self, session: str, reply: Reply) -> str:
+    def submit(self, session: str, reply: Reply) -> str:
         """Hand in something of the person's own: a notification, a request. Returns a ticket."""
         with keeping("saying"):
-            ticket = self._outbox(session).say(reply)
+            ticket = self._outbox(session).submit(reply)
         self._ring(session)
         return ticket
 

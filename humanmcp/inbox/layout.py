@@ -60,7 +60,7 @@ KEPT: Final = "kept-{}.json"
 TORN: Final = "torn-{}.json"
 
 # -- in the outbox ----------------------------------------------------------------------------
-SAYING: Final = "{}.json"
+OUTGOING: Final = "{}.json"
 RESULT: Final = "{}.result.json"
 
 NAMES: Final = (
@@ -81,7 +81,7 @@ NAMES: Final = (
     FORWARDED.format(TRANSCRIPT),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
     *(PROBLEMS, REPLY, ANSWER),
-    *(KEPT.format("1"), TORN.format("1"), SAYING.format("0001"), RESULT.format("0001")),
+    *(KEPT.format("1"), TORN.format("1"), OUTGOING.format("0001"), RESULT.format("0001")),
 )
 """Every name, with an example where a number is part of it. The manual lists the same ones."""
 
@@ -95,7 +95,7 @@ _SESSION_NAME: Final = re.compile(
 _NUMBER: Final = re.compile(r"[0-9]{4,12}", re.ASCII)
 _KEPT_NAME: Final = re.compile(r"kept-([0-9]{1,6})\.json", re.ASCII)
 _LETTER_NAME: Final = re.compile(r"([0-9]{4,9})\.json", re.ASCII)
-_SAYING_NAME: Final = re.compile(r"([0-9]{4,12})\.json", re.ASCII)
+_OUTGOING_NAME: Final = re.compile(r"([0-9]{4,12})\.json", re.ASCII)
 
 
 def session_name(stamp: str, suffix: str) -> str:
@@ -137,7 +137,7 @@ def letter_rank(name: str) -> int | None:
 
 def ticket_of(name: str) -> str | None:
     """Return the ticket that a file of the outbox belongs to; None when it is no saying."""
-    found = _SAYING_NAME.fullmatch(name)
+    found = _OUTGOING_NAME.fullmatch(name)
     return found[1] if found else None
 
 

@@ -97,7 +97,7 @@ class Original:
             self._told.pop(int(record["number"]), None)  # what becomes of it is told in any case
             self._inbox.send(Key(self._session, int(record["number"])), reply)
         elif record["ticket"] not in self.tickets:
-            self.tickets[record["ticket"]] = self._inbox.say(self._session, reply)
+            self.tickets[record["ticket"]] = self._inbox.submit(self._session, reply)
 
     def _changed(self) -> list[Item]:
         waiting = {one.key.number: one for one in self._inbox.items(self._session)}
@@ -254,10 +254,10 @@ class Mirror:
     def _collect(self) -> None:
         for key, reply in self._inbox.take(self.session):
             self._out.append({"number": key.number, "reply": records.record_of(reply)})
-        for ticket, saying in self._inbox.sayings(self.session):
+        for ticket, outgoing in self._inbox.outgoing(self.session):
             if ticket not in self._tickets:
                 self._tickets.add(ticket)
-                self._out.append({"ticket": ticket, "reply": records.record_of(saying)})
+                self._out.append({"ticket": ticket, "reply": records.record_of(outgoing)})
 
     def listen(self, rung: Callable[[], object]) -> bool:
         """Call `rung` when something is sent. False where one has to look."""

@@ -47,19 +47,19 @@ def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
             raise OrderError(code, text=reply.text[:60])
         # A stub of the first edition knows no orders: it has to refuse this text, not to say it.
         reply = reply._replace(anyway=False)
-    return inbox.say(session, reply)
+    return inbox.submit(session, reply)
 
 
 def handed_in(
     replies: Callable[[], Sequence[tuple[Key, Reply]]],
-    sayings: Callable[[], Sequence[tuple[str, Reply]]],
+    outgoing: Callable[[], Sequence[tuple[str, Reply]]],
 ) -> Sequence[tuple[Key | str, Reply]]:
     """Return what was handed in, oldest first. Of one moment, what was said before what ends it.
 
     `sayings` is called after `replies`: whatever was said before one of those is there by then.
     """
     answers = replies()
-    return sorted([*sayings(), *answers], key=lambda one: one[1].at)
+    return sorted([*outgoing(), *answers], key=lambda one: one[1].at)
 
 
 def not_understood(order: Order, text: str) -> str:

@@ -37,12 +37,12 @@ class Outbox:
 
     # -- the desk's side ----------------------------------------------------------------------
 
-    def say(self, reply: Reply) -> str:
+    def submit(self, reply: Reply) -> str:
         """Hand in a saying under the next free number."""
         number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1
         number = self._folder.publish(
             records.record_of(reply),
-            lambda free: self._path / layout.SAYING.format(layout.exchange_name(free)),
+            lambda free: self._path / layout.OUTGOING.format(layout.exchange_name(free)),
             number,
         )
         return layout.exchange_name(number)
@@ -56,7 +56,7 @@ class Outbox:
                 records.decode(read_file(self._path / layout.RESULT.format(ticket)))
             )
         except FileNotFoundError:
-            if (self._path / layout.SAYING.format(ticket)).exists():
+            if (self._path / layout.OUTGOING.format(ticket)).exists():
                 return None
             raise UnknownItemError(f"{self._folder.name}/{layout.OUTBOX}/{ticket}") from None
         except records.UnreadableError as error:
@@ -65,11 +65,11 @@ class Outbox:
 
     # -- the stub's side ----------------------------------------------------------------------
 
-    def sayings(self) -> Sequence[tuple[str, Reply]]:
+    def outgoing(self) -> Sequence[tuple[str, Reply]]:
         """Return what is not settled, oldest first."""
         if self._may_have_changed():
             self._look()
-        return sorted(self._waiting.items(), key=lambda saying: int(saying[0]))
+        return sorted(self._waiting.items(), key=lambda outgoing: int(outgoing[0]))
 
     def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Put the result beside a saying."""
@@ -96,7 +96,7 @@ class Outbox:
         for ticket in tickets - settled - self._passed - self._waiting.keys():
             reply = None
             with suppress(FileNotFoundError):
-                path = self._path / layout.SAYING.format(ticket)
+                path = self._path / layout.OUTGOING.format(ticket)
                 reply = read_record(path, records.read_reply)
             if reply is None:
                 self._passed.add(ticket)

@@ -510,7 +510,7 @@ class Session:
 
     # -- speaking first --------------------------------------------------------------------------
 
-    def say(self, text: str, *, anyway: bool = False) -> Verdict:
+    def submit(self, text: str, *, anyway: bool = False) -> Verdict:
         """Judge something of our own: a notification, a request. Remembers what it asks.
 
         The verdict's `line` (or `forced`, when it is sent anyway) is to be written.
@@ -528,7 +528,7 @@ class Session:
 
     def judge(self, text: str) -> Verdict:
         """Judge something of our own without saying it."""
-        verdict = check.check_saying(
+        verdict = check.check_outgoing(
             text,
             self.revision,
             self.established,

@@ -62,7 +62,7 @@ class Wanted(HostEntry):
         """What leads to the entry in the file."""
         return (*self.host.keys, self.name)
 
-    def say(self, code: str, **fillings: object) -> str:
+    def sentence(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
         return say(ROOM, code, self.language, **fillings)
 
@@ -155,16 +155,16 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
     if as_json:
         _tell(wanted, state=state)
         return status
-    to_stderr(wanted.say("where", label=wanted.host.label, path=wanted.path))
+    to_stderr(wanted.sentence("where", label=wanted.host.label, path=wanted.path))
     raw_to_stdout(wanted.snippet.removesuffix("\n"))
     if state in ("there", "differs"):
-        to_stderr(wanted.say(state, name=wanted.name))
+        to_stderr(wanted.sentence(state, name=wanted.name))
     code = "by hand only" if wanted.host.format is Format.YAML else "do it"
-    to_stderr(wanted.say(code, host=wanted.host.name))
+    to_stderr(wanted.sentence(code, host=wanted.host.name))
     if wanted.link:
-        to_stderr(wanted.say("link", link=wanted.link))
+        to_stderr(wanted.sentence("link", link=wanted.link))
     if wanted.shell:
-        to_stderr(wanted.say("shell", command=wanted.shell))
+        to_stderr(wanted.sentence("shell", command=wanted.shell))
     _say_waiting(wanted)
     return status
 
@@ -183,7 +183,7 @@ def _state(wanted: Wanted) -> tuple[int, str]:
         return REFUSED, "unreadable"
     for name, one in found.items():
         if isinstance(one, dict) and "url" in one and command_in(one) is None:
-            to_stderr(Painted(wanted.say("remote", name=name), "dim"))
+            to_stderr(Painted(wanted.sentence("remote", name=name), "dim"))
     if wanted.name not in found:
         return 0, "absent"
     return 0, "there" if found[wanted.name] == wanted.entry else "differs"
@@ -199,9 +199,9 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
         _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
         return 0
     if before == after:
-        to_stderr(wanted.say("unchanged", path=wanted.path))
+        to_stderr(wanted.sentence("unchanged", path=wanted.path))
     else:
-        to_stderr(Painted(wanted.say("written", path=wanted.path), "green"))
+        to_stderr(Painted(wanted.sentence("written", path=wanted.path), "green"))
         tell_what_now(wanted.host, kept, wanted.language)
     _say_waiting(wanted)
     return 0
@@ -239,23 +239,23 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
     if as_json:
         _tell(wanted, changed=before != after, backup=None if kept is None else str(kept))
     elif before == after:
-        to_stderr(wanted.say("absent", path=wanted.path, name=wanted.name))
+        to_stderr(wanted.sentence("absent", path=wanted.path, name=wanted.name))
     else:
         code = "removed" if after.text else "deleted"
-        to_stderr(Painted(wanted.say(code, path=wanted.path), "green"))
+        to_stderr(Painted(wanted.sentence(code, path=wanted.path), "green"))
         tell_what_now(wanted.host, kept, wanted.language)
     return 0
 
 
 def _say_waiting(wanted: Wanted) -> None:
     to_stderr(
-        wanted.say(
+        wanted.sentence(
             f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name, url=wanted.url
         )
     )
-    to_stderr(wanted.say(wanted.host.waiting))
+    to_stderr(wanted.sentence(wanted.host.waiting))
     if wanted.host.approval:
-        to_stderr(wanted.say(wanted.host.approval))
+        to_stderr(wanted.sentence(wanted.host.approval))
 
 
 def _tell(wanted: Wanted, **more: object) -> None:
@@ -268,8 +268,8 @@ def _tell(wanted: Wanted, **more: object) -> None:
         label=host.label,
         path=str(wanted.path),
         format=host.format.value,
-        waiting=wanted.say(host.waiting),
-        approval=wanted.say(host.approval) if host.approval else "",
+        waiting=wanted.sentence(host.waiting),
+        approval=wanted.sentence(host.approval) if host.approval else "",
     )
     told = cast("ConfigShape", {**entry, **more})
     json_to_stdout(told)

@@ -331,7 +331,7 @@ class Forwarding:
         elif message.method == _CANCELLED:
             token = self._questions.token_of(message.params.get("requestId"))
             line = jsonrpc.with_token(line, token, _REQUEST_ID) if token else line
-        verdict = self._session.say(line, anyway=True)
+        verdict = self._session.submit(line, anyway=True)
         line = verdict.line or verdict.forced or jsonrpc.compact(line)
         number = about.exchange.number if about is not None else 0
         self._ledger.write(line, number, by=BY_SERVER)

@@ -56,7 +56,7 @@ class HandedIn:
         for key, draft in inbox.drafts(name):
             found = True
             self._answers.drafted(key.number, draft)
-        for mark, reply in handed_in(lambda: inbox.take(name), self._ledger.sayings):
+        for mark, reply in handed_in(lambda: inbox.take(name), self._ledger.outgoing):
             found = True
             if isinstance(mark, Key):
                 self._answers.reply(mark.number, reply)
@@ -82,59 +82,61 @@ class HandedIn:
                 self._ledger.connection.crash()
         return ""
 
-    def _hear(self, ticket: str, saying: Reply) -> None:
-        if saying.order is Order.SAY:
-            self._say(ticket, saying)
+    def _hear(self, ticket: str, outgoing: Reply) -> None:
+        if outgoing.order is Order.SAY:
+            self._say(ticket, outgoing)
             return
-        self._follow(saying)
+        self._follow(outgoing)
         self._ledger.settle(ticket, ())
-        if saying.order is Order.CRASH:
+        if outgoing.order is Order.CRASH:
             self._ledger.connection.crash()
 
-    def _follow(self, saying: Reply) -> None:
-        match saying.order:
+    def _follow(self, outgoing: Reply) -> None:
+        match outgoing.order:
             case Order.RAW:
-                self._write_raw(saying)
+                self._write_raw(outgoing)
             case Order.PROGRESS:
-                self._voice.progress = saying.text != "off"
+                self._voice.progress = outgoing.text != "off"
                 self._answers.look_again()
             case Order.SILENCE:
-                self._voice.silent = saying.text != "off"
+                self._voice.silent = outgoing.text != "off"
                 self._answers.look_again()
             case Order.OFFER:
-                self._offer(saying)
+                self._offer(outgoing)
             case Order.EXIT:
-                self._leave(_status(saying.text))
+                self._leave(_status(outgoing.text))
             case Order.HTTP:
-                self._carry_wrongly(saying.text)
+                self._carry_wrongly(outgoing.text)
             case Order.CRASH | Order.SAY:
                 pass
             case impossible:
                 assert_never(impossible)
-        if saying.order not in (Order.RAW, Order.OFFER):
-            self._note(saying)
+        if outgoing.order not in (Order.RAW, Order.OFFER):
+            self._note(outgoing)
 
-    def _say(self, ticket: str, saying: Reply) -> None:
-        verdict = self._session.say(saying.text, anyway=saying.anyway)
-        line = verdict.line or (verdict.forced if saying.anyway else None)
+    def _say(self, ticket: str, outgoing: Reply) -> None:
+        verdict = self._session.submit(outgoing.text, anyway=outgoing.anyway)
+        line = verdict.line or (verdict.forced if outgoing.anyway else None)
         if line is not None:
-            self._ledger.write(line, by=saying.by, note="" if verdict.sendable else DELIBERATE)
+            self._ledger.write(line, by=outgoing.by, note="" if verdict.sendable else DELIBERATE)
             self._answers.said()
         self._ledger.settle(ticket, () if line is not None else verdict.diagnostics)
 
-    def _write_raw(self, saying: Reply) -> None:
+    def _write_raw(self, outgoing: Reply) -> None:
         import binascii  # noqa: PLC0415 - seldom wanted
 
         try:
-            self._ledger.write_raw(binascii.a2b_base64(saying.text, strict_mode=True), by=saying.by)
+            self._ledger.write_raw(
+                binascii.a2b_base64(outgoing.text, strict_mode=True), by=outgoing.by
+            )
         except binascii.Error:
             logger.warning("bytes that are no base64 were not written")
 
-    def _offer(self, saying: Reply) -> None:
-        change = offer_change(saying.text)
+    def _offer(self, outgoing: Reply) -> None:
+        change = offer_change(outgoing.text)
         if change is not None:
-            self._note(saying._replace(text=_names(change)))
-            self._answers.publish(change, saying.by)
+            self._note(outgoing._replace(text=_names(change)))
+            self._answers.publish(change, outgoing.by)
             self._answers.look_again()
 
     def _carry_wrongly(self, text: str) -> None:
@@ -144,9 +146,9 @@ class HandedIn:
         if broken is not None:
             self._ledger.connection.carry_wrongly(broken)
 
-    def _note(self, saying: Reply) -> None:
-        what = f"{saying.order.value} {saying.text}".strip()
-        self._ledger.record(Direction.NOTE, b"", by=saying.by, note=f"on purpose: {what[:400]}")
+    def _note(self, outgoing: Reply) -> None:
+        what = f"{outgoing.order.value} {outgoing.text}".strip()
+        self._ledger.record(Direction.NOTE, b"", by=outgoing.by, note=f"on purpose: {what[:400]}")
 
 
 def _names(change: OfferChange) -> str:

@@ -186,9 +186,9 @@ class Journal:
 
         self._keep(f"what became of saying {ticket}", settle)
 
-    def sayings(self) -> list[tuple[str, Reply]]:
+    def outgoing(self) -> list[tuple[str, Reply]]:
         """Return what people want to say first, each once."""
-        waiting = self.inbox.sayings(self.name)
+        waiting = self.inbox.outgoing(self.name)
         return [each for each in waiting if each[0] not in self._settling]
 
     def update(self, exchange: Exchange, vigil: PendingTimers) -> None:

@@ -51,7 +51,7 @@ class Stderr:
         self._descriptor = descriptor
         self._budget = budget
 
-    def say(self, text: str) -> bool:
+    def write(self, text: str) -> bool:
         """Write a text and a line feed, cut to the budget. Says whether any of it was written.
 
         What could act on a terminal is shown as its code point.

@@ -198,7 +198,7 @@ class Player:
         if said.message.method == PROGRESS and not names.get("progressToken", ("", "-"))[1]:
             return None  # this time nobody wants to know: there is no token
         line = renewed(said.raw, self._of_message(said, names)).decode("utf-8", "replace")
-        verdict = self._session.say(line, anyway=True)
+        verdict = self._session.submit(line, anyway=True)
         line = verdict.line or verdict.forced or line
         self._ledger.write(line, by=by, note="" if verdict.sendable else DELIBERATE)
         return self._session.awaited[-1] if said.asks and self._session.awaited else None

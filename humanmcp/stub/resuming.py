@@ -168,10 +168,10 @@ class Resumption:
         last = self._found.last
         if last is None or last.way is not Direction.OUT or last.number:
             return
-        for ticket, saying in self._ledger.sayings():
-            verdict = self._session.judge(saying.text)
-            is_last = last.text in (verdict.line, verdict.forced) and last.by == saying.by
-            if saying.order is Order.SAY and is_last and last.at >= saying.at:
+        for ticket, outgoing in self._ledger.outgoing():
+            verdict = self._session.judge(outgoing.text)
+            is_last = last.text in (verdict.line, verdict.forced) and last.by == outgoing.by
+            if outgoing.order is Order.SAY and is_last and last.at >= outgoing.at:
                 self._ledger.settle(ticket, ())
                 return
 

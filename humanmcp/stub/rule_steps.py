@@ -151,7 +151,7 @@ class RuleSteps:
 
     def _write(self, exchange: Exchange, message: Mapping[str, Any], decision: Decision) -> bool:
         """Judge a message and write it. False when it does not pass the check: then it is left."""
-        verdict = self._session.say(json.dumps(message, ensure_ascii=False))
+        verdict = self._session.submit(json.dumps(message, ensure_ascii=False))
         if verdict.line is None:
             first = verdict.errors[0].code
             logger.warning("%s does not say %s: %s", decision.by, message["method"], first)

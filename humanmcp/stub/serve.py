@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
                 when_quiet=lambda one: _announce(stderr, one, language, typed=typed),
             )
         except (StopError, OSError) as error:
-            stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
+            stderr.write(f"humanmcp: {sentence_of(error, language)}\n")
             return CANNOT_START
         if arguments.open:
             _open_desk(parts.home, language)
@@ -143,7 +143,7 @@ def _link(
 
     url = room_link.checked(arguments.room, arguments.seat)
     # An inbox of its own: two threads share none of the stub's.
-    return room_link.RoomLink(url, open_inbox(parts.home), parts.home, stderr.say, language)
+    return room_link.RoomLink(url, open_inbox(parts.home), parts.home, stderr.write, language)
 
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
@@ -161,11 +161,11 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
         listening, address = bind(arguments.http, key, lan=arguments.lan)
         peers = open_peers(settings.inbox, reached_at(address))
     except (StopError, OSError) as error:
-        stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
+        stderr.write(f"humanmcp: {sentence_of(error, language)}\n")
         return CANNOT_START
 
     def ready() -> None:
-        stderr.say(server.told(address, language, made=made))
+        stderr.write(server.told(address, language, made=made))
         if arguments.open:
             _open_desk(parts.home, language)
 
@@ -187,7 +187,7 @@ def _ended(manner: ServeOptions, status: int, stderr: Stderr, language: str) -> 
         return status
     if forward is not None and replay.forwarded:
         path, count = forward.recording.path, replay.forwarded
-        stderr.say(say("serve", "forwarded", language, count=count, path=path))
+        stderr.write(say("serve", "forwarded", language, count=count, path=path))
     return _misses(replay, status, stderr, language)
 
 
@@ -207,7 +207,7 @@ def _misses(replay: Replay, status: int, stderr: Stderr, language: str) -> int:
     told = say("serve", "missed", language, count=len(replay.misses))
     for miss in replay.misses:
         logger.warning("not recorded: %s", miss.words)
-    stderr.say("\n".join([told, *(f"  {miss.words}" for miss in replay.misses)]))
+    stderr.write("\n".join([told, *(f"  {miss.words}" for miss in replay.misses)]))
     return status or MISSED
 
 
@@ -336,7 +336,7 @@ def _parts(
         forward,
         _notifier(settings.notify),
     )
-    return ServerParts(home, shelf, manner, stderr.say, settings.title, settings.files)
+    return ServerParts(home, shelf, manner, stderr.write, settings.title, settings.files)
 
 
 def _announce(stderr: Stderr, session: StubSession, language: str, *, typed: bool) -> None:
@@ -346,11 +346,11 @@ def _announce(stderr: Stderr, session: StubSession, language: str, *, typed: boo
     """
     files = session.texts.files
     folder = files.folder if files is not None else ""
-    stderr.say(say("serve", "hello", language, version=__version__, folder=folder) + "\n")
+    stderr.write(say("serve", "hello", language, version=__version__, folder=folder) + "\n")
     if files is not None and files.note:
-        stderr.say(files.note + "\n")
+        stderr.write(files.note + "\n")
     if typed:
-        stderr.say(say("serve", "terminal", language) + "\n")
+        stderr.write(say("serve", "terminal", language) + "\n")
 
 
 def _open_desk(home: Path, language: str) -> None:

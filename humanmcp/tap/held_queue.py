@@ -150,9 +150,9 @@ class HeldQueue:
             if waiting is not None:
                 self._settle(waiting, reply, at)
 
-    def refuse_sayings(self) -> None:
+    def refuse_outgoing(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
-        for ticket, _saying in self._inbox.sayings(self._session):
+        for ticket, _outgoing in self._inbox.outgoing(self._session):
             self._inbox.settle(self._session, ticket, (SaidFirstAtTap().unplaced(),))
 
     def next(self) -> float:

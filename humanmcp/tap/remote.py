@@ -175,7 +175,7 @@ class RemoteServer:
                 return False
             self._said_again.add(line)
         if line:
-            self._transport.say_now(line)
+            self._transport.send_now(line)
         return True
 
     def _begin_anew(self) -> bool:
@@ -194,7 +194,7 @@ class RemoteServer:
 
     def _say_line(self, line: str) -> bool:
         self._record(line.encode("utf-8", "surrogateescape"), SAID_AGAIN)
-        return self._transport.say_now(line)
+        return self._transport.send_now(line)
 
     def stderr_line(self, line: bytes) -> None:
         """Say something beside the wire."""

@@ -234,7 +234,7 @@ class Tap:
                 self._gate.hold(parse_all(wanted))
             elif self._gate.patterns != wanted:
                 session.inbox.hold(session.name, self._gate.patterns)
-            session.holds.refuse_sayings()
+            session.holds.refuse_outgoing()
         except (InboxError, PatternError) as error:
             self._note(sentence_of(error, "en"))
         self._told_holds = tuple(self._gate.patterns)

@@ -79,7 +79,7 @@ def _answer(at: Answering, arguments: argparse.Namespace, settings: Settings) ->
         return tell(at, given, submit(at, given, anyway=anyway))
     if (why_not := _closed(at)) is not None:
         result = SendResult(Outcome.OVER, at.case.item)
-        return not_sent(at, at.say("too late", happened=why_not), result)
+        return not_sent(at, at.sentence("too late", happened=why_not), result)
     start = given or _starting_text(at, arguments)
     if arguments.keep_open:
         return keep_open(at, start, anyway=anyway)
@@ -198,7 +198,7 @@ def _first_text(at: Answering) -> Draft:
 def _start_over(at: Answering) -> int:
     """Put the draft back to the text that it began with, and send nothing."""
     service.keep(at.case, _first_text(at)._replace(by=BY))
-    to_stdout(at.say("started over", name=at.name))
+    to_stdout(at.sentence("started over", name=at.name))
     return 0
 
 
@@ -225,4 +225,4 @@ def _closed(at: Answering) -> str | None:
     """Return why this exchange can no longer be answered; None while it can."""
     if at.case.item.state is not ExchangeState.PENDING:
         return waits.outlook(at.case.item, waits.now(), at.language)[0].sentence
-    return None if at.case.is_open else at.say("session over")
+    return None if at.case.is_open else at.sentence("session over")

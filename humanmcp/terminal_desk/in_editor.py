@@ -68,8 +68,8 @@ def _never_mind(at: Answering, opened: Draft, took: float, *, emptied: bool) -> 
     """Stop without sending. The draft stays as it was, and the book may go on counting."""
     _let_go(at, opened)
     if not emptied and took < editor.AT_ONCE:
-        to_stderr(at.say("at once"))
-    why = at.say("emptied" if emptied else "unchanged", name=at.name)
+        to_stderr(at.sentence("at once"))
+    why = at.sentence("emptied" if emptied else "unchanged", name=at.name)
     return not_sent(at, why, SendResult(Outcome.BLOCKED, at.case.item))
 
 
@@ -91,10 +91,10 @@ def _comments(at: Answering, diagnostics: Sequence[Diagnostic]) -> list[str]:
         f"humanmcp {at.name}: {card.title} ({at.who})",
         request_in_short(item, 160),
         card.what,
-        at.say("how", name=at.name),
+        at.sentence("how", name=at.name),
     ]
     if diagnostics:
-        lines += ["", at.say("mend", counted=summary(diagnostics, at.language))]
+        lines += ["", at.sentence("mend", counted=summary(diagnostics, at.language))]
         shift = len(lines) + len(diagnostics)
         for diagnostic in diagnostics:
             lines.append("  " + _in_one_line(diagnostic, at.language, shift))

@@ -48,9 +48,9 @@ class Answering:
             return self.who
         back = held_check.answers(held, given.text, given.form)
         to_server = (held.way is Direction.IN) is not back
-        return self.say("the server") if to_server else self.who
+        return self.sentence("the server") if to_server else self.who
 
-    def say(self, code: str, **fillings: object) -> str:
+    def sentence(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
         return say(ROOM, code, self.language, **fillings)
 
@@ -70,14 +70,14 @@ def tell(at: Answering, given: Draft, result: SendResult) -> int:
         case Outcome.BLOCKED | Outcome.REFUSED:
             return refused(at, result)
         case Outcome.QUEUED:
-            return not_sent(at, at.say("not taken"), result)
+            return not_sent(at, at.sentence("not taken"), result)
         case Outcome.TAKEN | Outcome.OVER:
             ended = (
                 result.item.state is not ExchangeState.PENDING or result.outcome is Outcome.TAKEN
             )
             state = waits.outlook(result.item, waits.now(), at.language)
-            happened = state[0].sentence if ended else at.say("session over")
-            return not_sent(at, at.say("taken", happened=happened), result)
+            happened = state[0].sentence if ended else at.sentence("session over")
+            return not_sent(at, at.sentence("taken", happened=happened), result)
 
 
 def _worth_a_word(result: SendResult) -> SendResult:
@@ -96,7 +96,7 @@ def _went_out(at: Answering, result: SendResult, given: Draft) -> int:
         json_to_stdout(_shape(at, result, sent=True, deliberate=deliberate))
         return 0
     _explain(at, result)
-    to_stdout(Painted(at.say("sent", who=at.reader(given), size=size), "green"))
+    to_stdout(Painted(at.sentence("sent", who=at.reader(given), size=size), "green"))
     to_stdout(result.line)
     return 0
 
@@ -116,7 +116,7 @@ def refused(at: Answering, result: SendResult) -> int:
     if not at.json:
         _explain(at, result)
     counted = summary(result.diagnostics, at.language)
-    return not_sent(at, at.say("refused", counted=counted, name=at.name), result)
+    return not_sent(at, at.sentence("refused", counted=counted, name=at.name), result)
 
 
 def not_sent(at: Answering, why: str, result: SendResult) -> int:
@@ -143,13 +143,13 @@ def keep_open(at: Answering, given: Draft, *, anyway: bool) -> int:
     said = service.say_first(at.case.inbox, session, reply, within=LONGEST_WAIT)
     result = SendResult(said.outcome, at.case.item, said.diagnostics, given.text)
     if said.outcome is Outcome.QUEUED:
-        return not_sent(at, at.say("not taken"), result)
+        return not_sent(at, at.sentence("not taken"), result)
     if said.outcome is Outcome.REFUSED:
-        return not_sent(at, at.say("refused", counted="", name=at.name), result)
+        return not_sent(at, at.sentence("refused", counted="", name=at.name), result)
     if at.json:
         size = len(line.encode("utf-8", "replace"))
         json_to_stdout(_shape(at, result, sent=True, open=True, line=line, bytes=size))
     else:
-        to_stdout(Painted(at.say("kept open", who=at.who, name=at.name), "green"))
+        to_stdout(Painted(at.sentence("kept open", who=at.who, name=at.name), "green"))
         to_stdout(line)
     return 0

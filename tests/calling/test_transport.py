@@ -70,7 +70,7 @@ class HttpNotes(Notes):
         return [one.id for one in self.parts if isinstance(one, ServerSentEvent)]
 
 
-def saying(answers: Mapping[str, Say | bytes | None]) -> Say:
+def outgoing(answers: Mapping[str, Say | bytes | None]) -> Say:
     """Answer by method; a handshake where no other answer is given for it."""
     usual: dict[str, Say | bytes | None] = {
         "initialize": initialized,
@@ -114,7 +114,7 @@ def http(client: Client) -> HttpTransport:
 
 def test_a_session_is_opened_named_and_ended() -> None:
     """Handshake, requests that name the session, DELETE at the end."""
-    with Peer(saying({"tools/list": lambda asked: answer(asked, LISTED)})) as peer:
+    with Peer(outgoing({"tools/list": lambda asked: answer(asked, LISTED)})) as peer:
         with seated(peer) as (client, _):
             assert client.request("tools/list").result == LISTED
         methods = [asked.rpc for asked in peer.asked if asked.rpc != "GET"]
@@ -125,7 +125,7 @@ def test_a_session_is_opened_named_and_ended() -> None:
 
 def test_2026_07_28_has_no_session() -> None:
     """Each request says all of itself; nothing is ended, and no stream is asked for."""
-    with Peer(saying({"tools/list": lambda asked: answer(asked, LISTED)})) as peer:
+    with Peer(outgoing({"tools/list": lambda asked: answer(asked, LISTED)})) as peer:
         with seated(peer, Opening.MODERN) as (client, _):
             client.request("tools/list")
         heads = [
@@ -145,7 +145,7 @@ def test_2026_07_28_has_no_session() -> None:
 def test_a_probe_falls_back_to_the_handshake(refusal: bytes) -> None:
     """An older server refuses what it does not know, in one way or another."""
     with (
-        Peer(saying({"server/discover": refusal})) as peer,
+        Peer(outgoing({"server/discover": refusal})) as peer,
         seated(peer, Opening.PROBE) as (
             client,
             _,
@@ -158,7 +158,7 @@ def test_a_probe_falls_back_to_the_handshake(refusal: bytes) -> None:
 def test_a_404_begins_the_session_anew(body: bytes) -> None:
     """A client "MUST start a new session by sending a new `InitializeRequest`"; it asks again."""
     over = [response(body, status="404 Not Found", kind="application/json" if body else "")]
-    listed = saying({"tools/list": lambda asked: over.pop() if over else answer(asked, LISTED)})
+    listed = outgoing({"tools/list": lambda asked: over.pop() if over else answer(asked, LISTED)})
     with Peer(listed) as peer, seated(peer) as (client, notes):
         assert client.request("tools/list").result == LISTED
         methods = [asked.rpc for asked in peer.asked if asked.method == "POST"]
@@ -169,7 +169,7 @@ def test_a_404_begins_the_session_anew(body: bytes) -> None:
 def test_an_error_without_an_id_answers_its_request() -> None:
     """Over HTTP a response belongs to its request; the line is shown as it came."""
     refusal = response(NAMELESS, status="400 Bad Request")
-    with Peer(saying({"tools/list": refusal})) as peer, seated(peer) as (client, notes):
+    with Peer(outgoing({"tools/list": refusal})) as peer, seated(peer) as (client, notes):
         assert client.request("tools/list").error == (-32000, "no")
     assert NAMELESS.decode() in notes.arrived
 
@@ -181,13 +181,13 @@ def test_a_body_over_several_lines_is_one_message() -> None:
         said = {"jsonrpc": "2.0", "id": asked.json["id"], "result": LISTED}
         return response(json.dumps(said, indent=2).encode())
 
-    with Peer(saying({"tools/list": laid_out})) as peer, seated(peer) as (client, _):
+    with Peer(outgoing({"tools/list": laid_out})) as peer, seated(peer) as (client, _):
         assert client.request("tools/list").result == LISTED
 
 
 def test_a_host_uses_a_remote_entry_like_any_other() -> None:
     """An entry with `url` and `headers`: its tools are called, with the key it needs."""
-    say = saying(
+    say = outgoing(
         {
             "tools/list": lambda asked: answer(asked, LISTED),
             "tools/call": lambda asked: answer(
@@ -224,7 +224,7 @@ def test_events_come_with_their_ids() -> None:
     def listed(asked: Asked) -> bytes:
         return stream(event(note, EventId(1, 1)), event(said(asked, LISTED), EventId(1, 2)))
 
-    with Peer(saying({"tools/list": listed})) as peer, seated(peer) as (client, notes):
+    with Peer(outgoing({"tools/list": listed})) as peer, seated(peer) as (client, notes):
         assert client.request("tools/list").result == LISTED
     assert notes.ids() == ["1-1", "1-2"]
     assert note.decode() in notes.arrived
@@ -243,7 +243,7 @@ def test_a_stream_that_ends_early_is_asked_for_again() -> None:
             return NOT_ALLOWED
         return stream(event(said(waiting[0], LISTED), EventId(4, 1)))
 
-    with Peer(saying({"tools/list": first, "GET": again})) as peer, seated(peer) as (client, _):
+    with Peer(outgoing({"tools/list": first, "GET": again})) as peer, seated(peer) as (client, _):
         assert client.request("tools/list").result == LISTED
         resumed = [one.headers.get("last-event-id") for one in peer.asked if one.method == "GET"]
     assert "4-0" in resumed
@@ -252,7 +252,7 @@ def test_a_stream_that_ends_early_is_asked_for_again() -> None:
 def test_a_stream_that_says_no_id_is_over_when_it_is_cut() -> None:
     """There is nothing to come again with: the request ends with a sentence."""
     with (
-        Peer(saying({"tools/list": stream(b": hello\n\n")})) as peer,
+        Peer(outgoing({"tools/list": stream(b": hello\n\n")})) as peer,
         seated(peer) as (client, _),
         pytest.raises(CallError, match="ended the response without an answer to tools/list"),
     ):
@@ -268,7 +268,7 @@ def test_what_belongs_to_no_request_is_heard() -> None:
         sent.append(asked.body)
         return stream(event(ping, EventId(0, 1))) if len(sent) == 1 else NOT_ALLOWED
 
-    with Peer(saying({"GET": own, "": ACCEPTED, "POST": ACCEPTED})) as peer, seated(peer):
+    with Peer(outgoing({"GET": own, "": ACCEPTED, "POST": ACCEPTED})) as peer, seated(peer):
         answered = until(
             lambda: [one for one in peer.asked if one.body and one.json.get("id") == "p"], "pong"
         )
@@ -294,7 +294,10 @@ def test_by_hand_a_connection_is_dropped_and_resumed() -> None:
             return NOT_ALLOWED
         return stream(event(said(waiting[0], LISTED), EventId(9, 1)))
 
-    with Peer(saying({"tools/list": first, "GET": again})) as peer, seated(peer) as (client, notes):
+    with (
+        Peer(outgoing({"tools/list": first, "GET": again})) as peer,
+        seated(peer) as (client, notes),
+    ):
         begun = client.begin("tools/list")
         until(lambda: "9-0" in notes.ids(), "the first event")
         assert http(client).drop() == 1
@@ -311,7 +314,7 @@ def test_what_is_dropped_before_any_event_ends_with_a_sentence() -> None:
         asked.set()
         connection.recv(1)
 
-    with Peer(saying({"tools/list": lambda _asked: silent})) as peer, seated(peer) as (client, _):
+    with Peer(outgoing({"tools/list": lambda _asked: silent})) as peer, seated(peer) as (client, _):
         begun = client.begin("tools/list")
         until(asked.is_set, "the request")
         http(client).drop()
@@ -328,7 +331,7 @@ def test_in_2026_07_28_hanging_up_is_the_cancel() -> None:
         connection.recv(1)
         gone.set()
 
-    say = saying({"tools/list": lambda _asked: waits})
+    say = outgoing({"tools/list": lambda _asked: waits})
     with Peer(say) as peer, seated(peer, Opening.MODERN) as (client, notes):
         begun = client.begin("tools/list")
         until(lambda: len(notes.parts) == 4, "the head of the response")
@@ -372,7 +375,7 @@ def test_a_bad_response_gets_a_sentence_and_the_session_goes_on(
 ) -> None:
     """HTTP-26: whatever a server says, a person reads what it was; the next request works."""
     bad = [peer_says]
-    say = saying({"tools/list": lambda asked: bad.pop() if bad else answer(asked, LISTED)})
+    say = outgoing({"tools/list": lambda asked: bad.pop() if bad else answer(asked, LISTED)})
     with Peer(say) as peer, seated(peer) as (client, _):
         with pytest.raises(CallError, match=f"(?s){sentence}"):
             client.request("tools/list")
@@ -390,7 +393,7 @@ def test_an_endless_body_is_not_kept(kind: str, monkeypatch: pytest.MonkeyPatch)
             connection.sendall(b"data: " + b"x" * 65536)
 
     with (
-        Peer(saying({"tools/list": lambda _asked: endless})) as peer,
+        Peer(outgoing({"tools/list": lambda _asked: endless})) as peer,
         seated(peer) as (client, _),
         pytest.raises(CallError, match="sent more than 1 MiB as one message"),
     ):
@@ -406,7 +409,7 @@ def test_a_slow_drip_ends_with_the_patience() -> None:
             connection.sendall(b" ")
 
     done = threading.Event()
-    say = saying({"tools/list": lambda _asked: drip})
+    say = outgoing({"tools/list": lambda _asked: drip})
     with Peer(say) as peer, seated(peer) as (client, _):
         with pytest.raises(StopError, match=r"no answer to tools/list within 0\.1 s"):
             client.request("tools/list", patience=0.1)
@@ -415,11 +418,11 @@ def test_a_slow_drip_ends_with_the_patience() -> None:
 
 def test_s2_a_key_never_follows_to_another_origin() -> None:
     """A redirect elsewhere is said, and not followed: neither message nor key arrive there."""
-    with Peer(saying({"tools/list": lambda asked: answer(asked, LISTED)})) as other:
+    with Peer(outgoing({"tools/list": lambda asked: answer(asked, LISTED)})) as other:
         moved = response(status="307 Moved", kind="", headers=[("Location", other.url)])
         key = ("Authorization", "Bearer secret")
         with (
-            Peer(saying({"tools/list": moved})) as peer,
+            Peer(outgoing({"tools/list": moved})) as peer,
             seated(peer, Opening.HANDSHAKE, key) as (client, notes),
         ):
             with pytest.raises(CallError, match="Another address gets neither the message nor"):
@@ -439,7 +442,7 @@ def test_a_redirect_on_the_same_origin_is_followed() -> None:
             return response(status="307 Moved", kind="", headers=[("Location", "/mcp/")])
         return initialized(asked)
 
-    with Peer(saying({"initialize": moved})) as peer, seated(peer):
+    with Peer(outgoing({"initialize": moved})) as peer, seated(peer):
         assert [asked.path for asked in peer.asked][:2] == ["/mcp", "/mcp/"]
 
 
@@ -447,7 +450,7 @@ def test_a_redirect_on_the_same_origin_is_followed() -> None:
 def test_a_redirect_that_leads_nowhere_ends(to: str) -> None:
     """In a circle, or to what is no address."""
     moved = response(status="308 Moved", kind="", headers=[("Location", to)])
-    with Peer(saying({"initialize": moved})) as peer, pytest.raises(CallError), seated(peer):
+    with Peer(outgoing({"initialize": moved})) as peer, pytest.raises(CallError), seated(peer):
         pass
 
 
@@ -455,7 +458,7 @@ def test_the_transport_of_2024_11_05_is_recognised() -> None:
     """POST is refused, GET brings an `endpoint` event: a sentence says what it is."""
     old = stream(b"event: endpoint\ndata: /messages?id=1\n\n")
     with (
-        Peer(saying({"initialize": NOT_ALLOWED, "GET": old})) as peer,
+        Peer(outgoing({"initialize": NOT_ALLOWED, "GET": old})) as peer,
         pytest.raises(CallError, match=r"HTTP\+SSE of 2024-11-05"),
         seated(peer),
     ):
@@ -464,7 +467,7 @@ def test_the_transport_of_2024_11_05_is_recognised() -> None:
 
 def test_an_address_where_nothing_listens_gets_a_sentence() -> None:
     """Nobody is there."""
-    with Peer(saying({})) as peer:
+    with Peer(outgoing({})) as peer:
         pass
     with pytest.raises(CallError, match="cannot reach"), seated(peer):
         pass
@@ -473,7 +476,7 @@ def test_an_address_where_nothing_listens_gets_a_sentence() -> None:
 def test_a_notification_that_is_refused_is_said() -> None:
     """Nobody waits for its answer; the person is told all the same."""
     refused = response(status="500 Oh", kind="")
-    with Peer(saying({"notifications/x": refused})) as peer, seated(peer) as (client, notes):
+    with Peer(outgoing({"notifications/x": refused})) as peer, seated(peer) as (client, notes):
         client.notify("notifications/x")
         until(lambda: notes.refused, "a sentence")
     assert "status 500" in notes.refused[0]

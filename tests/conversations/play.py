@@ -113,7 +113,7 @@ class Player:
         if kind_of(text) in (Kind.REQUEST, Kind.NOTIFICATION) or (
             exchange is None and self.session.unreadable and check.id_of(text) is None
         ):
-            verdict = self.session.say(text)
+            verdict = self.session.submit(text)
             out = () if verdict.line is None else (verdict.line,)
             return Played(out, verdict.diagnostics, text, refused=not verdict.sendable)
         if exchange is None:

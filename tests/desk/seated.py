@@ -79,7 +79,7 @@ class Seated:
 
         def run() -> None:
             while not over.wait(0.01):
-                for ticket, reply in self.inbox.sayings(self.name):
+                for ticket, reply in self.inbox.outgoing(self.name):
                     message = json.loads(reply.text)
                     asked.append(message)
                     self.inbox.settle(self.name, ticket, ())

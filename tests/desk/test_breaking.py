@@ -81,7 +81,7 @@ def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked
     until(lambda: "HTTP: wrong status" in asked.desk.page(asked.path), "the page knows of HTTP")
     right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/break", body).json["document"])
     assert right["id"] == 7
-    ((_ticket, order),) = asked.inbox.sayings(asked.key.session)
+    ((_ticket, order),) = asked.inbox.outgoing(asked.key.session)
     assert (order.order, order.text) == (Order.HTTP, "wrong-status")
 
 

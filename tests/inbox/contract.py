@@ -626,21 +626,21 @@ class InboxContract:
         self, stub: Inbox, desk: Inbox, session: str
     ) -> None:
         """`say`, `sayings`, `settle`, `refused`: sent when there are no problems."""
-        assert stub.sayings(session) == []
+        assert stub.outgoing(session) == []
         reply = Reply('{"method":"notifications/progress"}', anyway=True, by="desk", at=AT)
-        ticket = desk.say(session, reply)
+        ticket = desk.submit(session, reply)
         assert desk.refused(session, ticket) is None
         for _ in range(2):
-            assert stub.sayings(session) == [(ticket, reply)]
+            assert stub.outgoing(session) == [(ticket, reply)]
         stub.settle(session, ticket, [])
-        assert stub.sayings(session) == []
+        assert stub.outgoing(session) == []
         assert desk.refused(session, ticket) == ()
 
     def test_a_saying_is_given_back_with_its_problems(
         self, store: Store, stub: Inbox, desk: Inbox, session: str
     ) -> None:
         """`refused`: told to every desk."""
-        ticket = desk.say(session, Reply("{"))
+        ticket = desk.submit(session, Reply("{"))
         stub.settle(session, ticket, [PROBLEM])
         assert store.view().refused(session, ticket) == (PROBLEM,)
 
@@ -648,10 +648,10 @@ class InboxContract:
         self, store: Store, stub: Inbox, session: str
     ) -> None:
         """`sayings`: also when several desks say something at once, and while the stub looks."""
-        said = [(store.view().say(session, Reply(str(n))), Reply(str(n))) for n in range(12)]
-        assert stub.sayings(session) == said
-        late = (store.view().say(session, Reply("late")), Reply("late"))
-        until(lambda: list(stub.sayings(session)) == [*said, late], "the late saying is offered")
+        said = [(store.view().submit(session, Reply(str(n))), Reply(str(n))) for n in range(12)]
+        assert stub.outgoing(session) == said
+        late = (store.view().submit(session, Reply("late")), Reply("late"))
+        until(lambda: list(stub.outgoing(session)) == [*said, late], "the late saying is offered")
 
     # -- promise 9 ---------------------------------------------------------------------------------
 

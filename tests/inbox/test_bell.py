@@ -117,7 +117,7 @@ def _save(inbox: FolderInbox, key: Key) -> None:
 
 
 def _say(inbox: FolderInbox, key: Key) -> None:
-    inbox.say(key.session, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
+    inbox.submit(key.session, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
 
 
 def _hold(inbox: FolderInbox, key: Key) -> None:

@@ -128,7 +128,7 @@ DEEDS: Final = {
     ),
     "say": Deed(
         nothing,
-        lambda scene: scene.desk.say(scene.key.session, Reply("said")),
+        lambda scene: scene.desk.submit(scene.key.session, Reply("said")),
         frozenset({"typed"}),
     ),
     "record": Deed(
@@ -149,7 +149,7 @@ def read_everything(inbox: Inbox, session: str) -> dict[int, Item]:
     list(inbox.frames(session))
     inbox.take(session)
     inbox.drafts(session)
-    inbox.sayings(session)
+    inbox.outgoing(session)
     inbox.sessions()
     return found
 

@@ -155,7 +155,7 @@ def test_only_the_owner_can_read_anything(
         stub.record(other.session, frame_of(1, number=1))
         desk.save(other, Draft("x"))
         desk.send(other, Reply("x"))
-        desk.say(other.session, Reply("x"))
+        desk.submit(other.session, Reply("x"))
         stub.take(other.session)
         stub.refuse(other, [HINT])
         stub.close(other, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
@@ -224,9 +224,9 @@ def test_an_inbox_whose_folder_was_removed_is_empty(store: FolderStore, desk: Fo
 def test_a_session_whose_outbox_was_removed_has_nothing_to_say(stub: FolderInbox) -> None:
     """FAILURE-9: somebody cleaned up while the session was running."""
     session = stub.begin(SessionFacts("", AT))
-    stub.say(session, Reply("{}", by="test"))
+    stub.submit(session, Reply("{}", by="test"))
     shutil.rmtree(stub.folder(session) / "outbox")
-    assert stub.sayings(session) == []
+    assert stub.outgoing(session) == []
 
 
 def test_a_session_name_is_not_given_twice(stub: FolderInbox) -> None:
@@ -275,7 +275,7 @@ def read_all(inbox: FolderInbox, session: str) -> None:
         inbox.items(session, state)
     inbox.take(session)
     inbox.drafts(session)
-    inbox.sayings(session)
+    inbox.outgoing(session)
     list(inbox.frames(session))
 
 

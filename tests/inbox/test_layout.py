@@ -35,7 +35,7 @@ def test_names_of_devices_are_no_names_of_sessions() -> None:
 
 def test_files_of_the_outbox_are_told_apart() -> None:
     """A result is no saying, and what an editor leaves behind is neither."""
-    assert layout.ticket_of(layout.SAYING.format("0001")) == "0001"
+    assert layout.ticket_of(layout.OUTGOING.format("0001")) == "0001"
     for name in (layout.RESULT.format("0001"), "0001.json~", ".0001.json", "1.json", "x.json"):
         assert layout.ticket_of(name) is None
     assert layout.kept_number(layout.KEPT.format(12)) == 12

@@ -155,11 +155,11 @@ def test_a_mirror_that_was_killed_goes_on_and_gives_every_reply_again(
 def test_what_is_said_first_there_is_settled_once(pair: Pair) -> None:
     """A notification: it goes out here, and there is told what became of it."""
     pair.post()
-    ticket = pair.there.say(pair.session, Reply("{}", by="desk"))
+    ticket = pair.there.submit(pair.session, Reply("{}", by="desk"))
     (sent,) = pair.replies()
     assert pair.replies(1) == []
-    saying = records.read_reply(sent["reply"])
-    pair.original.tickets[str(sent["ticket"])] = ours = pair.here.say(pair.session, saying)
+    outgoing = records.read_reply(sent["reply"])
+    pair.original.tickets[str(sent["ticket"])] = ours = pair.here.submit(pair.session, outgoing)
     pair.here.settle(pair.session, ours, [])
     pair.post()
     assert pair.there.refused(pair.session, ticket) == ()

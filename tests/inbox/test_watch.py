@@ -51,7 +51,7 @@ class Scene:
             "deliver": lambda: self.stub.deliver(item_of(self.session, next(self.numbers))),
             "save": lambda: FolderInbox(self.home).save(self.key, Draft("typed")),
             "send": lambda: FolderInbox(self.home).send(self.key, Reply("typed")),
-            "say": lambda: FolderInbox(self.home).say(self.session, Reply("typed")),
+            "say": lambda: FolderInbox(self.home).submit(self.session, Reply("typed")),
             "refuse": lambda: self.stub.refuse(self.key, []),
             "close": lambda: self.stub.close(
                 self.key, ExchangeState.ANSWERED, Answer("{}", "", AT)

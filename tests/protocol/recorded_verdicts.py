@@ -205,7 +205,7 @@ def requests() -> Iterator[str]:
                 yield from (f"    {problem(one)}" for one in found)
 
 
-def sayings() -> Iterator[str]:
+def outgoing() -> Iterator[str]:
     """Yield what is said of what a server says of its own with one thing wrong with it."""
     for revision in (R2025, R2026):
         for name, record in METHODS.items():
@@ -217,7 +217,7 @@ def sayings() -> Iterator[str]:
             yield f"{name} {revision}"
             for what, value in damaged(said):
                 yield f"  {what}"
-                judged = check.check_saying(
+                judged = check.check_outgoing(
                     _json(value), revision, Established(client_capabilities=ALL)
                 )
                 yield from verdict(judged, lines=what.count("/") == 0)
@@ -391,7 +391,7 @@ def _rule(rule: Rule) -> str:
 
 
 EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
-    answers, observed, requests, sayings, envelopes, errors, repairs, drafts, broken, typed, books,
+    answers, observed, requests, outgoing, envelopes, errors, repairs, drafts, broken, typed, books,
 )  # fmt: skip
 
 

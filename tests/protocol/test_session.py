@@ -274,9 +274,9 @@ def test_a_deliberate_parse_error_may_be_sent_for_an_unreadable_line() -> None:
     """BRIDGE-23, LINE-1: id null, because nobody knows which request it was."""
     text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
     session = opened()
-    assert session.say(text).line is None
+    assert session.submit(text).line is None
     session.receive(b"hello")
-    assert session.say(text).line == text
+    assert session.submit(text).line == text
 
 
 def test_each_unreadable_line_may_be_reported_once() -> None:
@@ -288,16 +288,16 @@ def test_each_unreadable_line_may_be_reported_once() -> None:
     session = opened()
     session.receive(b"hello")
     session.receive(b"[")
-    assert [session.say(text).line for _ in range(3)] == [text, text, None]
+    assert [session.submit(text).line for _ in range(3)] == [text, text, None]
     (diagnostic,) = session.judge(text).diagnostics
     assert diagnostic.code == "R34"
-    assert session.say(text, anyway=True).forced == text
+    assert session.submit(text, anyway=True).forced == text
     session.receive(b"again")
-    assert session.say(text).line == text
+    assert session.submit(text).line == text
     session.receive(b'{"jsonrpc":"2.0","id":7,"method":5}')
     named = text.replace("null", "7").replace("-32700", "-32600")
-    assert session.say(named).line == named
-    assert session.say(text).line is None
+    assert session.submit(named).line == named
+    assert session.submit(text).line is None
 
 
 @pytest.mark.parametrize("token", ["77", '"a"', "0"])
@@ -307,13 +307,13 @@ def test_an_invalid_request_may_be_told_so_once_and_only_by_a_person(token: str)
         f'{{"jsonrpc":"2.0","id":{token},"error":{{"code":-32600,"message":"Invalid Request"}}}}'
     )
     session = opened()
-    assert session.say(error).line is None
+    assert session.submit(error).line is None
     (event,) = session.receive(f'{{"jsonrpc":"2.0","id":{token},"method":5}}'.encode())
     assert isinstance(event, UnreadableArrived)
-    assert session.say(error.replace(token, "99", 1)).line is None
-    assert session.say(error.replace("-32600", '"-32600"')).line is None
-    assert session.say(error).line == error
-    assert session.say(error).line is None
+    assert session.submit(error.replace(token, "99", 1)).line is None
+    assert session.submit(error.replace("-32600", '"-32600"')).line is None
+    assert session.submit(error).line == error
+    assert session.submit(error).line is None
 
 
 # -- batches ------------------------------------------------------------------------------------
@@ -692,7 +692,7 @@ def test_who_reports_progress_by_hand_goes_on_from_there() -> None:
     assert not session.reports_progress(asked.number)
     params = {"progressToken": "p", "progress": 4.5}
     notice = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
-    assert session.say(json.dumps(notice)).sendable
+    assert session.submit(json.dumps(notice)).sendable
     assert session.reports_progress(asked.number)
     said = json.loads(session.progress(asked.number, 2, "m") or "")
     assert said["params"]["progress"] == 5
@@ -703,9 +703,9 @@ def test_what_is_refused_is_said_only_anyway() -> None:
     """And only what was said can be waited for."""
     session = opened()
     wrong = '{"jsonrpc":"2.0","id":1,"method":"no/such"}'
-    assert not session.say(wrong).sendable
+    assert not session.submit(wrong).sendable
     assert not session.awaited
-    session.say(wrong, anyway=True)
+    session.submit(wrong, anyway=True)
     assert [one.method for one in session.awaited] == ["no/such"]
 
 
@@ -776,7 +776,7 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
     }
     round_trip(client.ask("initialize", hello), json.dumps(offer))
     assert client.state.negotiated == server.state.negotiated == "2025-06-18"
-    ready = client.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    ready = client.submit('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     assert ready.line is not None
     server.receive(ready.line.encode())
     assert server.established.initialized
@@ -817,7 +817,7 @@ def test_an_answer_to_nothing_and_an_error_without_id_are_shown_and_harmless() -
 def test_the_server_seat_may_ask_what_the_client_offers() -> None:
     """roots/list goes out, its answer comes back to it; the other seat sees a request."""
     session = opened()
-    verdict = session.say('{"jsonrpc":"2.0","id":"h-1","method":"roots/list"}')
+    verdict = session.submit('{"jsonrpc":"2.0","id":"h-1","method":"roots/list"}')
     assert verdict.line is not None
     assert [one.method for one in session.awaited] == ["roots/list"]
     client = Session(SessionRole.CLIENT)

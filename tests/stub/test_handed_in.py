@@ -68,7 +68,9 @@ def test_h7_what_was_handed_in_first_goes_out_first(home: Path) -> None:
     """H7: progress said before an answer never goes out after it, however both are noticed."""
     with Held(home) as stub:
         for value in range(1, 6):
-            stub.desk.say(stub.name, Reply(progress(value), anyway=True, by="test", at=f"t{value}"))
+            stub.desk.submit(
+                stub.name, Reply(progress(value), anyway=True, by="test", at=f"t{value}")
+            )
         stub.desk.send(stub.key, Reply(SUNNY, TextForm.RESULT, by="test", at="t6"))
         heard = [json.loads(stub.hear()) for _ in range(6)]
     assert [one["params"]["progress"] for one in heard[:5]] == [1, 2, 3, 4, 5]
@@ -78,12 +80,12 @@ def test_h7_what_was_handed_in_first_goes_out_first(home: Path) -> None:
 def test_h7_of_one_moment_what_is_said_comes_before_what_ends_it() -> None:
     """H7: and what is said after an answer stays after it."""
     reply = (Key("s", 1), Reply("answer", at="b"))
-    sayings = [
+    outgoing = [
         ("1", Reply("first", at="a")),
         ("2", Reply("b too", at="b")),
         ("3", Reply("", at="c")),
     ]
-    assert [mark for mark, _ in handed_in(lambda: [reply], lambda: sayings)] == [
+    assert [mark for mark, _ in handed_in(lambda: [reply], lambda: outgoing)] == [
         "1",
         "2",
         reply[0],
@@ -140,7 +142,7 @@ def test_f2_a_persons_own_progress_ends_ours_for_that_call(home: Path) -> None:
     with Held(home, "--lang", "en") as stub:
         stub.say(CALL.replace('"id":7', '"id":8').replace('"t"', '"u"'))
         other = until(lambda: stub.desk.items(stub.name)[1:], "the other call")[0].key
-        stub.desk.say(stub.name, Reply(progress(1), anyway=True, by="test"))
+        stub.desk.submit(stub.name, Reply(progress(1), anyway=True, by="test"))
         assert json.loads(stub.hear())["params"]["total"] == 4
         until(lambda: stub.item().waiting.why_not == "silenced", "ours to end")
         assert stub.desk.item(other).waiting.means == "progress-maybe"
@@ -220,6 +222,6 @@ def test_a_first_edition_never_says_the_text_of_an_order_to_its_client(home: Pat
     stub = FolderInbox(home)  # nobody follows the order before it is looked at
     name = stub.begin(SessionFacts("", "2026-11-20T18:49:07.123Z"))
     hand_in(FolderInbox(home), name, Reply("aGk=", anyway=True, order=Order.RAW))
-    ((_ticket, handed_in),) = stub.sayings(name)
+    ((_ticket, handed_in),) = stub.outgoing(name)
     stub.end(name)
     assert (handed_in.text, handed_in.anyway) == ("aGk=", False)

@@ -117,13 +117,13 @@ def test_a_line_says_to_which_request_it_belongs(room: Room) -> None:
     connection.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
     log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
     key = Key(session.ledger.name, 1)
-    room.inbox.say(key.session, Reply(log, by="test"))
+    room.inbox.submit(key.session, Reply(log, by="test"))
     heard = connection.hear(PATIENCE)
     assert heard == (log.encode(), 0)
     connection.say(call("seventeen", "here"))
     until((room.inbox.folder(key.session) / "pending" / "0001").exists, "the call in the inbox")
     assert connection.numbers == (1,)
-    room.inbox.say(key.session, Reply(log, by="test"))
+    room.inbox.submit(key.session, Reply(log, by="test"))
     assert connection.hear(PATIENCE) == (log.encode(), 1)  # it is about the one that is open
     room.inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     heard = connection.hear(PATIENCE)

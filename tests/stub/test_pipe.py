@@ -642,7 +642,7 @@ def test_stderr_says_at_most_two_kilobytes() -> None:
     """Hosts that never read stderr hang a server that talks on."""
     reader, writer = os.pipe()
     stderr = Stderr(writer)
-    said = [stderr.say(f"line {number} 東京") for number in range(1000)]
+    said = [stderr.write(f"line {number} 東京") for number in range(1000)]
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         got = pipe.read()
@@ -660,7 +660,7 @@ def test_stderr_is_dropped_when_nobody_reads_it() -> None:
         while True:
             os.write(writer, b"x" * 4096)
     os.set_blocking(writer, True)
-    assert not Stderr(writer).say("nobody hears this")
+    assert not Stderr(writer).write("nobody hears this")
     os.close(reader)
     os.close(writer)
 
@@ -669,16 +669,16 @@ def test_stderr_that_is_closed_raises_nothing() -> None:
     """Closed, or with nobody at the other end."""
     reader, writer = os.pipe()
     os.close(reader)
-    assert not Stderr(writer).say("x")
+    assert not Stderr(writer).write("x")
     os.close(writer)
-    assert not Stderr(writer).say("x")
-    assert not Stderr(-1).say("x")
+    assert not Stderr(writer).write("x")
+    assert not Stderr(-1).write("x")
 
 
 def test_stderr_shows_what_could_act_on_a_terminal() -> None:
     """B4: no escape sequence leaves the process; line feeds stay."""
     reader, writer = os.pipe()
-    Stderr(writer).say("a\x1b[2J\nb\u202ec\n")
+    Stderr(writer).write("a\x1b[2J\nb\u202ec\n")
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         assert pipe.read().decode() == "a⟦U+001B⟧[2J\nb⟦U+202E⟧c\n"

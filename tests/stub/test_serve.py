@@ -628,10 +628,10 @@ def test_a_person_may_speak_first_from_a_file_and_from_a_desk(serving: Serving, 
     (session,) = FolderInbox(home).sessions()
     inbox = FolderInbox(home)
     asked = '{"jsonrpc":"2.0","id":"h-1","method":"roots/list"}'
-    ticket = inbox.say(session.name, Reply(asked, by="test"))
+    ticket = inbox.submit(session.name, Reply(asked, by="test"))
     assert serving.hear() == asked
     until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
-    wrong = inbox.say(session.name, Reply('{"jsonrpc":"2.0","method":"tools/call"}', by="test"))
+    wrong = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","method":"tools/call"}', by="test"))
     assert until(lambda: inbox.refused(session.name, wrong), "the refusal")
     frames = list(inbox.frames(session.name))
     assert (frames[-1].raw.decode(), frames[-1].note) == (asked, "")
@@ -643,7 +643,7 @@ def test_a_broken_line_is_said_first_when_it_is_meant(serving: Serving, home: Pa
     inbox = FolderInbox(home)
     (session,) = until(inbox.sessions, "the session")
     broken = '{"jsonrpc":"2.0","method":"tools/call"}'
-    ticket = inbox.say(session.name, Reply(broken, anyway=True, by="test"))
+    ticket = inbox.submit(session.name, Reply(broken, anyway=True, by="test"))
     assert serving.hear() == broken
     until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
     frame = list(inbox.frames(session.name))[-1]
@@ -701,7 +701,7 @@ def test_a2_whatever_a_desk_sends_wakes_a_stub_that_looks_once_an_hour(home: Pat
         assert json.loads(stub.hear())["result"]["content"][0]["text"] == "sunny"
         params = '{"level":"info","data":"x"}'
         log = f'{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}'
-        inbox.say(key.session, Reply(log, by="test"))
+        inbox.submit(key.session, Reply(log, by="test"))
         assert stub.hear() == log
 
 

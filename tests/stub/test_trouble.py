@@ -140,7 +140,7 @@ def test_what_a_person_says_first_goes_out_once_on_a_full_disk(
     (session,) = until(inbox.sessions, "the session")
     fill(serving, 0)
     log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}'
-    ticket = inbox.say(session.name, Reply(log, by="test"))
+    ticket = inbox.submit(session.name, Reply(log, by="test"))
     assert serving.hear() == log
     for number in (8, 9):  # two turns of the loop
         write(serving, f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}')
@@ -311,7 +311,7 @@ def test_an_invalid_request_is_answered_from_a_desk_as_well(serving: Serving, ho
     serving.say('{"jsonrpc":"2.0","id":77,"method":5}')
     inbox = FolderInbox(home)
     (session,) = until(inbox.sessions, "the session")
-    inbox.say(session.name, Reply(INVALID, by="test"))
+    inbox.submit(session.name, Reply(INVALID, by="test"))
     assert serving.hear() == INVALID
 
 

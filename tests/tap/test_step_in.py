@@ -529,6 +529,6 @@ def test_nothing_can_be_said_first_at_a_tap(home: Path) -> None:
     """A desk that tries learns why, instead of waiting for ever."""
     with Tapped(home, server("echo")) as tapped:
         inbox, name = tapped.inbox, tapped.session
-        ticket = inbox.say(name, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
+        ticket = inbox.submit(name, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
         diagnostics = until(lambda: inbox.refused(name, ticket), "what became of it")
         assert [diagnostic.code for diagnostic in diagnostics] == ["N34"]

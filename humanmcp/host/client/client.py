@@ -331,16 +331,16 @@ class Client:
         said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             said["params"] = params
-        self.say(one_line(said))
+        self.submit(one_line(said))
 
-    def say(self, text: str, *, anyway: bool = True) -> tuple[Verdict, Begun | None]:
+    def submit(self, text: str, *, anyway: bool = True) -> tuple[Verdict, Begun | None]:
         """Send a line exactly as typed, unless it is no message and `anyway` is not wanted.
 
         A text of several lines is made one, as only one line can be a message. Returns what the
         check says and, when the line is a request, what to wait for.
         """
         with self._lock:
-            verdict = self.session.say(text, anyway=anyway)
+            verdict = self.session.submit(text, anyway=anyway)
             if not verdict.sendable and not anyway:
                 return verdict, None
             line = text if "\n" not in text else verdict.forced or " ".join(text.split())

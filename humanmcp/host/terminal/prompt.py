@@ -203,7 +203,7 @@ class Prompt:
             self._show(method, self.client.call(method, params))
 
     def _raw(self, line: str) -> None:
-        verdict, begun = self.client.say(line)
+        verdict, begun = self.client.submit(line)
         for one in verdict.diagnostics:
             to_stdout(*diagnostic_line_for_asker(one, self.language))
         if begun is not None:

@@ -37,7 +37,7 @@ SELECT s.name, e.number, d.record, d.saved
 FROM humanmcp.exchanges e JOIN humanmcp.sessions s ON s.id = e.session AND {_MINE}
 JOIN humanmcp.drafts d ON d.session = e.session AND d.number = e.number AND d.place = 0
 WHERE e.changed >= %(since)s::xid8 AND e.state = 'pending' AND d.saved > 0"""
-_SAYINGS: Final = f"""
+_OUTGOING: Final = f"""
 SELECT s.name, y.ticket, y.record FROM humanmcp.sayings y
 JOIN humanmcp.sessions s ON s.id = y.session AND {_MINE}
 WHERE y.result IS NULL ORDER BY y.ticket"""
@@ -82,7 +82,7 @@ class Taking(ExchangeRows):
         self._saved: dict[Key, int] = {}
         self._taken: dict[Key, int] = {}
         self._unsure = False
-        self._sayings: dict[str, list[tuple[str, Reply]]] = {}
+        self._outgoing: dict[str, list[tuple[str, Reply]]] = {}
         self._opening_held = False
         self._is_followed = False
         self._lapses = 0
@@ -127,14 +127,14 @@ class Taking(ExchangeRows):
                     self._saved[key] = saved
                     draft = records.read_draft(records.decode(record))
                     self._drafts.setdefault(name, []).append((key, draft))
-            sayings: dict[str, list[tuple[str, Reply]]] = {}
-            for name, ticket, record in self._db.run(_SAYINGS, **mine):
+            outgoing: dict[str, list[tuple[str, Reply]]] = {}
+            for name, ticket, record in self._db.run(_OUTGOING, **mine):
                 reply = records.read_reply(records.decode(record))
-                sayings.setdefault(name, []).append((layout.exchange_name(ticket), reply))
-            self._sayings = sayings
+                outgoing.setdefault(name, []).append((layout.exchange_name(ticket), reply))
+            self._outgoing = outgoing
             self._opening_held = bool(opening_held)
             self._since = until
-            return {*self._replies, *self._drafts, *sayings}
+            return {*self._replies, *self._drafts, *outgoing}
 
     def _take(self, mine: Mapping[str, int]) -> None:
         """Take the replies; once more those of a try that failed: it may have taken them."""
@@ -174,10 +174,10 @@ class Taking(ExchangeRows):
         """Return the drafts that were saved since the last call."""
         return self._come(session, self._drafts)
 
-    def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
+    def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
         self._look_now()
-        return self._sayings.get(session, [])
+        return self._outgoing.get(session, [])
 
     def _come(self, session: str, came: dict[str, list[_Came]]) -> list[_Came]:
         self._look_now()
@@ -194,7 +194,7 @@ class Taking(ExchangeRows):
         super()._let_go(number, session)
         with self._looking:
             self._rung.pop(session, None)
-            for came in (self._replies, self._drafts, self._sayings):
+            for came in (self._replies, self._drafts, self._outgoing):
                 came.pop(session, None)
             for seen in (self._saved, self._taken):
                 for key in [key for key in seen if key.session == session]:
@@ -207,17 +207,17 @@ class Taking(ExchangeRows):
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Say what became of a saying."""
         result = text_of(records.diagnostics_record(diagnostics))
-        this = self._saying(session, ticket)
+        this = self._outgoing_place(session, ticket)
         if not self._db.run(_SETTLE, **this, result=result):
             raise UnknownItemError(f"{session}/{ticket}")
         with self._looking:
-            left = [one for one in self._sayings.get(session, []) if one[0] != ticket]
-            self._sayings[session] = left
+            left = [one for one in self._outgoing.get(session, []) if one[0] != ticket]
+            self._outgoing[session] = left
         self._ring()
 
     # -- the desk's side ------------------------------------------------------------------------
 
-    def say(self, session: str, reply: Reply) -> str:
+    def submit(self, session: str, reply: Reply) -> str:
         """Hand in something of the person's own: a notification, a request. Returns a ticket."""
         record = text_of(records.record_of(reply))
         found = self._db.run(_SAY, session=self._id(session), record=record)
@@ -228,13 +228,13 @@ class Taking(ExchangeRows):
 
     def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""
-        found = self._db.run(_RESULT, **self._saying(session, ticket))
+        found = self._db.run(_RESULT, **self._outgoing_place(session, ticket))
         if not found:
             raise UnknownItemError(f"{session}/{ticket}")
         result = found[0][0]
         return None if result is None else records.read_diagnostics(records.decode(result))
 
-    def _saying(self, session: str, ticket: str) -> dict[str, int]:
+    def _outgoing_place(self, session: str, ticket: str) -> dict[str, int]:
         number = layout.exchange_number(ticket)
         if number is None or number >= 2**31:
             raise UnknownItemError(f"{session}/{ticket!r}")

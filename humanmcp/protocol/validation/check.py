@@ -1,8 +1,8 @@
 """What a person types: the text to start from, the check of it, and the one line to send.
 
-The front of the check. `start` gives a draft, `check` judges one and makes the line, `check_saying`
-does the same for what a person says without being asked, `remarks` and `review` speak of what the
-peer sent. The same functions run at the desk while a person types and in the stub, which decides.
+The front of the check. `start` gives a draft, `check` judges one and makes the line,
+`check_outgoing` does the same for what a person sends without being asked, `remarks` and `review`
+speak of what the peer sent. The same functions run at the desk and in the stub, which decides.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from humanmcp.protocol.validation.crash_guard import judging
 from humanmcp.protocol.validation.documents import Documents, divide, id_of, unmatched
 from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error
 from humanmcp.protocol.validation.incoming import from_server, remarks, review, same_id
-from humanmcp.protocol.validation.outgoing import check_saying
+from humanmcp.protocol.validation.outgoing import check_outgoing
 from humanmcp.protocol.validation.results import (
     judge_result,
     one_each,
@@ -62,7 +62,7 @@ __all__ = [
     "TOO_LATE",
     "Documents",
     "check",
-    "check_saying",
+    "check_outgoing",
     "divide",
     "from_server",
     "id_of",

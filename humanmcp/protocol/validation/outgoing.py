@@ -47,7 +47,7 @@ _MEMBERS = ("jsonrpc", "id", "method", "params")
 
 
 @judging(text_at=0)
-def check_saying(  # noqa: PLR0913 - what a saying depends on
+def check_outgoing(  # noqa: PLR0913 - what it depends on
     text: str,
     revision: str,
     established: Established,

@@ -107,9 +107,9 @@ class HttpResponse:
                 ("x-accel-buffering", "no"),
             ],
         )
-        await self.say(first)
+        await self.send_content(first)
 
-    async def say(self, content: bytes) -> None:
+    async def send_content(self, content: bytes) -> None:
         """Say more on a stream."""
         await self.send({"type": "http.response.body", "body": content, "more_body": True})
 
@@ -210,21 +210,21 @@ class HttpAnswer:
         whole = event(one.content, one.name if resumable else None)
         match broken.fault:
             case Fault.CUT_STREAM:
-                await self._response.say(whole[: broken.number]) if broken.number else None
+                await self._response.send_content(whole[: broken.number]) if broken.number else None
                 await self._response.drop()
                 return
             case Fault.EVENT_TWICE:
-                await self._response.say(whole + whole)
+                await self._response.send_content(whole + whole)
             case Fault.EVENT_WITHOUT_ID:
-                await self._response.say(event(one.content))
+                await self._response.send_content(event(one.content))
             case Fault.SLOW_DRIP:
                 for place in range(len(whole)):
-                    await self._response.say(whole[place : place + 1])
+                    await self._response.send_content(whole[place : place + 1])
                     await asyncio.sleep(DRIP_EVERY)
             case Fault.NO_FINAL_EVENT:
                 pass
             case _:  # too late for the head of the response: it is out
-                await self._response.say(whole)
+                await self._response.send_content(whole)
         await self._response.end()
 
     async def _first(self, as_events: bool) -> OutEvent | None:  # noqa: FBT001 - said by its name
@@ -261,10 +261,10 @@ class HttpAnswer:
             following = await self._stream.next(COMMENT_EVERY)
             if following is SILENCE:
                 if loop.time() >= until and self._is_resumable and self._stream.numbers:
-                    await self._response.say(priming(self._stream.at, POLL_AGAIN))
+                    await self._response.send_content(priming(self._stream.at, POLL_AGAIN))
                     await self._response.end()
                     return
-                await self._response.say(COMMENT)
+                await self._response.send_content(COMMENT)
                 continue
             if following is None:
                 await self._response.end()
@@ -276,10 +276,10 @@ class HttpAnswer:
 
     async def _say(self, one: OutEvent) -> None:
         if one.raw:
-            await self._response.say(one.content)
+            await self._response.send_content(one.content)
             return
         if one.name is not None and one.name.place <= self._skip.get(one.name.stream, 0):
             return  # it was said from the transcript
         resumable = self._revision < "2026"
         self._stream.at = one.name or self._stream.at
-        await self._response.say(event(one.content, one.name if resumable else None))
+        await self._response.send_content(event(one.content, one.name if resumable else None))

@@ -83,7 +83,7 @@ class OutTxt:
         if exchange is not None and kind_of(text) in (Kind.RESULT, Kind.ERROR):
             self._answers.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
             return
-        verdict = self._session.say(text, anyway=True)
+        verdict = self._session.submit(text, anyway=True)
         line = verdict.line or verdict.forced
         if line:
             note = "" if verdict.sendable else DELIBERATE
@@ -107,7 +107,7 @@ class OutTxt:
             self._refuse(text)
 
     def _say(self, text: Document) -> None:
-        verdict = self._session.say(text.text)
+        verdict = self._session.submit(text.text)
         if verdict.line is None:
             self._give_back(text, verdict.diagnostics, self._session.judge)
             return

@@ -34,7 +34,7 @@ async def never() -> Message:
     return await arrival
 
 
-def saying(*parts: Message) -> Receive:
+def outgoing(*parts: Message) -> Receive:
     """Let these parts arrive, then nothing."""
     left = list(parts)
 
@@ -59,13 +59,13 @@ def test_a5_a_stranger_sends_a_key_and_nothing_longer() -> None:
     async def play() -> None:
         every = Bodies()
         long = part(b"x" * (bodies.LARGEST_OF_STRANGERS + 1), more=True)
-        with every.coming(saying(long), "127.0.0.1", 0) as body:
+        with every.coming(outgoing(long), "127.0.0.1", 0) as body:
             assert await trouble_of(body) is BodyTrouble.MUCH
-        with every.coming(saying(), "127.0.0.1", bodies.LARGEST) as body:
+        with every.coming(outgoing(), "127.0.0.1", bodies.LARGEST) as body:
             assert body.trouble is BodyTrouble.MUCH
-        with every.coming(saying(part(b"key", more=False)), "127.0.0.1", 3) as body:
+        with every.coming(outgoing(part(b"key", more=False)), "127.0.0.1", 3) as body:
             assert (await body.receive())["body"] == b"key"
-        with every.coming(saying(long), "", 0) as body:  # who is known may go on
+        with every.coming(outgoing(long), "", 0) as body:  # who is known may go on
             assert (await body.receive())["more_body"]
         assert every.held == 0
 
@@ -85,7 +85,7 @@ def test_a5_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
             reading = [asyncio.ensure_future(trouble_of(body)) for body in first]
             await asyncio.sleep(0)
             new = stack.enter_context(
-                every.coming(saying(part(b"key", more=False)), "127.0.0.1", 3)
+                every.coming(outgoing(part(b"key", more=False)), "127.0.0.1", 3)
             )
             assert (await new.receive())["body"] == b"key"
             assert await reading[0] is BodyTrouble.SLOW
@@ -118,10 +118,10 @@ def test_a5_bodies_together_have_a_bound() -> None:
     async def play() -> None:
         every = Bodies()
         with (
-            every.coming(saying(), "", bodies.LARGEST),
-            every.coming(saying(), "", bodies.LARGEST),
-            every.coming(saying(), "", bodies.LARGEST) as third,
-            every.coming(saying(part(b"{}", more=False)), "", 2) as small,
+            every.coming(outgoing(), "", bodies.LARGEST),
+            every.coming(outgoing(), "", bodies.LARGEST),
+            every.coming(outgoing(), "", bodies.LARGEST) as third,
+            every.coming(outgoing(part(b"{}", more=False)), "", 2) as small,
         ):
             assert third.trouble is BodyTrouble.BUSY
             assert (await small.receive())["body"] == b"{}"

@@ -136,7 +136,7 @@ def test_the_form_becomes_a_request_of_our_own(asked: Asked) -> None:
         },
         "required": ["part"],
     }
-    assert list(asked.inbox.sayings(asked.key.session)) == []
+    assert list(asked.inbox.outgoing(asked.key.session)) == []
 
 
 @pytest.mark.parametrize(("of", "words"), [("user", "user fills in"), ("model", "model is asked")])
@@ -150,8 +150,8 @@ def test_a_question_that_nobody_takes_says_so(asked: Asked) -> None:
     """The session's program is the only one who sends; it is what the test plays here."""
     answer = asked.desk.submit(f"{asked.path}/ask", of="roots", act="send")
     assert "Not sent yet" in answer.text
-    ((_, saying),) = asked.inbox.sayings(asked.key.session)
-    assert json.loads(saying.text)["method"] == "roots/list"
+    ((_, outgoing),) = asked.inbox.outgoing(asked.key.session)
+    assert json.loads(outgoing.text)["method"] == "roots/list"
 
 
 def test_a_question_that_there_is_not_is_not_found(asked: Asked) -> None:

@@ -78,7 +78,7 @@ def test_what_was_sent_is_said_and_what_was_not_is_explained(seated: Seated) -> 
 
     def settle() -> None:
         while diagnostics:
-            for ticket, reply in seated.inbox.sayings(seated.name):
+            for ticket, reply in seated.inbox.outgoing(seated.name):
                 texts.append(reply.text)
                 seated.inbox.settle(seated.name, ticket, diagnostics.pop(0))
 
@@ -155,7 +155,7 @@ def test_f5_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interfac
     for order, text in (*orders, ("crash", "")):
         seated.desk.post(f"/api/sessions/{name}/say", {"text": text, "order": order})
     seated.press("raw", r"half\xff")
-    said = [reply for _ticket, reply in seated.inbox.sayings(name)]
+    said = [reply for _ticket, reply in seated.inbox.outgoing(name)]
     assert [(one.order.value, one.text) for one in said] == [*orders, ("crash", ""), orders[0]]
 
 
@@ -215,7 +215,7 @@ def test_a_server_that_offers_no_completion_is_not_asked(seated: Seated) -> None
     assert complete(seated, "O") == []
     seated.name = seated.begun(Seat.SERVER)
     assert complete(seated, "O") == []
-    assert not seated.inbox.sayings(seated.name)
+    assert not seated.inbox.outgoing(seated.name)
 
 
 def test_an_error_of_the_server_offers_no_values(seated: Seated) -> None:

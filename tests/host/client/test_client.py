@@ -243,7 +243,7 @@ def test_a_line_is_sent_exactly_as_typed_even_when_it_is_broken(way: Way) -> Non
     with seat(way, identity=Identity("odd", "0")) as (client, notes):
         client.open(Opening.HANDSHAKE)
         typed = '{ "jsonrpc":"2.0" ,"id":"x", "method":"test/seen" }'
-        _verdict, begun = client.say(typed)
+        _verdict, begun = client.submit(typed)
         assert begun is not None
         assert client.wait(begun).result is not None
         assert notes.sent[-1] == typed
@@ -253,7 +253,7 @@ def test_a_text_of_several_lines_leaves_as_one(way: Way) -> None:
     """On stdio one line is one message: what a person laid out at a desk is joined."""
     with seat(way) as (client, notes):
         client.open(Opening.HANDSHAKE)
-        verdict, begun = client.say(
+        verdict, begun = client.submit(
             '{\n  "jsonrpc": "2.0",\n  "id": 9,\n  "method": "test/seen"\n}'
         )
         assert verdict.sendable
@@ -319,7 +319,7 @@ class Line:
 def test_a_broken_text_of_several_lines_leaves_as_one_too() -> None:
     """Broken on purpose, but one line: what is tried out is the mistake that was typed."""
     way = Line()
-    Client(way, Nobody()).say("{ broken\n on purpose", anyway=True)
+    Client(way, Nobody()).submit("{ broken\n on purpose", anyway=True)
     assert way.sent == ["{ broken  on purpose"]
 
 

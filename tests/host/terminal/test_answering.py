@@ -301,7 +301,7 @@ def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> N
     """The model's and the host's seat are asked by us: whoever speaks there is told so."""
     desk = AtInbox(FolderInbox(tmp_path), Seat.HOST, language="en")
     inbox = FolderInbox(tmp_path)
-    ticket = inbox.say(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
+    ticket = inbox.submit(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
     (diagnostic,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
     assert diagnostic.code == "R23"
     desk.end()
@@ -324,7 +324,7 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     inbox.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk"))
     asking.join(20)
     assert inbox.item(item.key).state is ExchangeState.ABANDONED
-    ticket = inbox.say(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
+    ticket = inbox.submit(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
     (diagnostic,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
     assert diagnostic.code == "R23"
     desk.end()
@@ -482,7 +482,7 @@ def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
     inbox = FolderInbox(tmp_path)
     take = inbox.take
     monkeypatch.setattr(inbox, "take", lambda name: take(name) if looks.is_set() else ())
-    monkeypatch.setattr(inbox, "sayings", _after(looks, inbox.sayings))
+    monkeypatch.setattr(inbox, "sayings", _after(looks, inbox.outgoing))
     out: list[str] = []
 
     def say(text: str, anyway: bool) -> Verdict:  # noqa: FBT001 - as the seat calls it
@@ -503,9 +503,9 @@ def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
     (item,) = until(lambda: list(person.items(desk.name)), "the question")
     until(lambda: desk._questions, "the wait")
     for count in range(3):
-        person.say(desk.name, Reply(f"said {count}", by="desk", at=f"t{count}"))
+        person.submit(desk.name, Reply(f"said {count}", by="desk", at=f"t{count}"))
     person.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk", at="t3"))
-    person.say(desk.name, Reply("said last", by="desk", at="t4"))
+    person.submit(desk.name, Reply("said last", by="desk", at="t4"))
     looks.set()
     asking.join(20)
     until(lambda: len(out) == 5, "all of it")

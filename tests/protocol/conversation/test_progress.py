@@ -104,7 +104,7 @@ def test_a_person_is_told_too() -> None:
     call(session, 1, _meta={"progressToken": "p"})
     codes = []
     for token, value in (("p", 2), ("p", 1), ("q", 1), ("p", 3)):
-        verdict = session.say(json.dumps({"jsonrpc": "2.0", **told(token, value)}))
+        verdict = session.submit(json.dumps({"jsonrpc": "2.0", **told(token, value)}))
         assert verdict.sendable
         codes.append([diagnostic.code for diagnostic in verdict.diagnostics])
     assert codes == [[], ["N36"], ["N37"], []]
@@ -125,7 +125,9 @@ def test_what_we_say_while_a_person_thinks_goes_on_from_what_the_person_said() -
     values: list[int] = []
     for own in (None, 4.5, None):
         if own is not None:
-            assert session.say(json.dumps({"jsonrpc": "2.0", **told("p", own)})).diagnostics == ()
+            assert (
+                session.submit(json.dumps({"jsonrpc": "2.0", **told("p", own)})).diagnostics == ()
+            )
         spoken = session.progress(exchange.number, len(values) + 1, "waiting")
         assert spoken is not None
         values.append(json.loads(spoken)["params"]["progress"])

@@ -80,7 +80,7 @@ def test_k1_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyP
     """K1: something of the person's own is kept, too."""
     monkeypatch.setattr(outgoing, "_judge", fail)
     said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-    verdict = check.check_saying(said, "2025-11-25", Established())
+    verdict = check.check_outgoing(said, "2025-11-25", Established())
     assert [each.code for each in verdict.diagnostics] == ["X01"]
     assert verdict.forced == said
 
@@ -165,7 +165,7 @@ def test_k1_any_json_may_be_asked_and_answered(
     for form in (TextForm.RESULT, TextForm.ERROR):
         assert quietly(check.check(exchange, json.dumps(result), form).diagnostics)
     said = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    assert quietly(check.check_saying(said, revision, Established()).diagnostics)
+    assert quietly(check.check_outgoing(said, revision, Established()).diagnostics)
     session = Session(SessionRole.CLIENT)
     session.ask(method, {"a": params})
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})

@@ -113,7 +113,7 @@ def test_a_question_passes_the_check_of_what_is_said_first(
 ) -> None:
     """The same check that the stub makes; the id names the request that waits."""
     text = request(exchange(revision), question, params(question, "Which?", FIELDS), "1")
-    verdict = check.check_saying(text, revision, KNOWN)
+    verdict = check.check_outgoing(text, revision, KNOWN)
     assert verdict.errors == ()
     assert json.loads(text)["id"] == "ask-3-1"
 

@@ -29,7 +29,7 @@ ASK: Final = {"messages": [], "maxTokens": 1}
 FORM: Final = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
 
 
-def saying(method: str, params: Any = None, **more: Any) -> str:  # noqa: ANN401 - any JSON value
+def outgoing(method: str, params: Any = None, **more: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a notification, or a request when it gets an id."""
     body = {"jsonrpc": "2.0", **more, "method": method}
     return json.dumps(body if params is None else {**body, "params": params})
@@ -40,7 +40,7 @@ def judged(
     initialized: bool = True,
 ) -> list[str]:  # fmt: skip
     """List the codes that a saying gets."""
-    verdict = check.check_saying(
+    verdict = check.check_outgoing(
         text, revision, established, unreadable=unreadable, initialized=initialized
     )
     hold(verdict)
@@ -50,21 +50,21 @@ def judged(
 @pytest.mark.parametrize(
     "text",
     [
-        saying("notifications/tools/list_changed"),
-        saying("notifications/resources/updated", {"uri": "file:///a"}),
-        saying("notifications/message", {"level": "info", "data": "x"}),
-        saying("notifications/progress", {"progressToken": 0, "progress": 1, "message": "x"}),
-        saying("notifications/cancelled", {"requestId": "h-1"}),
-        saying("ping", id="h-1"),
-        saying("roots/list", id=0),
-        saying("sampling/createMessage", ASK, id="h-1"),
-        saying("elicitation/create", FORM, id="h-1"),
+        outgoing("notifications/tools/list_changed"),
+        outgoing("notifications/resources/updated", {"uri": "file:///a"}),
+        outgoing("notifications/message", {"level": "info", "data": "x"}),
+        outgoing("notifications/progress", {"progressToken": 0, "progress": 1, "message": "x"}),
+        outgoing("notifications/cancelled", {"requestId": "h-1"}),
+        outgoing("ping", id="h-1"),
+        outgoing("roots/list", id=0),
+        outgoing("sampling/createMessage", ASK, id="h-1"),
+        outgoing("elicitation/create", FORM, id="h-1"),
     ],
 )
 def test_what_a_server_may_say_is_said(text: str) -> None:
     """Notifications and requests to the client, on one line."""
     assert judged(text) == []
-    verdict = check.check_saying(text, R2025, ABLE)
+    verdict = check.check_outgoing(text, R2025, ABLE)
     assert verdict.line == json.dumps(json.loads(text), separators=(",", ":"))
     assert verdict.kind is (Kind.REQUEST if '"id"' in text else Kind.NOTIFICATION)
 
@@ -80,27 +80,27 @@ def test_what_a_server_may_say_is_said(text: str) -> None:
         ('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}', ["R51"]),
         ('{"jsonrpc":"2.0","method":5}', ["R31"]),
         ('{"method":"notifications/tools/list_changed"}', ["R01"]),
-        (saying("notifications/tools/list_changed", id=1), ["R37"]),
-        (saying("notifications/tools/list_changed", []), ["R38"]),
+        (outgoing("notifications/tools/list_changed", id=1), ["R37"]),
+        (outgoing("notifications/tools/list_changed", []), ["R38"]),
         ('{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":null}', ["R38"]),
-        (saying("notifications/tool/list_changed"), ["R33"]),
-        (saying("notifications/initialized"), ["R33"]),
-        (saying("tools/list", id=1), ["R33"]),
-        (saying("x"), ["R33"]),
-        (saying("roots/list"), ["R02"]),
-        (saying("ping", id=None), ["R36"]),
-        (saying("ping", id=1.5), ["R36"]),
-        (saying("ping", id=1, result={}), ["R35"]),
-        (saying("ping", id=1, note="x"), ["R17"]),
-        (saying("notifications/progress", {"progress": 1}), ["M09"]),
-        (saying("notifications/message", {"level": "loud", "data": 1}), ["M21"]),
+        (outgoing("notifications/tool/list_changed"), ["R33"]),
+        (outgoing("notifications/initialized"), ["R33"]),
+        (outgoing("tools/list", id=1), ["R33"]),
+        (outgoing("x"), ["R33"]),
+        (outgoing("roots/list"), ["R02"]),
+        (outgoing("ping", id=None), ["R36"]),
+        (outgoing("ping", id=1.5), ["R36"]),
+        (outgoing("ping", id=1, result={}), ["R35"]),
+        (outgoing("ping", id=1, note="x"), ["R17"]),
+        (outgoing("notifications/progress", {"progress": 1}), ["M09"]),
+        (outgoing("notifications/message", {"level": "loud", "data": 1}), ["M21"]),
         ('{"jsonrpc":"2.0","methd":"ping"}', ["R15"]),
     ],
 )
 def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) -> None:
     """Wrong direction, wrong envelope, wrong parameters."""
     assert judged(text) == expected
-    verdict = check.check_saying(text, R2025, ABLE)
+    verdict = check.check_outgoing(text, R2025, ABLE)
     assert verdict.line is None
     assert verdict.forced
 
@@ -109,7 +109,7 @@ def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) ->
 def test_k13_a_cancellation_without_params_is_refused(revision: str) -> None:
     """K13: nothing said which request it cancels."""
     text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
-    (found,) = check.check_saying(text, revision, Established()).diagnostics
+    (found,) = check.check_outgoing(text, revision, Established()).diagnostics
     assert (found.code, dict(found.detail)["key"]) == ("M09", "params")
 
 
@@ -117,13 +117,13 @@ def test_k13_a_cancellation_without_params_is_refused(revision: str) -> None:
     ("text", "becomes"),
     [
         ('{"method":"ping","id":1}', '{"method":"ping","id":1, "jsonrpc": "2.0"}'),
-        (saying("roots/list"), '{"jsonrpc": "2.0", "method": "roots/list", "id": "h-1"}'),
-        (saying("pong", id=1), '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'),
+        (outgoing("roots/list"), '{"jsonrpc": "2.0", "method": "roots/list", "id": "h-1"}'),
+        (outgoing("pong", id=1), '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'),
     ],
 )
 def test_a_saying_is_mended_like_a_draft(text: str, becomes: str) -> None:
     """A fix where there is one meaning."""
-    verdict = check.check_saying(text, R2025, ABLE)
+    verdict = check.check_outgoing(text, R2025, ABLE)
     assert mended(verdict) == becomes
     assert judged(becomes) == []
 
@@ -131,14 +131,14 @@ def test_a_saying_is_mended_like_a_draft(text: str, becomes: str) -> None:
 @pytest.mark.parametrize(
     ("text", "capability"),
     [
-        (saying("roots/list", id=1), "roots"),
-        (saying("sampling/createMessage", ASK, id=1), "sampling"),
-        (saying("elicitation/create", FORM, id=1), "elicitation"),
+        (outgoing("roots/list", id=1), "roots"),
+        (outgoing("sampling/createMessage", ASK, id=1), "sampling"),
+        (outgoing("elicitation/create", FORM, id=1), "elicitation"),
     ],
 )
 def test_a_client_is_not_asked_for_what_it_did_not_declare(text: str, capability: str) -> None:
     """Trap table: capability not declared, MUST NOT."""
-    verdict = check.check_saying(text, R2025, Established(initialized=True))
+    verdict = check.check_outgoing(text, R2025, Established(initialized=True))
     assert codes(verdict.diagnostics) == ["R32"]
     assert dict(verdict.diagnostics[0].detail)["capability"] == capability
     assert verdict.diagnostics[0].pointer == "/method"
@@ -148,17 +148,17 @@ def test_an_empty_elicitation_capability_means_forms_only() -> None:
     """Trap table: `elicitation: {}`."""
     established = Established(client_capabilities={"elicitation": {}}, initialized=True)
     url = {"mode": "url", "message": "?", "url": "https://a.example/", "elicitationId": "e"}
-    assert judged(saying("elicitation/create", url, id=1), established=established) == ["R32"]
-    assert judged(saying("elicitation/create", FORM, id=1), established=established) == []
+    assert judged(outgoing("elicitation/create", url, id=1), established=established) == ["R32"]
+    assert judged(outgoing("elicitation/create", FORM, id=1), established=established) == []
 
 
 def test_a_notification_that_was_not_offered_is_a_warning() -> None:
     """Trap table: only with the declared capability."""
     established = Established(offered={}, initialized=True)
-    assert judged(saying("notifications/tools/list_changed"), established=established) == ["R40"]
+    assert judged(outgoing("notifications/tools/list_changed"), established=established) == ["R40"]
     assert (
         judged(
-            saying("notifications/progress", {"progressToken": 1, "progress": 1}),
+            outgoing("notifications/progress", {"progressToken": 1, "progress": 1}),
             established=established,
         )
         == []
@@ -167,21 +167,21 @@ def test_a_notification_that_was_not_offered_is_a_warning() -> None:
 
 def test_before_initialized_only_pings_and_logs_go_out() -> None:
     """The server SHOULD NOT send anything else."""
-    assert judged(saying("ping", id=1), initialized=False) == []
-    log = saying("notifications/message", {"level": "info", "data": 1})
+    assert judged(outgoing("ping", id=1), initialized=False) == []
+    log = outgoing("notifications/message", {"level": "info", "data": 1})
     assert judged(log, initialized=False) == []
-    assert judged(saying("roots/list", id=1), initialized=False) == ["R24"]
-    assert judged(saying("notifications/tools/list_changed"), initialized=False) == ["R24"]
+    assert judged(outgoing("roots/list", id=1), initialized=False) == ["R24"]
+    assert judged(outgoing("notifications/tools/list_changed"), initialized=False) == ["R24"]
 
 
 def test_2026_has_no_requests_to_the_client_and_change_notices_on_streams_only() -> None:
     """Questions go into input_required, changes to those who listen."""
-    assert judged(saying("roots/list", id=1), R2026) == ["R39"]
-    assert judged(saying("ping", id=1), R2026) == ["R39"]
-    assert judged(saying("notifications/tools/list_changed"), R2026) == ["R41"]
-    assert judged(saying("notifications/tools/list_changed", STREAM), R2026) == []
+    assert judged(outgoing("roots/list", id=1), R2026) == ["R39"]
+    assert judged(outgoing("ping", id=1), R2026) == ["R39"]
+    assert judged(outgoing("notifications/tools/list_changed"), R2026) == ["R41"]
+    assert judged(outgoing("notifications/tools/list_changed", STREAM), R2026) == []
     assert (
-        judged(saying("notifications/tools/list_changed", STREAM), R2026, initialized=False) == []
+        judged(outgoing("notifications/tools/list_changed", STREAM), R2026, initialized=False) == []
     )
 
 
@@ -201,7 +201,7 @@ def test_the_table_of_directions_decides(method: str, revision: str) -> None:
     is_notice = method.startswith("notifications/")
     more = {} if is_notice else {"id": "h-1"}
     has = revision in methods.named(method, is_request=not is_notice).to_client
-    found = judged(saying(method, {}, **more), revision)
+    found = judged(outgoing(method, {}, **more), revision)
     refused = {"R33", "R39"} & set(found)
     assert bool(refused) != has
 
@@ -220,6 +220,6 @@ def test_parameters_that_are_no_object_are_taken_out_where_they_say_nothing(
 ) -> None:
     """Whatever they say is the person's own: nothing of it is taken out by itself."""
     text = json.dumps({"jsonrpc": "2.0", "method": "notifications/x", "params": params})
-    verdict = check.check_saying(text, R2025, ABLE)
+    verdict = check.check_outgoing(text, R2025, ABLE)
     fixes = [one.fix for one in verdict.diagnostics if one.pointer == "/params"]
     assert [fix is not None for fix in fixes] == [mended]

@@ -13,7 +13,7 @@ from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.validation.check import check_saying, remarks, start
+from humanmcp.protocol.validation.check import check_outgoing, remarks, start
 from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
 
 ERROR, WARNING, HINT = Severity.ERROR, Severity.WARNING, Severity.HINT
@@ -670,7 +670,7 @@ def test_k6_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: st
     form = {"message": "?", "requestedSchema": {"type": "object", "properties": {"a": field}}}
     request = {"jsonrpc": "2.0", "id": "h-1", "method": "elicitation/create", "params": form}
     established = Established(client_capabilities={"elicitation": {}}, initialized=True)
-    said = check_saying(json.dumps(request), R2025, established)
+    said = check_outgoing(json.dumps(request), R2025, established)
     assert serious(said.diagnostics) == ([code] if code else [])
     question = {"method": "elicitation/create", "params": {"mode": "form", **form}}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
@@ -838,7 +838,7 @@ def test_k14_every_draft_of_2026_says_which_server_it_is_of() -> None:
 def said(method: str, params: object, established: Established, revision: str = R2025) -> list[str]:
     """Return the codes of a notification of the person's own."""
     line = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    return codes(check_saying(line, revision, established).diagnostics)
+    return codes(check_outgoing(line, revision, established).diagnostics)
 
 
 def test_k8_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
