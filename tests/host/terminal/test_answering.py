@@ -482,7 +482,7 @@ def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
     inbox = FolderInbox(tmp_path)
     take = inbox.take
     monkeypatch.setattr(inbox, "take", lambda name: take(name) if looks.is_set() else ())
-    monkeypatch.setattr(inbox, "sayings", _after(looks, inbox.outgoing))
+    monkeypatch.setattr(inbox, "outgoing", _after(looks, inbox.outgoing))
     out: list[str] = []
 
     def say(text: str, anyway: bool) -> Verdict:  # noqa: FBT001 - as the seat calls it
