@@ -1,0 +1,260 @@
+"""What the core decides of a great many cases, for `recorded_verdicts`."""
+# ruff: noqa: E501 - the rows of a table stand as they are
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.http.headers import Headers
+from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
+from humanmcp.protocol.policy import answer_book, book_format, known_clients, timeouts
+from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation import documents, secret_shapes
+from humanmcp.protocol.validation.json_schema import rows, validator
+from tests.asking import R2025, R2026, asked, stating
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLIENTS: Final = ("", "unknown", "claude-code", "codex-mcp-client", "gemini-cli", "opencode")
+
+
+def _asked(method: str, revision: str, **params: Any) -> Exchange:  # noqa: ANN401 - any JSON value
+    meta = stating({"elicitation": {}, "roots": {}}) if revision == R2026 else {}
+    whole = {**params, "_meta": {**meta, **params.get("_meta", {})}}
+    return asked(method, whole, revision=revision)
+
+
+def patience() -> Iterator[str]:
+    """Yield how long each client waits, for what, and by which means it is kept waiting."""
+    for client, method, revision, token in product(
+        CLIENTS, ("initialize", "tools/list", "tools/call", "prompts/get"), (R2025, R2026), (0, 1)
+    ):
+        exchange = _asked(method, revision, _meta={"progressToken": 1} if token else {})
+        yield f"{client} {method} {revision} {token}"
+        for own, learned in ((0, 0), (9, 0), (0, 7), (60, 20), (0, 5000)):
+            for means in (timeouts.ALL_MEANS, frozenset[str]()):
+                plan = timeouts.patience(exchange, client, own, learned, means)
+                yield f"  {own} {learned} {len(means)}: {tuple(plan)}"
+        many = exchange._replace(attempts=10)
+        yield f"  after ten: {tuple(timeouts.patience(many, client, 60))}"
+    call, plan = _asked("tools/call", R2025), timeouts.TimeoutPlan(None, "", "", "")
+    for waited in (0, 1, 60):
+        for reason in ("", "timed out", "request timeout", "AbortError", "Esc", "-32001"):
+            yield f"{waited} {reason} {timeouts.gave_up_after(call, reason, waited, plan)}"
+        yield f"outlasted {[timeouts.outlasted(call, waited, one) for one in (0, 1, 58, 59, 60)]}"
+    helped = plan._replace(means="progress")
+    yield f"{timeouts.gave_up_after(call, 'timed out', 9, helped)}"
+    yield f"{timeouts.gave_up_after(call._replace(attempts=1), 'timed out', 9, plan)}"
+    for one in known_clients.CLIENTS:
+        limits = [
+            one.limit(name, as_configured=it) for name in methods.REQUESTS for it in (False, True)
+        ]
+        yield f"{one.names} {one.grace} {limits}"
+
+
+RULES: Final[dict[str, Any]] = {
+    "server": {"name": "s", "instructions": "Ask.", "revisions": [R2025, R2026]},
+    "tools": [{"name": "t", "inputSchema": {"type": "object"}}],
+    "prompts": [{"name": "p"}],
+    "resources": [{"uri": "file:///a", "name": "a"}],
+    "wait": {"*": 1.5, "tools/list": 0, "resources/list": False},
+    "rules": [
+        {"tool": "t", "where": {"a": 1, "b": {"c": [1]}}, "text": "{params.arguments.a}"},
+        {"tool": "t", "where": {"a": True}, "error": {"code": 1, "message": "x"}, "after": 2},
+        {"tool": "t", "contains": {"a": "yes"}, "text": "x", "times": 1, "fault": "wrong-id"},
+        {"resource": "file:///{name}", "text": "of {params.uri}"},
+        {"prompt": "p", "client_has": ["roots"], "result": {"messages": []}, "notify": [{"log": "l"}]},
+        {"tool": "q", "text": "{answers.q.action}", "ask": [{"q": {
+            "method": "elicitation/create",
+            "params": {"message": "{params.name}", "requestedSchema": {"type": "object"}}}}]},
+        {"tool": "h", "do": "hold"},
+        {"tool": "f", "do": "forward"},
+        {"method": "tools/call", "where": {"list": [1, 2.0]}, "text": "any", "on": True},
+    ],
+}  # fmt: skip
+
+
+def decisions() -> Iterator[str]:
+    """Yield what an answer book does about a request, in each mode."""
+    for revision in (R2025, R2026):
+        for name, record in methods.REQUESTS.items():
+            if revision in record.to_server:
+                yield f"{name} {revision}"
+                for book, mode, offered in product(
+                    (RULES, {"server": {"revisions": [R2025]}}), Mode, (None, {"tools": {}})
+                ):
+                    established = Established(offered=offered, client_name="opencode")
+                    yield f"  {_decided(_asked(name, revision), book, established, mode)}"
+    for mode, opening, client in product(Mode, OpeningPolicy, CLIENTS):
+        exchange = _asked("tools/list", R2025)
+        established = Established(client_name=client)
+        for method in ("initialize", "prompts/list"):
+            yield f"{mode} {opening} {client} {_decided(exchange, RULES, established, mode, opening)}"
+            exchange = _asked(method, R2025, protocolVersion="2025-06-18")
+
+
+def rules() -> Iterator[str]:
+    """Yield which rule of an answer book is followed."""
+    calls: tuple[dict[str, Any], ...] = (
+        {"a": 1, "b": {"c": [1]}}, {"a": 1.0, "b": {"c": [1]}}, {"a": True}, {"a": 1}, {"a": "oh yes"},
+        {"a": "no"}, {"b": {"c": [2]}}, {"list": [1, 2]}, {"list": [1]}, {},
+    )  # fmt: skip
+    for revision in (R2025, R2026):
+        for tool in ("t", "q", "h", "f", "other"):
+            for arguments in calls:
+                exchange = _asked("tools/call", revision, name=tool, arguments=arguments)
+                yield f"{revision} {tool} {arguments}"
+                yield f"  {_decided(exchange, RULES, Established(), Mode.NORMAL)}"
+        for uri in ("file:///a", "file:///a/b", "other:"):
+            exchange = _asked("resources/read", revision, uri=uri)
+            yield f"{uri} {_decided(exchange, RULES, Established(), Mode.NORMAL)}"
+        for names in ((), ("roots",)):
+            has: dict[str, Any] = {name: {} for name in names}
+            exchange = _asked("prompts/get", revision, name="p")
+            established = Established(client_capabilities=has)
+            yield f"{has} {_decided(exchange, RULES, established, Mode.AUTO)}"
+
+
+def _decided(
+    exchange: Exchange,
+    book: dict[str, Any],
+    established: Established,
+    mode: Mode,
+    opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
+) -> str:
+    decision = answer_book.decide(
+        exchange, book_format.parse(book), established, mode=mode, opening=opening
+    )
+    usual = answer_book.BY_PERSON
+    return ", ".join(
+        f"{name}={said!r}"
+        for name, said in decision._asdict().items()
+        if said != getattr(usual, name)
+    )
+
+
+SCHEMAS: Final[tuple[Any, ...]] = (
+    True, False, {}, {"type": "object"}, {"type": "strin"}, {"type": ["string", "null"]},
+    {"type": "object", "properties": {"a": {"type": "string", "minLength": 2, "maxLength": 3}}},
+    {"type": "object", "required": ["a", "b"], "additionalProperties": False},
+    {"type": "object", "properties": {"a": {"type": "object", "required": ["x"]}}},
+    {"type": "array", "items": {"type": "integer", "minimum": 1, "exclusiveMaximum": 3}},
+    {"type": "array", "minItems": 2, "maxItems": 2, "uniqueItems": True},
+    {"enum": ["a", 1, None], "enumNames": ["A", "One", "Nothing"]},
+    {"enum": ["a", "b"], "enumNames": ["A"]}, {"const": "a"}, {"const": None},
+    {"oneOf": [{"const": "a", "title": "A"}, {"const": "b"}]},
+    {"anyOf": [{"const": "a"}, {"type": "string"}]}, {"anyOf": [{"type": "integer"}]},
+    {"oneOf": [{"type": "string"}, {"minLength": 1}]}, {"not": {"type": "string"}},
+    {"allOf": [{"type": "string"}, {"pattern": "^a+$"}]}, {"pattern": "(", "type": "string"},
+    {"pattern": "(a+)+$"}, {"pattern": "a{1,9999}"}, {"format": "email", "type": "string"},
+    {"format": "date"}, {"multipleOf": 0.1}, {"multipleOf": 0}, {"minimum": "x"},
+    {"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}}, {"$ref": "#/$defs/b"},
+    {"$ref": "https://example.com/schema"}, {"$ref": "#"}, {"$ref": 7},
+    {"$id": "https://h/a", "$ref": "a#/$defs/x", "$defs": {"x": {"type": "null"}}},
+    {"$anchor": "x", "$ref": "#x"}, {"$dynamicRef": "#y", "$dynamicAnchor": "y"},
+    {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {}}, "items": [{}]},
+    {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True},
+    {"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveRef": "#"},
+    {"$schema": "https://example.com/mine"}, {"$schema": 7},
+    {"if": {"type": "string"}, "then": {"minLength": 3}, "else": {"minimum": 5}},
+    {"dependentRequired": {"a": ["b"]}}, {"propertyNames": {"maxLength": 1}},
+    {"patternProperties": {"^x": {"type": "string"}}, "unevaluatedProperties": False},
+    {"prefixItems": [{"type": "string"}], "items": False}, {"contains": {"const": 1}, "minContains": 2},
+    {"minProperties": 1, "maxProperties": 1},
+)  # fmt: skip
+VALUES: Final[tuple[Any, ...]] = (
+    "", "a", "aaa", "aaaa", "a@b.c", "2026-01-01", 0, 1, 2.5, 3, 10**30, True, None, [], [1], [1, 1],
+    [1, 2, 3], ["a", 1], {}, {"a": "x"}, {"a": {}}, {"a": 1, "b": 2}, {"long": 1, "x1": 2},
+    {"a": {"x": None}, "b": [{}]},
+)  # fmt: skip
+
+
+def schemas() -> Iterator[str]:
+    """Yield what is wrong with a schema, what it allows, and which values do not fit it."""
+    for schema in SCHEMAS:
+        yield json.dumps(schema)
+        if isinstance(schema, dict):
+            yield f"  {validator.trouble_in(schema)} {validator.unusable_in(schema)}"
+            yield f"  {validator.is_plain(schema)} {[tuple(one) for one in validator.choices(schema)]}"
+            yield f"  {rows.rows_of(schema)}"
+        for value in VALUES:
+            found = validator.compare(value, schema)
+            if found.differences or found.unchecked:
+                told = [(one.path, one.detail) for one in found.differences]
+                yield f"  {json.dumps(value)}: {told} {found.unchecked}"
+
+
+def headers() -> Iterator[str]:
+    """Yield what becomes of a request over HTTP with one header less, more, or other."""
+    schema = {"type": "object", "properties": {
+        "city": {"type": "string", "x-mcp-header": "City"},
+        "days": {"type": "integer", "x-mcp-header": "Days"},
+        "sure": {"type": "boolean", "x-mcp-header": "Sure"}}}  # fmt: skip
+    arguments = {"city": "é", "days": 42, "sure": True}
+    right = {
+        "content-type": "application/json", "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": R2026, "mcp-method": "tools/call", "mcp-name": "t",
+        "mcp-param-city": "=?base64?w6k=?=", "mcp-param-days": "42", "mcp-param-sure": "true",
+        "mcp-session-id": "s",
+    }  # fmt: skip
+    others = ("", "x", " tools/call ", "TOOLS/CALL", R2025, "text/plain", "*/*", "42.0", "1",
+              "application/json; charset=latin-1", "text/*;q=0.5, application/*", "=?base64?%%?=")  # fmt: skip
+    for revision, verb in (
+        ("2026-07-28", "POST"),
+        (R2025, "POST"),
+        (R2025, "GET"),
+        (R2025, "DELETE"),
+    ):
+        meta = {"_meta": stating()} if revision == R2026 else {}
+        params = {"name": "t", "arguments": arguments, **meta}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        body = json.dumps(call).encode()
+        base = {**right, "mcp-protocol-version": revision}
+        yield f"{verb} {revision} {_judged(verb, base, body, schema)}"
+        for name in base:
+            less = {key: value for key, value in base.items() if key != name}
+            yield f"  no {name}: {_judged(verb, less, body, schema)}"
+            for other in others:
+                yield f"  {name} = {other!r}: {_judged(verb, {**base, name: other}, body, schema)}"
+        for raw in (b"", b"{", b"[]", b"7", b"[" + body + b"]", b'{"jsonrpc":"2.0","method":"x"}',
+                    b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"a":\n1}', b"\xff\n",
+                    b'{"jsonrpc":"2.0","method":"notifications/cancelled"}',
+                    b'{"jsonrpc":"2.0","id":1,\n"method":"initialize"}'):  # fmt: skip
+            yield f"  {raw[:60]!r}: {_judged(verb, base, raw, schema)}"
+
+
+def _judged(verb: str, sent: dict[str, str], body: bytes, schema: Any) -> str:  # noqa: ANN401 - any JSON value
+    found = judge(HttpRequest(verb, Headers.of(sent.items()), body), lambda _call: schema)
+    if not isinstance(found, Posted):
+        return repr(found)
+    stated = found.stated
+    said = (
+        None
+        if stated is None
+        else (stated.revision, stated.error, [one.code for one in stated.found])
+    )
+    return f"{type(found.message).__name__} {found.session!r} {found.opens} {said}"
+
+
+def texts() -> Iterator[str]:
+    """Yield where a text divides into documents, and what in it looks like a secret."""
+    for text in (
+        "", " ", "{}", "{} {}", '{"a":"}"}[1]', "{};{}", "{}} {}", "{} // x\n{}", "{} /* x */ []", "{} x",
+        '{"a', "[{]", "\ufeff{}", '{"a":"\\"}"} ,{}', "[[]", "x {}", "{}\n\n# done\n[]", '{"a":1}{"b":',
+    ):  # fmt: skip
+        yield f"{text!r}: {tuple(documents.divide(text))}"
+    for text in (
+        "api_key=abcdefghijklmnop", "password: hunter2hunter2", "PWD=/home/me", "pwd=/home/me", "pwd=abcdefgh",
+        "OLDPWD=C:\\x", "token=[redacted]", 'token="[redacted: 8]"', "Authorization: Bearer abcdefghijklmnop",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "sk-abcdefghijklmnopqrstuvwxyz0123", "AKIAABCDEFGHIJKLMNOP",
+        "secret=changeme", "secret=short", "password=your-password-here", "https://me:secretword@h.example/",
+        "data:image/png;base64,tokenABCDEFGHIJKLMNOP", "password='quoted secret'", "x", "PASSWORD=hunter2hunter2",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcdefghijklmnopqrstuv",
+        "-----BEGIN PRIVATE KEY-----\nabcdefgh\n-----END PRIVATE KEY-----",
+    ):  # fmt: skip
+        yield f"{text!r}: {secret_shapes.typed_secrets(text)}"
