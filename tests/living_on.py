@@ -17,9 +17,10 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.transcripts import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.http.recorded import request_part, response_part
 from humanmcp.protocol.policy.answer_book import OpeningPolicy
 from humanmcp.stub import resuming  # noqa: F401 - imported once for every run
-from humanmcp.stub.connection import MemoryConnection
+from humanmcp.stub.connection import MemoryConnection, TransportNote
 from humanmcp.stub.options import ServeOptions
 from humanmcp.stub.serve import ServerParts
 from tests.serving_http import INITIALIZED, call, initialize
@@ -63,12 +64,22 @@ def live_on(home: Path) -> None:
 def _audit_the_transcript() -> None:
     append = TranscriptWriter.append
 
-    def audited(self: TranscriptWriter, frame: Frame, *, durable: bool = False) -> None:
+    def audited(self: TranscriptWriter, *frames: Frame, durable: bool = False) -> None:
         sys.audit(APPENDED, str(self._path))
-        append(self, frame, durable=durable)
+        append(self, *frames, durable=durable)
         sys.audit(APPENDED, str(self._path))
 
     TranscriptWriter.append = audited  # type: ignore[method-assign] # in a process of its own
+
+
+class _Notes:
+    """What HTTP says beside each line: something before it, and what it came with after it."""
+
+    head = ""
+
+    def take(self) -> list[TransportNote]:
+        """Say something each time."""
+        return [TransportNote(_stamp(), response_part(1, 200, "OK", ()), 0)]
 
 
 class _Living:
@@ -85,6 +96,7 @@ class _Living:
         new = SessionFacts("", "", http_id="id", http_port=PORT)
         facts = next(iter(inbox.left(PORT)), new)
         self.connection = MemoryConnection()
+        self.connection.notes = self.notes = _Notes()
         self.stub = parts.session(self.connection, inbox, lambda _one: None, facts)
         self.name = self.stub.ledger.name
         self.desk = FolderInbox(home)
@@ -112,6 +124,7 @@ class _Living:
         waiting = [one for one in self.desk.items(self.name) if one.reply is None]
         following = next((line for line in LINES if line not in heard), None)
         if following is not None and (not waiting or following == CANCEL):
+            self.notes.head = request_part(1, "POST", "", (), "")
             self.connection.say(following.encode())
         for item in waiting:
             if item.id != "5":

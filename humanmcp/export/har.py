@@ -1,9 +1,9 @@
 """The session as an HTTP archive (HAR 1.2), for the viewers that read those: an entry a request.
 
-What was said over HTTP stands there as it was, with its headers and statuses, but for keys. A
-session of `serve --http` records no headers: method, address and status follow from what was said.
-Over a pipe there was no HTTP: the addresses are `stdio://server/METHOD`, the bodies are the
-messages.
+What was said over HTTP stands there as it was, with headers and statuses, but for keys. Where a
+session of `serve --http` has no record of them (it is older), method, address and status follow
+from what was said. Over a pipe there was no HTTP: the addresses are `stdio://server/METHOD`, the
+bodies are the messages.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.guard import HttpAddress
 from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.http.recorded import carried, exchanges_in
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.policy.timeouts import STATUS_WITHIN
 
 if TYPE_CHECKING:
     from humanmcp.export.conversation import Conversation, Entry
     from humanmcp.export.reading import ExportOptions, Recording
+    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.http.recorded import HttpRecord
 
 
@@ -62,26 +64,42 @@ def _entries(
         for entry in conversation.entries
         if entry.kind is LineKind.NOTIFICATION
     ]
-    said = {entry.frame.seq: entry.message for entry in conversation.entries if entry.message}
-    for seq, entry in sorted(found, key=lambda pair: pair[0]):
-        message = said.get(seq)
-        if message is not None and (record := _taken(records, seq, carried(message))):
-            _over_http(entry, record)
+    brought = {
+        entry.frame.seq: record
+        for entry in conversation.entries
+        if entry.frame.way is Direction.IN and (record := _taken(records, entry.frame))
+    }
+    for seq, entry in found:
+        if seq in brought:
+            _over_http(entry, brought[seq])
+    known = {seq for seq, _ in found}
+    found += [
+        (entry.frame.seq, _bare(brought[entry.frame.seq], entry.frame.text))
+        for entry in conversation.entries
+        if entry.frame.seq in brought.keys() - known
+    ]
     found += [(record.frame.seq, _bare(record)) for record in records]
     return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
 
-def _taken(records: list[HttpRecord], seq: int, name: str) -> HttpRecord | None:
-    """Take the exchange that brought a message: the first after its line that names it."""
+def _taken(records: list[HttpRecord], line: Frame) -> HttpRecord | None:
+    """Take the exchange that brought a line: the first after it that names its message.
+
+    One that brought no message stands beside its line.
+    """
+    name = carried(jsonrpc.read(line.raw))
     for at, record in enumerate(records):
-        if record.frame.seq > seq and record.carries == name:
+        distance = record.frame.seq - line.seq
+        if record.carries == name and (distance > 0 if name else distance == 1):
             return records.pop(at)
     return None
 
 
-def _bare(record: HttpRecord) -> dict[str, Any]:
-    """Write an exchange that brought no message: a stream, the end of a session."""
+def _bare(record: HttpRecord, body: str = "") -> dict[str, Any]:
+    """Write an exchange that asked for no answer: a stream, a client's answer, a session's end."""
     entry = _archived(record.frame.at, 0.0, "", {}, {"content": {"size": 0, "mimeType": ""}})
+    if body:
+        entry["request"] |= _posted(body)
     _over_http(entry, record)
     return entry
 
@@ -105,6 +123,11 @@ def _archived(
 def _over_http(entry: dict[str, Any], record: HttpRecord) -> None:
     """Put what HTTP said into an entry."""
     asked, found = record.request, record.response
+    waited = _milliseconds(record.frame.at, str(found.get("at", "")))
+    whole = max(waited, entry["time"])
+    entry |= {"time": whole, "timings": {"send": 0, "wait": waited, "receive": whole - waited}}
+    if "cut" in found:
+        entry["comment"] = f"{entry['comment']} (the {found['cut']} hung up)".strip()
     headers = _headers(found)
     kind = next((one["value"] for one in headers if one["name"].lower() == "content-type"), "")
     entry["request"] |= {
@@ -115,7 +138,7 @@ def _over_http(entry: dict[str, Any], record: HttpRecord) -> None:
     }
     entry["response"] |= {
         "status": found.get("status", 0),
-        "statusText": found.get("reason", ""),
+        "statusText": found.get("reason", "" if "status" in found else "no response"),
         "httpVersion": "HTTP/1.1",
         "headers": headers,
     }
@@ -160,8 +183,14 @@ def _request(entry: Entry) -> dict[str, Any]:
         "method": "POST",
         "url": f"stdio://{side}/{entry.method}",
         "httpVersion": "JSON-RPC/2.0",
-        "postData": {"mimeType": "application/json", "text": entry.frame.text},
-        "bodySize": len(entry.frame.raw),
+        **_posted(entry.frame.text),
+    }
+
+
+def _posted(body: str) -> dict[str, Any]:
+    return {
+        "postData": {"mimeType": "application/json", "text": body},
+        "bodySize": len(body.encode()),
     }
 
 

@@ -417,11 +417,11 @@ class StubInbox(SessionInbox, Protocol):
     def describe(self, facts: SessionFacts, established: Established) -> None:
         """Replace what is known of a session."""
 
-    def record(self, session: str, frame: Frame, *, durable: bool = False) -> None:
-        """Append a frame to the transcript. A durable one also survives the machine's death.
+    def record(self, session: str, *frames: Frame, durable: bool = False) -> None:
+        """Append frames to the transcript, in one write. Durable ones survive the machine's death.
 
         Raises:
-            StoreError: it could not be kept. The transcript is as it was before.
+            StoreError: they could not be kept. The transcript is as it was before.
             NotHeldError: this process does not run the session: the line must not be sent.
         """
 

@@ -217,9 +217,9 @@ class FolderInbox:
                 own.facts = facts
                 self._write_facts(own)
 
-    def record(self, session: str, frame: Frame, *, durable: bool = False) -> None:
-        """Append a frame to the transcript. A durable one is on the disk when this returns."""
-        self._owned(session).transcript.append(frame, durable=durable)
+    def record(self, session: str, *frames: Frame, durable: bool = False) -> None:
+        """Append frames to the transcript. Durable ones are on the disk when this returns."""
+        self._owned(session).transcript.append(*frames, durable=durable)
 
     def deliver(self, item: Item) -> None:
         """Put an exchange where people can see it."""

@@ -1,7 +1,7 @@
 """The file of a session's frames: one process appends, everybody reads.
 
-A frame is written with one call, so a reader sees whole lines; only a crash of the machine, or a
-disk that was full, can leave a torn one, and readers pass over it.
+A frame is written with one call, and with it what belongs to it; so a reader sees whole lines. Only
+a crash of the machine, or a disk that was full, can leave a torn one, and readers pass over it.
 """
 
 from __future__ import annotations
@@ -57,26 +57,27 @@ class TranscriptWriter:
         if os.read(self._descriptor, 1) not in (b"", b"\n"):
             self._size += os.write(self._descriptor, b"\n")
 
-    def append(self, frame: Frame, *, durable: bool = False) -> None:
-        """Write a frame. A durable one is on the disk when this returns.
+    def append(self, *frames: Frame, durable: bool = False) -> None:
+        """Write frames, with one call. Durable ones are on the disk when this returns.
 
         Raises:
-            StoreError: it was not written, and the file is as it was before.
+            StoreError: they were not written, and the file is as it was before.
         """
         # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
-        line = to_json(frame).encode("utf-8", "backslashreplace") + b"\n"
+        lines = "".join(f"{to_json(one)}\n" for one in frames).encode("utf-8", "backslashreplace")
         with self._lock:
             try:
-                self._write(line, durable=durable)
+                self._write(lines, durable=durable)
             except OSError as error:
                 self._restore()
-                raise StoreError(error, "line", line=frame.seq, file=self._path.name) from error
-            self._size += len(line)
+                line = frames[0].seq
+                raise StoreError(error, "line", line=line, file=self._path.name) from error
+            self._size += len(lines)
 
-    def _write(self, line: bytes, *, durable: bool) -> None:
+    def _write(self, lines: bytes, *, durable: bool) -> None:
         if self._descriptor < 0:
             self._descriptor = self._reopen()
-        if os.write(self._descriptor, line) < len(line):
+        if os.write(self._descriptor, lines) < len(lines):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if durable:
             fdatasync(self._descriptor)

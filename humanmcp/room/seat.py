@@ -75,8 +75,8 @@ def mark_of(number: int) -> SeatMark:
 
 
 BOOK: Final = "book.toml"
-_LESSON: Final = 400
-"""Lines of a session of one's own client from which its lesson is read."""
+_LESSON: Final = 1200
+"""Lines of a session of one's own client from which its lesson is read, with the notes of HTTP."""
 _LAYOUT: Final = frozenset({"J51"})
 """That an answer is laid out over several lines is the page's doing, and no mistake."""
 

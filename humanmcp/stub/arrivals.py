@@ -65,6 +65,8 @@ class _Arrival(NamedTuple):
     line: bytes
     events: Sequence[Event]
     requests: Sequence[Exchange]
+    asked: Sequence[int]
+    """The numbers of its requests, those too that were asked before."""
     decision: Decision | None
     now: float
 
@@ -132,7 +134,7 @@ class Arrivals:
         """
         self._ledger.record(Direction.NOTE, b"", number, note="the client closed the stream")
         events = self._session.cancelled(number)
-        came = _Arrival(b"", events, (), None, self._ledger.clock.now())
+        came = _Arrival(b"", events, (), (), None, self._ledger.clock.now())
         for event in events:
             self._react(event, came)
 
@@ -144,8 +146,10 @@ class Arrivals:
         try:
             self._ledger.record(Direction.IN, line, came.number, durable=durable)
         except InboxError as error:
+            self._ledger.connection.came_with(came.asked)
             self._cannot_keep(came, error)
             return
+        self._ledger.connection.came_with(came.asked)  # over HTTP a notification is taken by now
         self._come_out_of_probing(came)
         # What nobody has to read first: the client need not wait for the copy.
         later = bool(came.requests) and not waits
@@ -164,10 +168,9 @@ class Arrivals:
         self._agenda.arrived(now)
         events = self._session.receive(line, self._ledger.connection.stated)
         asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
-        self._ledger.connection.came_with(asked)
         new = [event.exchange for event in events if isinstance(event, RequestArrived)]
         decision = self._answers.decision(new[0]) if len(new) == 1 else None
-        return _Arrival(line, events, new, decision, now)
+        return _Arrival(line, events, new, asked, decision, now)
 
     def _come_out_of_probing(self, came: _Arrival) -> None:
         """Become visible with the first message that is no `server/discover`.

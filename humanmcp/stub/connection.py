@@ -20,7 +20,8 @@ for the client: what it does not take is kept, and `backpressure` says so.
 *Streams.* A pipe is one stream. Over HTTP each POST has a stream of its own, and a line must find
 the one that it belongs to. So right after a line was taken `came_with` tells under which numbers
 its requests are known in the inbox, `send` names the request that a line is about (0: none), and
-`unanswered` says that no answer will follow. HTTP says things beside a line, too: `stated`.
+`unanswered` says that no answer will follow. HTTP says things beside a line, too: `stated`, which
+the session goes by, and `notes`, which are written down and change nothing.
 
 A connection knows nothing of sessions, of the inbox, of signals and of the life of the process.
 `PipeConnection` (`pipe.py`) is what a host starts; `MemoryConnection` serves tests and practice.
@@ -33,7 +34,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from humanmcp.common.line_cutter import Cut
     from humanmcp.protocol.conversation.exchange import Stated
@@ -66,6 +67,24 @@ class Backpressure(NamedTuple):
     def stuck_for(self, now: float) -> float:
         """Return for how many seconds nothing of what is being written was taken."""
         return 0.0 if self.since is None else max(0.0, now - self.since)
+
+
+class TransportNote(NamedTuple):
+    """Something that a transport says beside the lines, when, and about which request (0: none)."""
+
+    at: str
+    text: str
+    number: int
+
+
+class TransportNotes(Protocol):
+    """What a transport says beside the lines, to be written down with the next of them."""
+
+    head: str
+    """What the line that was taken last came with, until it is written down."""
+
+    def take(self) -> Iterable[TransportNote]:
+        """Take what was said since the last time."""
 
 
 class LineError(ValueError):
@@ -113,6 +132,10 @@ class Connection(Protocol):
     @property
     def stated(self) -> Stated | None:
         """What the transport says beside the line that was taken last; None for nothing."""
+
+    @property
+    def notes(self) -> TransportNotes | None:
+        """What the transport says beside the lines; None where it says nothing."""
 
     def came_with(self, numbers: Sequence[int]) -> None:
         """Learn the inbox's numbers of the requests in the line that was taken last."""
@@ -167,6 +190,7 @@ class MemoryConnection:
     def __init__(self) -> None:
         self.closed = False
         self.backpressure = Backpressure()
+        self.notes: TransportNotes | None = None
         self.stated: Stated | None = None
         self.numbers: tuple[int, ...] = ()
         """The requests that came with the line that was taken last."""

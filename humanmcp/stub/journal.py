@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.inbox import layout
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, Key, NotHeldError, StoreError
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,16 +79,18 @@ class Journal:
         self.related_to: Callable[[str], int] = _to_none
         """Tells to which request a line of our own belongs that answers none."""
         self.seq = 0
-        """The number of the last line of the transcript."""
+        """The number of the last frame that is no note of the transport."""
         self.spoke_at = 0
         """The number of the last line whose effect on the client is worth telling, 0 for none."""
+        self._last = 0
+        """The number of the last frame of all."""
         self._told: object = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
         self._settling: set[str] = set()
 
     def go_on(self, last: int) -> None:
         """Number the next frame after the last one that another process wrote."""
-        self.seq = last
+        self.seq = self._last = last
 
     @property
     def name(self) -> str:
@@ -115,12 +117,35 @@ class Journal:
         Raises:
             InboxError: the disk does not take it.
         """
-        self.seq += 1
+        frames = self._noted()
+        self.seq = self._last = self._last + 1
         self.changes += 1
         if way is Direction.OUT and (note or not number or by == BY_US or ASKS in raw):
             self.spoke_at = self.seq
-        frame = Frame(self.seq, self.clock.stamp(), way, raw, number, by, note, stream)
-        self.inbox.record(self.name, frame, durable=durable)
+        frames.append(Frame(self.seq, self.clock.stamp(), way, raw, number, by, note, stream))
+        notes = self.connection.notes
+        if way is Direction.IN and notes is not None and notes.head:
+            frames.append(self._note(frames[-1].at, notes.head, number))
+            notes.head = ""
+        self.inbox.record(self.name, *frames, durable=durable)
+
+    def _noted(self) -> list[Frame]:
+        """Take what the transport said beside the lines until now."""
+        notes = self.connection.notes
+        return [] if notes is None else [self._note(*one) for one in notes.take()]
+
+    def _note(self, at: str, text: str, number: int) -> Frame:
+        self._last += 1
+        return Frame(self._last, at, Direction.NOTE, text.encode(), number, note=HTTP)
+
+    def keep_notes(self) -> None:
+        """Write down what the transport said when no line has taken it along."""
+        frames = self._noted()
+        if frames:
+            try:
+                self.inbox.record(self.name, *frames)
+            except InboxError as error:
+                logger.warning("the transcript misses what HTTP said: %s", error)
 
     def cannot_read_last(self) -> None:
         """Count the line that was recorded last as one that could not be read."""

@@ -97,6 +97,9 @@ class PipeConnection:
         if not self._coming.empty():
             arrived()
 
+    notes: Final = None
+    """A pipe says nothing beside the lines."""
+
     def get(self, timeout: float | None = 0) -> Incoming | None:
         """Take the next line; None when `timeout` seconds, 0 or more, brought none."""
         item: Incoming | None = None

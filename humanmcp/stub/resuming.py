@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.conversation.events import Sent
 from humanmcp.protocol.conversation.exchange import CUT, ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
 from humanmcp.protocol.policy.answer_book import Decision
@@ -64,6 +64,9 @@ class Resumed(NamedTuple):
     before: Established
     waiting: Sequence[int] = ()
     last: Frame | None = None
+    """The last frame that is no note of HTTP."""
+    seq: int = 0
+    """The number of the last frame of all."""
     came: dict[int, Frame] = {}  # noqa: RUF012 - `resumed` makes each
     """Each request's line, by its number."""
     answers: dict[int, Frame] = {}  # noqa: RUF012 - likewise
@@ -75,7 +78,10 @@ def resumed(inbox: StubInbox, name: str, waiting: Sequence[int]) -> Resumed:
     """Tell a new session all that was heard and said in another process."""
     found = Resumed(Session(), inbox.established(name), waiting, came={}, answers={}, begun=set())
     for frame in inbox.frames(name):
-        found = found._replace(last=frame)
+        if frame.note == HTTP:
+            found = found._replace(seq=frame.seq)
+            continue
+        found = found._replace(last=frame, seq=frame.seq)
         if frame.way is Direction.IN and not frame.note:
             _hear(found, frame)
         elif frame.note == CUT_OFF:

@@ -283,8 +283,8 @@ class ServerParts(NamedTuple):
             shared=bool(self.files),
         )
         ledger = Journal(connection, inbox, facts, clock, self.home)
-        if found and found.last:
-            ledger.go_on(found.last.seq)
+        if found:
+            ledger.go_on(found.seq)
         return StubSession(
             session=found.session if found else Session(),
             ledger=ledger,

@@ -23,9 +23,17 @@ from humanmcp.protocol.conversation.transcript import (
     LET_GO,
     Direction,
 )
-from humanmcp.protocol.http.client import HIDDEN, IncomingResponse, OutgoingRequest
+from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.http.events import ServerSentEvent
-from humanmcp.protocol.http.recorded import as_json
+from humanmcp.protocol.http.headers import HIDDEN
+from humanmcp.protocol.http.recorded import (
+    as_json,
+    carried,
+    cut_part,
+    request_part,
+    response_part,
+)
+from humanmcp.protocol.json import jsonrpc
 from tests.export.recordings import OPENING, WEATHER, answer, ask, call, frame, recording, text
 
 MANNER = ExportOptions(zone=UTC)
@@ -43,6 +51,8 @@ HOSTILE = recording(
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from humanmcp.protocol.conversation.transcript import Frame
 
 
 class Page(HTMLParser):
@@ -232,8 +242,45 @@ def test_the_archive_of_a_session_over_http_has_its_true_requests() -> None:
     assert "HTTP 2 -\\> POST" in told or "HTTP 2 -> POST" in told
 
 
+def test_the_archive_of_our_own_server_holds_what_it_recorded() -> None:
+    """HTTP-28: nothing is derived where it is known: a status of a person's, a batch, who hung up.
+
+    A request may bring no request: the client's answer, or what is no message.
+    """
+    url, head = "http://127.0.0.1:8766/mcp", (("content-type", "application/json"),)
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}'
+    told, broken = b'{"jsonrpc":"2.0","id":"ours","result":{}}', b"{no json"
+    batch = b"[" + asked.replace(b"1", b"2") + b"," + asked.replace(b"1", b"3") + b"]"
+    lines = [asked, told, broken, batch]
+    names = [carried(jsonrpc.read(line)) for line in lines]
+    assert names == ["1 tools/call", '"ours"', "", "2 tools/call, 3 tools/call"]
+    frames: list[Frame] = []
+
+    def put(way: Direction, raw: bytes | str | dict[str, Any], at: str = "00") -> None:
+        note = HTTP if way is Direction.NOTE else ""
+        made = frame(len(frames) + 1, way, raw, note=note)
+        frames.append(made._replace(at=f"2026-11-22T10:00:{at}.000Z"))
+
+    for number, line in enumerate(lines, 1):
+        put(Direction.IN, line)
+        put(Direction.NOTE, request_part(number, "POST", url, head, names[number - 1]))
+    put(Direction.OUT, {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}, "03")
+    for number, status in enumerate((418, 202, 400, 200), 1):
+        put(Direction.NOTE, response_part(number, status, "", head), "02" if number == 1 else "00")
+    put(Direction.NOTE, cut_part(1, "client"), "03")
+    facts = SessionFacts("s", "", http_id="x", http_port=8766)
+    log = json.loads(har.write(Recording("s", tuple(frames), facts), MANNER))["log"]
+    entries = log["entries"]
+    found = [(one["request"]["postData"]["text"], one["response"]["status"]) for one in entries]
+    said = [line.decode() for line in lines]
+    assert found == [(said[0], 418), (said[1], 202), (said[2], 400), *[(said[3], 200)] * 2]
+    assert entries[0]["timings"] == {"send": 0, "wait": 2000.0, "receive": 1000.0}
+    assert entries[0]["time"] == 3000.0
+    assert entries[0]["comment"].endswith("(the client hung up)")
+
+
 def test_the_archive_of_our_own_server_at_an_address_names_it() -> None:
-    """Method, address and status follow from what was said: no headers are recorded there."""
+    """Method, address and status follow from what was said, where no more is recorded."""
     facts = SessionFacts("s", "", http_id="x", http_port=8766)
     log = json.loads(har.write(replace(WEATHER, facts=facts), MANNER))["log"]
     assert "over HTTP" in log["comment"]

@@ -379,6 +379,15 @@ class InboxContract:
         for after in (0, 3, 6, 7, 2, 99, 0):
             assert list(desk.frames(session, after)) == frames[after:]
 
+    def test_frames_that_belong_together_are_recorded_at_once(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """HTTP-28: a line, and what HTTP said beside it, in the order in which they are given."""
+        frames = [frame_of(seq, number=seq % 2) for seq in range(1, 4)]
+        stub.record(session, *frames, durable=True)
+        stub.record(session, frame_of(4))
+        assert list(desk.frames(session)) == [*frames, frame_of(4)]
+
     def test_the_last_frames_can_be_read_without_the_first(
         self, stub: Inbox, desk: Inbox, session: str
     ) -> None:

@@ -231,7 +231,9 @@ def test_a_line_of_a_process_that_lost_its_session_is_neither_recorded_nor_sent(
     one, two = store.view(), store.view()
     session = one.begin(SessionFacts("", AT, http_id="id"))
     sent: list[bytes] = []
-    connection = SimpleNamespace(send=lambda raw, **_: sent.append(raw), send_raw=sent.append)
+    connection = SimpleNamespace(
+        send=lambda raw, **_: sent.append(raw), send_raw=sent.append, notes=None
+    )
     facts = SessionFacts(session, AT)
     journal = Journal(connection, one, facts, Clock(), store.home)
     journal.write('{"a":1}')

@@ -52,8 +52,8 @@ from humanmcp.protocol.policy.filling import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 from humanmcp.protocol.spec.faults import Fault
 
-_LESSON: Final = 500
-"""Lines of a session from which its lesson is read: the demo has far fewer."""
+_LESSON: Final = 1500
+"""Lines of a session from which its lesson is read, with the notes of HTTP."""
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 

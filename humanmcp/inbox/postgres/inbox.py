@@ -29,8 +29,10 @@ TEXTS: Final = "texts"
 
 _RECORD: Final = """
 INSERT INTO humanmcp.frames (session, seq, number, record)
-SELECT %(session)s, %(seq)s, %(number)s, humanmcp.keep(%(session)s, %(number)s, %(record)s)
+SELECT %(session)s, seq, number, humanmcp.keep(%(session)s, number, record)
 FROM (SELECT FROM humanmcp.sessions WHERE id = %(session)s AND owner = %(owner)s FOR SHARE) AS own,
+    unnest(%(seqs)s::bigint[], %(numbers)s::bigint[], %(records)s::text[])
+        AS line (seq, number, record),
     {} ON CONFLICT DO NOTHING RETURNING seq"""
 _FRAMES: Final = """
 SELECT humanmcp.whole(record), seq FROM humanmcp.frames WHERE session = %(session)s """
@@ -80,8 +82,8 @@ class PostgresInbox(Taking):
 
     # -- the transcript -------------------------------------------------------------------------
 
-    def record(self, session: str, frame: Frame, *, durable: bool = False) -> None:
-        """Append a frame to the transcript. A durable one is on the disk when this returns.
+    def record(self, session: str, *frames: Frame, durable: bool = False) -> None:
+        """Append frames to the transcript. Durable ones are on the disk when this returns.
 
         A process that does not run the session any more adds nothing to it, and so says nothing.
         """
@@ -91,9 +93,9 @@ class PostgresInbox(Taking):
             _RECORD.format("(SELECT) AS now" if durable else SOON),
             session=self._ids[session],
             owner=self._db.follower.lease,
-            seq=frame.seq,
-            number=frame.number,
-            record=_line(frame),
+            seqs=[one.seq for one in frames],
+            numbers=[one.number for one in frames],
+            records=[_line(one) for one in frames],
         ):
             self._find_lost()
             self._owned(session)

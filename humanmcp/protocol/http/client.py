@@ -25,6 +25,7 @@ from humanmcp.protocol.http.headers import (
     VERSION,
     Headers,
     encode_value,
+    without_keys,
 )
 from humanmcp.protocol.http.mirrored import NAMED_BY, as_text
 from humanmcp.protocol.http.outbound import EVENTS, JSON
@@ -43,8 +44,6 @@ Pairs: TypeAlias = tuple[tuple[str, str], ...]
 _FIRST_WITH_VERSION_HEADER: Final = versions.R2025_06
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[\x20-\x7e\x80-\xff\t]*")
-_SECRET: Final = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
-HIDDEN: Final = "…"
 
 
 class OutgoingRequest(NamedTuple):
@@ -118,10 +117,7 @@ class HeaderChanges:
 
     def shown(self, headers: Pairs) -> Pairs:
         """Return headers as a person, and a transcript, may see them: keys are hidden."""
-        return tuple(
-            (name, HIDDEN if _SECRET.search(name) or name.lower() in self.secret else value)
-            for name, value in headers
-        )
+        return without_keys(headers, self.secret)
 
 
 class HttpConversation:

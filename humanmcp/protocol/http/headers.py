@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import binascii
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ LONGEST_LENGTH: Final = 12
 """Digits of a Content-Length that is looked at."""
 
 _ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
+_SECRET: Final = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
+HIDDEN: Final = "…"
 _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
@@ -87,6 +90,24 @@ class Headers(NamedTuple):
         wanted = ",".join(self.all("accept")).split(",")
         types = {one.partition(";")[0].strip().lower() for one in wanted}
         return not types.isdisjoint({"", "*/*", f"{group}/*", kind})
+
+
+def without_keys(
+    pairs: Iterable[tuple[str, str]], also: Collection[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """Return headers as a person, and a transcript, may see them: keys are hidden.
+
+    `also` are the names, in lower case, of others that are.
+    """
+    return tuple(
+        (name, HIDDEN if _is_secret(name) or name.lower() in also else value)
+        for name, value in pairs
+    )
+
+
+@lru_cache(maxsize=256)  # the same few names come with every message
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(name) is not None
 
 
 def content_length(values: Sequence[str]) -> int | None:

@@ -38,6 +38,8 @@ class HttpRequest(NamedTuple):
     method: str
     headers: Headers
     body: bytes = b""
+    url: str = ""
+    """Where it went, as it may be shown."""
 
 
 class HttpRefusal(NamedTuple):

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.protocol.http.inbound import Inbound
+    from humanmcp.stub.http.notes import ExchangeNotes
     from humanmcp.stub.http.relaying import HttpPeers
     from humanmcp.stub.http.sessions import HttpSession, HttpSessions
     from humanmcp.stub.http.streams import OutEvent
@@ -80,12 +81,12 @@ class HttpApp:
         headers = Headers.of(
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
         )
-        response = HttpResponse(receive, send, ())
+        response = HttpResponse(receive, send)
         is_relayed = self._peers is not None and self._peers.sent(headers)
         refusal = guard.refused(scope["path"], headers, self._address, is_relayed=is_relayed)
         try:
             if refusal is None:
-                refusal = await self._serve(scope, headers, receive, send)
+                refusal = await self._serve(scope, headers, response)
         except InboxError as error:
             logger.warning("the inbox: %s", error)
             refusal = NO_INBOX
@@ -98,23 +99,29 @@ class HttpApp:
             await response.refuse(refusal, sentence)
 
     async def _serve(
-        self, scope: Scope, headers: Headers, receive: Receive, send: Send
+        self, scope: Scope, headers: Headers, response: HttpResponse
     ) -> HttpRefusal | None:
-        body = await self._body(scope, receive)
+        request = HttpRequest(scope["method"], headers, url=_shown(scope, headers))
+        body = await self._body(scope, response.receive)
         if isinstance(body, HttpRefusal):
-            return body
-        request = HttpRequest(scope["method"], headers, body)
+            return self._refused(body, request, response)
+        request = request._replace(body=body)
         if self._peers is None:
             with suppress(HeldElsewhereError):
-                return await self._answer(request, receive, send)
+                return await self._answer(request, response)
             return HELD_ELSEWHERE
-        return await self._peers.answer(
-            request, HttpResponse(receive, send, ()), lambda: self._answer(request, receive, send)
-        )
+        return await self._peers.answer(request, response, lambda: self._answer(request, response))
 
-    async def _answer(
-        self, request: HttpRequest, receive: Receive, send: Send
-    ) -> HttpRefusal | None:
+    def _refused(
+        self, refusal: HttpRefusal, request: HttpRequest, response: HttpResponse
+    ) -> HttpRefusal:
+        """Write a request down that goes no further, where it belongs to a session."""
+        session = self._sessions.known(request.headers.get(SESSION))
+        if session is not None:
+            _noted(session, request, response).no_line()
+        return refusal
+
+    async def _answer(self, request: HttpRequest, response: HttpResponse) -> HttpRefusal | None:
         """Answer a request here.
 
         Raises:
@@ -125,17 +132,17 @@ class HttpApp:
         inbound: Inbound = judge(request, lambda call: self._sessions.schema_of(call, key))
         match inbound:
             case HttpRefusal():
-                return inbound
+                return self._refused(inbound, request, response)
             case Acknowledged():
-                await HttpResponse(receive, send, ()).whole(202)
+                await response.whole(202)
                 return None
             case Posted():
-                refusal = await self._posted(inbound, headers, key, (receive, send))
+                refusal = await self._posted(inbound, request, key, response)
                 return refusal and refused_to(refusal, inbound.message)
             case StreamWanted():
-                return await self._listen(inbound, (receive, send))
+                return await self._listen(inbound, request, response)
             case SessionOver():
-                return await self._end(inbound, (receive, send))
+                return await self._end(inbound, request, response)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | HttpRefusal:
         """Read a body within the limits."""
@@ -166,19 +173,22 @@ class HttpApp:
         return await self._sessions.open()
 
     async def _posted(
-        self, posted: Posted, sent: Headers, key: str, asgi: tuple[Receive, Send]
+        self, posted: Posted, request: HttpRequest, key: str, response: HttpResponse
     ) -> HttpRefusal | None:
+        sent = request.headers
         session = await self._session_of(posted, sent, key)
         if isinstance(session, HttpRefusal):
             return session
-        response = HttpResponse(*asgi, _named(session))
+        response.headers = _named(session)
+        notes = _noted(session, request, response, posted.message)
         broken = session.connection.streams.refusal()
         if broken is not None:
+            notes.no_line()
             status, headers = broken.instead(guard.PATH)
             await response.whole(status, more=headers)
             return None
         revision = posted.stated.revision if posted.stated else session.revision
-        stream = session.bring(posted)
+        stream = notes.stream = session.bring(posted, notes.head)
         try:
             stayed = await HttpAnswer(response, stream, revision).run(
                 as_json=sent.accepts(JSON), as_events=sent.accepts(EVENTS)
@@ -208,21 +218,26 @@ class HttpApp:
 
     # -- a stream of its own, and the end -------------------------------------------------------
 
-    async def _listen(self, wanted: StreamWanted, asgi: tuple[Receive, Send]) -> HttpRefusal | None:
+    async def _listen(
+        self, wanted: StreamWanted, request: HttpRequest, response: HttpResponse
+    ) -> HttpRefusal | None:
         """Let a client hear what belongs to no request, or what it missed of one."""
         session = await self._sessions.find(wanted.session)
         if isinstance(session, HttpRefusal):
             return session
+        notes = _noted(session, request, response)
+        notes.no_line()
         streams = session.connection.streams
         if wanted.after is None and streams.is_listened_to:
             return LISTENED_TO
         last = wanted.after or EventId(OWN, streams.own_until)
-        stream = Stream(last)
+        stream = notes.stream = Stream(last)
         goes_on = streams.listen(stream)
         missed = await asyncio.to_thread(_missed, session, last)
         if not goes_on:
             stream.end()
-        answering = HttpAnswer(HttpResponse(*asgi, _named(session)), stream, session.revision)
+        response.headers = _named(session)
+        answering = HttpAnswer(response, stream, session.revision)
         if not await answering.run_on(missed):
             session.connection.gone(stream, cancels=False)
         else:
@@ -230,18 +245,38 @@ class HttpApp:
         session.seen()
         return None
 
-    async def _end(self, wanted: SessionOver, asgi: tuple[Receive, Send]) -> HttpRefusal | None:
+    async def _end(
+        self, wanted: SessionOver, request: HttpRequest, response: HttpResponse
+    ) -> HttpRefusal | None:
         session = await self._sessions.find(wanted.session)
         if isinstance(session, HttpRefusal):
             return session
+        _noted(session, request, response).no_line()
         self._sessions.end(session)
-        await HttpResponse(*asgi, ()).whole(204)
+        await response.whole(204)
         return None
+
+
+def _shown(scope: Scope, headers: Headers) -> str:
+    """Return where a request went, without what may be a key."""
+    query = "?…" if scope["query_string"] else ""
+    return f"{scope['scheme']}://{headers.get('host')}{guard.PATH}{query}"
 
 
 def _named(session: HttpSession) -> tuple[tuple[str, str], ...]:
     """Return the header that names a session, where it has a name."""
     return ((SESSION, session.id),) if session.id else ()
+
+
+def _noted(
+    session: HttpSession,
+    request: HttpRequest,
+    response: HttpResponse,
+    message: Message | Batch | Malformed | None = None,
+) -> ExchangeNotes:
+    """Begin to write down what HTTP says of a request of this session."""
+    response.notes = session.connection.notes.begin(request, message)
+    return response.notes
 
 
 def _missed(session: HttpSession, last: EventId) -> list[OutEvent]:

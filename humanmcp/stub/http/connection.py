@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.stub.connection import Backpressure, EndOfInput, HungUp, as_one_line
+from humanmcp.stub.http.notes import HttpNotes
 from humanmcp.stub.http.streams import Stream, Streams
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ logger = logging.getLogger(__name__)
 
 
 class _Brought(NamedTuple):
-    """A line that a POST brought."""
+    """A line that a POST brought, and the head of that POST as a note."""
 
     line: bytes
     stated: Stated | None
     stream: Stream
+    head: str
 
 
 class HttpConnection:
@@ -41,6 +43,7 @@ class HttpConnection:
         self.closed = False
         self.stated: Stated | None = None
         self.streams = Streams()
+        self.notes: Final = HttpNotes()
         self.backpressure: Final = Backpressure()
         """Nothing waits here: what a client does not take waits in its own response."""
         self._soon = soon
@@ -50,13 +53,13 @@ class HttpConnection:
 
     # -- the event loop's side ------------------------------------------------------------------
 
-    def bring(self, line: bytes, stated: Stated | None) -> Stream:
+    def bring(self, line: bytes, stated: Stated | None, head: str = "") -> Stream:
         """Bring a line to the session. Returns the stream that its answer goes out on."""
         stream = Stream()
         if self.closed:
             stream.end()
         else:
-            self._come(_Brought(line, stated, stream))
+            self._come(_Brought(line, stated, stream, head))
         return stream
 
     def gone(self, stream: Stream, *, cancels: bool) -> None:
@@ -93,7 +96,7 @@ class HttpConnection:
 
     def listen(self, arrived: Callable[[], object]) -> None:
         """Call `arrived` in the event loop's thread, whenever a POST comes."""
-        self._arrived = arrived
+        self._arrived = self.notes.wake = arrived
         arrived()
 
     def get(self, timeout: float | None = 0) -> Incoming | None:
@@ -104,7 +107,7 @@ class HttpConnection:
             return None
         if not isinstance(found, _Brought):
             return found
-        self.stated, self._taken = found.stated, found.stream
+        self.stated, self._taken, self.notes.head = found.stated, found.stream, found.head
         return found.line
 
     def came_with(self, numbers: Sequence[int]) -> None:
@@ -144,4 +147,5 @@ class HttpConnection:
                 found = self._coming.get_nowait()
                 if isinstance(found, _Brought):
                     self._soon(found.stream.end)
+                    self.notes.head = found.head
                     yield found.line

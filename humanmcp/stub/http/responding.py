@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.http.faults import HttpBreak
     from humanmcp.protocol.http.inbound import HttpRefusal
+    from humanmcp.protocol.http.outbound import EventId
+    from humanmcp.stub.http.notes import ExchangeNotes
     from humanmcp.stub.http.streams import OutEvent, Stream
 
     # Any: what ASGI passes around are dictionaries of many shapes
@@ -62,12 +64,15 @@ POLL_AGAIN: Final = 15_000
 
 
 class HttpResponse:
-    """One HTTP response. `headers` go out with it whatever it becomes."""
+    """One HTTP response."""
 
-    def __init__(self, receive: Receive, send: Send, headers: Iterable[tuple[str, str]]) -> None:
-        self._receive = receive
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self.receive: Final = receive
         self.send: Final = send
-        self._headers = tuple(headers)
+        self.headers: tuple[tuple[str, str], ...] = ()
+        """Go out with it whatever it becomes."""
+        self.notes: ExchangeNotes | None = None
+        """Where it is written down, once it belongs to a session."""
         self.is_begun = False
 
     async def whole(
@@ -78,7 +83,7 @@ class HttpResponse:
         broken: HttpBreak | None = None,
     ) -> None:
         """Send a response at once, with `broken` in its head."""
-        headers = [*self._headers, *more, ("content-length", str(len(body)))]
+        headers = [*self.headers, *more, ("content-length", str(len(body)))]
         if body:
             headers.append(("content-type", JSON))
         if broken is not None:
@@ -89,25 +94,45 @@ class HttpResponse:
     async def refuse(self, refusal: HttpRefusal, sentence: str) -> None:
         """Send a refusal, and hang up: not all of the request's body may be here."""
         headers = (*refusal.headers, ("connection", "close"))
+        self.headers = ()
         await self.whole(refusal.status, refusal.body(sentence), more=headers)
 
     async def drop(self) -> None:
         """Let the connection end in the middle of a response, or before its first byte."""
-        await self.send({"type": DROP})
         self.is_begun = True
+        self._cut("server")
+        await self.send({"type": DROP})
 
-    async def begin(self, first: bytes) -> None:
-        """Begin a stream with something that is no message."""
+    async def begin(self) -> None:
+        """Begin a stream."""
         await self._start(
             200,
             [
-                *self._headers,
+                *self.headers,
                 ("content-type", EVENTS),
                 ("cache-control", "no-cache, no-transform"),
                 ("x-accel-buffering", "no"),
             ],
         )
-        await self.send_content(first)
+
+    async def event(self, line: bytes, name: EventId | None = None) -> None:
+        """Send a message on a stream as an event of this name."""
+        self.note_event(name)
+        await self.send_content(event(line, name))
+
+    async def prime(self, name: EventId, retry: int) -> None:
+        """Send an event without a message: from where to come again, and after how long."""
+        self.note_event(name, retry)
+        await self.send_content(priming(name, retry))
+
+    def note_event(self, name: EventId | None, retry: int | None = None) -> None:
+        """Write down that an event goes out."""
+        if self.notes is not None:
+            self.notes.event("" if name is None else str(name), retry)
+
+    def _cut(self, by: str) -> None:
+        if self.notes is not None:
+            self.notes.cut(by)
 
     async def send_content(self, content: bytes) -> None:
         """Say more on a stream."""
@@ -119,6 +144,8 @@ class HttpResponse:
 
     async def _start(self, status: int, headers: list[tuple[str, str]]) -> None:
         self.is_begun = True
+        if self.notes is not None:
+            self.notes.response(status, headers)
         raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
         await self.send({"type": "http.response.start", "status": status, "headers": raw})
 
@@ -131,6 +158,7 @@ class HttpResponse:
             if answering.done():
                 answering.result()  # what went wrong, if anything did
                 return True
+            self._cut("client")
             return False
         finally:
             for task in (gone, answering):
@@ -140,7 +168,7 @@ class HttpResponse:
 
     async def _gone(self) -> None:
         """Return when the client has hung up."""
-        while (await self._receive())["type"] != "http.disconnect":
+        while (await self.receive())["type"] != "http.disconnect":
             pass
 
 
@@ -167,6 +195,7 @@ class HttpAnswer:
 
     async def _answer(self, *, as_json: bool, as_events: bool) -> None:
         if not as_json:
+            await self._stream.has_begun()  # the client learns the name at once
             await self._go_on()
             return
         within = STATUS_WITHIN if as_events else None
@@ -206,25 +235,27 @@ class HttpAnswer:
 
     async def _break_stream(self, one: OutEvent, broken: HttpBreak) -> None:
         """Send an answer as the last event of a stream, with a fault in it, and end."""
-        resumable = self._revision < "2026"
-        whole = event(one.content, one.name if resumable else None)
+        name = one.name if self._revision < "2026" else None
+        whole = event(one.content, name)
         match broken.fault:
             case Fault.CUT_STREAM:
                 await self._response.send_content(whole[: broken.number]) if broken.number else None
                 await self._response.drop()
                 return
             case Fault.EVENT_TWICE:
-                await self._response.send_content(whole + whole)
+                await self._response.event(one.content, name)
+                await self._response.event(one.content, name)
             case Fault.EVENT_WITHOUT_ID:
-                await self._response.send_content(event(one.content))
+                await self._response.event(one.content)
             case Fault.SLOW_DRIP:
                 for place in range(len(whole)):
                     await self._response.send_content(whole[place : place + 1])
                     await asyncio.sleep(DRIP_EVERY)
+                self._response.note_event(name)
             case Fault.NO_FINAL_EVENT:
                 pass
             case _:  # too late for the head of the response: it is out
-                await self._response.send_content(whole)
+                await self._response.event(one.content, name)
         await self._response.end()
 
     async def _first(self, as_events: bool) -> OutEvent | None:  # noqa: FBT001 - said by its name
@@ -236,8 +267,11 @@ class HttpAnswer:
 
     async def _begin(self) -> None:
         """Begin with the stream's name, where clients know what to do with it."""
-        named = priming(self._stream.at, RETRY) if self._is_resumable else COMMENT
-        await self._response.begin(named)
+        await self._response.begin()
+        if self._is_resumable:
+            await self._response.prime(self._stream.at, RETRY)
+        else:
+            await self._response.send_content(COMMENT)
 
     @property
     def _is_resumable(self) -> bool:
@@ -261,7 +295,7 @@ class HttpAnswer:
             following = await self._stream.next(COMMENT_EVERY)
             if following is SILENCE:
                 if loop.time() >= until and self._is_resumable and self._stream.numbers:
-                    await self._response.send_content(priming(self._stream.at, POLL_AGAIN))
+                    await self._response.prime(self._stream.at, POLL_AGAIN)
                     await self._response.end()
                     return
                 await self._response.send_content(COMMENT)
@@ -282,4 +316,4 @@ class HttpAnswer:
             return  # it was said from the transcript
         resumable = self._revision < "2026"
         self._stream.at = one.name or self._stream.at
-        await self._response.send_content(event(one.content, one.name if resumable else None))
+        await self._response.event(one.content, one.name if resumable else None)

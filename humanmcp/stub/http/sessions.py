@@ -20,17 +20,20 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.http.lifetimes import digest_of, makes_room, silent, visitor_of
+from humanmcp.protocol.http.recorded import calls_in
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.stub.http.connection import HttpConnection
+from humanmcp.stub.http.notes import WITHIN
 from humanmcp.stub.http.relaying import HELD_ELSEWHERE, HeldElsewhereError
 from humanmcp.stub.http.streams import said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import StubInbox
+    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.http.inbound import Posted
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.stub.http.relaying import HttpPeers
@@ -59,15 +62,19 @@ class HttpSession:
         stub: StubSession,
         over: Callable[[HttpSession], object],
     ) -> None:
-        """Tell `over`, from the attendant's thread, when it has ended."""
+        """Tell `over`, from the attendant's thread, when it ends, and when it has ended."""
         self.id = name
         self.connection = connection
         self.stub = stub
         self.last_seen = 0.0
         self.is_lost = False
         """Whether another process runs it now."""
+        self.has_left = False
+        """Whether it looks at nothing any more."""
         self._over = over
         self._ids: dict[Stream, tuple[str, str | int | float]] = {}
+        self._ends_at = 0.0
+        """When it ends: those that still wait are told before, and that is written down."""
 
     # -- for the attendant ----------------------------------------------------------------------
 
@@ -80,9 +87,20 @@ class HttpSession:
         ledger = self.stub.ledger
         is_held = not self.id or ledger.inbox.is_held(ledger.name)
         if is_held:
-            return self.stub.step(now)
+            if self.connection.notes.are_due:
+                ledger.keep_notes()
+            return self._following(now)
         self.is_lost = is_held is False
         return None if self.is_lost else now + LOOKS_AGAIN
+
+    def _following(self, now: float) -> float | None:
+        if self._ends_at:
+            return self._ends_at if now < self._ends_at else None
+        following = self.stub.step(now)
+        if following is None:
+            following = self._ends_at = now + WITHIN
+            self._over(self)
+        return following
 
     def leave(self) -> None:
         """End the session, and its streams.
@@ -90,8 +108,11 @@ class HttpSession:
         Its client can come again: where it was not ended, it is left to the next process.
         """
         try:
+            if not self.is_lost:
+                self.stub.ledger.keep_notes()
             self.stub.leave(to_others=not self.stub.is_over)
         finally:
+            self.has_left = True
             self._over(self)
 
     # -- for the event loop ---------------------------------------------------------------------
@@ -101,9 +122,9 @@ class HttpSession:
         """The version that was agreed on."""
         return self.stub.session.agreed
 
-    def bring(self, posted: Posted) -> Stream:
-        """Bring a message. Its id is in use until its stream ends."""
-        stream = self.connection.bring(posted.line, posted.stated)
+    def bring(self, posted: Posted, head: str) -> Stream:
+        """Bring a message, and the head of its POST. Its id is in use until its stream ends."""
+        stream = self.connection.bring(posted.line, posted.stated, head)
         if isinstance(posted.message, Message) and posted.message.id is not None:
             self._ids[stream] = posted.message.id.key
         return stream
@@ -149,10 +170,12 @@ def _schema(tool: Json) -> Json:
 def _left_open(stub: StubSession) -> tuple[dict[int, int], dict[int, int]]:
     """Return the stream of each request that waits, and how much went out on each stream."""
     owed = {one.number: one.batch or one.number for one in stub.session.pending}
-    places = {
-        name.stream: name.place for name, _ in said(stub.ledger.inbox.frames(stub.ledger.name))
-    }
+    places = {name.stream: name.place for name, _ in said(_frames(stub))}
     return owed, places
+
+
+def _frames(stub: StubSession) -> Iterator[Frame]:
+    return stub.ledger.inbox.frames(stub.ledger.name)
 
 
 def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession | None:
@@ -270,6 +293,8 @@ class HttpSessions:
             self.end(longest_idle)
         connection = HttpConnection(self._loop.call_soon_threadsafe)
         stub = await asyncio.to_thread(self._make, connection, facts)
+        if facts.name:
+            connection.notes.go_on(await asyncio.to_thread(lambda: calls_in(_frames(stub))))
         if facts.name and facts.http_id:
             connection.streams.go_on(*await asyncio.to_thread(_left_open, stub))
         session = HttpSession(facts.http_id, connection, stub, self._is_over)
@@ -291,15 +316,16 @@ class HttpSessions:
         session.connection.hang_up()
 
     def _is_over(self, session: HttpSession) -> None:
-        """Forget a session that has ended; called in the attendant's thread."""
+        """Forget a session that ends; called in the attendant's thread."""
         with suppress(RuntimeError):  # the loop has ended with the server
             self._loop.call_soon_threadsafe(self.forget, session)
-            self._loop.call_soon_threadsafe(session.connection.close)
+            if session.has_left:
+                self._loop.call_soon_threadsafe(session.connection.close)
 
     def forget(self, session: HttpSession) -> None:
         """Know a session no more: it is over."""
         self._by_id.pop(session.id, None)
-        if not session.is_lost:
+        if not session.is_lost and session.id not in self._ended:
             self._ended.append(session.id)
         for who in [who for who, ones in self._visits.items() if session in ones]:
             self._visits[who].remove(session)
@@ -318,6 +344,10 @@ class HttpSessions:
             await asyncio.sleep(_LOOK_EVERY)
             for one in silent(self._all(), self._loop.time()):
                 one.connection.hang_up()
+
+    def known(self, name: str | None) -> HttpSession | None:
+        """Return the session of an id that this process runs now; None for any other."""
+        return self._by_id.get(name or "")
 
     def schema_of(self, message: Message, key: str) -> Json:
         """Return the inputSchema of the tool that a visitor calls, None where it is not known."""

@@ -61,6 +61,7 @@ class Stream:
         self.goes_on = False
         """Whether it ended with the process alone: what it owes will still be answered."""
         self.is_gone = False
+        self._begun = asyncio.Event()
         self._events: asyncio.Queue[OutEvent | None] = asyncio.Queue()
 
     def put(self, event: OutEvent) -> None:
@@ -71,7 +72,17 @@ class Stream:
 
     def end(self) -> None:
         """Say nothing more."""
+        self._begun.set()
         self._events.put_nowait(None)
+
+    def begin(self, numbers: Sequence[int]) -> None:
+        """Owe answers to these requests: from now on it has a name."""
+        self.numbers, self.at = set(numbers), EventId(numbers[0], 0)
+        self._begun.set()
+
+    async def has_begun(self) -> None:
+        """Wait until it has a name, or ends."""
+        await self._begun.wait()
 
     async def next(self, within: float | None = None) -> OutEvent | None:
         """Return what comes next, None at the end, `SILENCE` after so many seconds without any.
@@ -118,7 +129,7 @@ class Streams:
         if not numbers:
             stream.end()
             return
-        stream.numbers, stream.at = set(numbers), EventId(numbers[0], 0)
+        stream.begin(numbers)
         self._open[numbers[0]] = stream
         self._owed.update(dict.fromkeys(numbers, numbers[0]))
 

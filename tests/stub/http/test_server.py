@@ -12,6 +12,7 @@ from humanmcp.answering.case import case_of
 from humanmcp.inbox.contract import Key
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.http.recorded import part_in
 from humanmcp.protocol.spec import versions
 from tests.serving import Serving
 from tests.serving_http import Modern, ServingHttp, call, initialize, modern, own_port
@@ -343,6 +344,13 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
         assert ping.json == {"jsonrpc": "2.0", "id": 9, "result": {}}
         assert server.ask("DELETE", headers=headers).status == 204
         assert server.ask(body=call(4), headers=headers).status == 404
+        inbox = open_inbox(home)
+        until(lambda: not inbox.facts(folder.name).is_open, "the end of the session")
+    frames = [*inbox.frames(folder.name)]
+    assert [frame.seq for frame in frames] == [*range(1, len(frames) + 1)]
+    # HTTP-28: no exchange has the number of another one, whichever process wrote it down
+    heads = [part["call"] for part in map(part_in, frames) if "method" in part]
+    assert heads == [*range(1, len(heads) + 1)]
 
 
 def test_a_client_of_2026_asks_again_after_a_stop_and_after_a_kill_and_gets_the_answer(

@@ -68,9 +68,11 @@ def running(desk: Inbox) -> SessionFacts:
 
 
 def answer(desk: Inbox, text: str) -> None:
-    """Answer what waits, once it does."""
+    """Answer what waits, once it does: what was answered last may still stand there."""
     session = running(desk).name
-    number = until(lambda: desk.items(session), "a person is asked")[0].key.number
+    number = until(
+        lambda: [one for one in desk.items(session) if one.reply is None], "a person is asked"
+    )[0].key.number
     desk.send(Key(session, number), Reply(text, TextForm.TEXT))
 
 
