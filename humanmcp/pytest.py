@@ -60,18 +60,18 @@ class MockServer:
 
         from humanmcp.answering.service import await_result  # noqa: PLC0415 - likewise
 
-        told = self.home / "http.log"
-        with told.open("wb") as log:
+        log_file = self.home / "http.log"
+        with log_file.open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
                 [*self.command, "--http"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
-        found = await_result(lambda: re.search(rb"http://\S+/mcp", told.read_bytes()), PATIENCE)
+        found = await_result(lambda: re.search(rb"http://\S+/mcp", log_file.read_bytes()), PATIENCE)
         if found is None:
             process.kill()
-            raise AssertionError(f"the server did not start: {told.read_text('utf-8')}")
+            raise AssertionError(f"the server did not start: {log_file.read_text('utf-8')}")
         return process, found[0].decode()
 
     def stop(self) -> None:

@@ -227,8 +227,8 @@ def _actions(message: Message) -> Iterable[str]:
     """List what users did: accept, decline, cancel."""
     result = message.body.get("result")
     responses = message.params.get("inputResponses")
-    told = [result, *(responses.values() if isinstance(responses, dict) else ())]
-    for one in told:
+    answers = [result, *(responses.values() if isinstance(responses, dict) else ())]
+    for one in answers:
         if isinstance(one, dict) and isinstance(one.get("action"), str):
             yield one["action"]
 

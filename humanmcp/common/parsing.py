@@ -141,9 +141,9 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 def _columns() -> int:
     """Return the width of the terminal; argparse imports `shutil` for it, 2 ms of every start."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told):
-        return int(told)
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdecimal() and int(stated):
+        return int(stated)
     try:
         return os.get_terminal_size().columns or _COLUMNS
     except OSError:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StopSignals:
-    """Calls `told` with the number of each signal that ends a server, at once.
+    """Calls `notify` with the number of each signal that ends a server, at once.
 
     Hosts send SIGINT, SIGTERM or both; a terminal that closes sends SIGHUP, which stays ignored
     where it was (`nohup`). `undo` brings the former state back.
@@ -31,9 +31,9 @@ class StopSignals:
     into a pipe, and a thread reads it there.
     """
 
-    def __init__(self, told: Callable[[int], object]) -> None:
+    def __init__(self, notify: Callable[[int], object]) -> None:
         """Begin to listen. Only the main thread may."""
-        self._told = told
+        self._notify = notify
         self._before: dict[int, _Reaction] = {}
         for number in file_descriptors.ending_signals():
             if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
@@ -68,7 +68,7 @@ class StopSignals:
         while numbers := os.read(reader, 64):
             for number in numbers:
                 if number in self._before:
-                    self._told(number)
+                    self._notify(number)
         os.close(reader)
 
 

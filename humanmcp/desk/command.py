@@ -75,8 +75,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if lock is None:
             return _point_to(home, language, open_browser=arguments.open)
         launch.forget_facts(home)
-        told = snippets.server_settings(home, settings, vars(arguments))
-        return _serve(home, host, settings, told, arguments)
+        server_settings = snippets.server_settings(home, settings, vars(arguments))
+        return _serve(home, host, settings, server_settings, arguments)
     except NotLoopbackError:
         terminal.to_stderr(say("desk", "not loopback", language, host=settings.host))
     except (OSError, StopError) as error:
@@ -131,7 +131,7 @@ def _serve(
     home: Path,
     host: str,
     settings: Settings,
-    told: Mapping[str, Any],
+    server_settings: Mapping[str, Any],
     arguments: argparse.Namespace,
 ) -> int:
     outside, open_browser = outside_of(arguments.url), arguments.open
@@ -139,7 +139,7 @@ def _serve(
     error_handlers.log_to(home)
     listening = listen(host, settings.port)
     port = int(listening.getsockname()[1])
-    desk = make_desk(home, port, settings, told, outside)
+    desk = make_desk(home, port, settings, server_settings, outside)
     shown = f"[{host}]" if ":" in host else host
     facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
 
@@ -171,7 +171,7 @@ def make_desk(
     home: Path,
     port: int,
     settings: Settings,
-    told: Mapping[str, Any] | None = None,
+    server_settings: Mapping[str, Any] | None = None,
     outside: tuple[str, ...] = (),
 ) -> Desk:
     """Put a desk together over the inbox. `outside` is the address of a proxy before it."""
@@ -189,7 +189,7 @@ def make_desk(
         shelf=Shelf(home),
         book=book,
         language=settings.lang,
-        told=told or {},
+        server_settings=server_settings or {},
         play=partial(demo_runner.start, home),
     )
 

@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         recording = replace(recording, frames=redacted.frames)
         options = replace(options, secrets=redacted.names)
         if redacted.names:
-            to_stderr(_told(redacted.names, language, named=named))
+            to_stderr(_redaction_note(redacted.names, language, named=named))
     text = written(arguments.format, recording, options)
     if not arguments.output:
         raw_to_stdout(_shown(text.removesuffix("\n"), arguments.format))
@@ -131,7 +131,7 @@ def _shown(text: str, form: str) -> str:
     return visible_json(text) if form in JSON else visible(text)
 
 
-def _told(names: tuple[str, ...], language: str, *, named: bool) -> str:
+def _redaction_note(names: tuple[str, ...], language: str, *, named: bool) -> str:
     """Return how many values are not in what is written, and which ones what is run asks for."""
     if not named:
         return say("export", "redacted", language, count=len(names))

@@ -202,8 +202,8 @@ class _ConversationBuilder:
         kind = line_kind(frame, found)
         message = found if isinstance(found, Message) else None
         wrong = found if kind is LineKind.BROKEN and isinstance(found, Malformed) else None
-        told = hints(wrong, self._established, "") if wrong is not None else ()
-        return Entry(frame, kind, revision, message, hints=told)
+        noted = hints(wrong, self._established, "") if wrong is not None else ()
+        return Entry(frame, kind, revision, message, hints=noted)
 
     @property
     def _established(self) -> Established:

@@ -80,8 +80,8 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
     language = options.language
     side = {Direction.IN: "in", Direction.OUT: "out"}.get(entry.frame.way, "aside")
     time = _safe(log_time(entry.frame.at, options.zone).partition(" ")[2])
-    told = note(entry, language)
-    mark = f' <span class="mark">{_safe(told)}</span>' if told else ""
+    noted = note(entry, language)
+    mark = f' <span class="mark">{_safe(noted)}</span>' if noted else ""
     diagnostics = f' <span class="mark">&#9888; {len(entry.hints)}</span>' if entry.hints else ""
     yield f'<details class="{side} {entry.kind.value}" id="line-{entry.frame.seq}">'
     yield (

@@ -81,7 +81,7 @@ class AtInbox:
         )
         self.name = inbox.begin(facts)
         self.facts = inbox.facts(self.name)
-        self._told: tuple[str, Established] | None = None
+        self._last_noted: tuple[str, Established] | None = None
         self._questions: dict[int, _Question] = {}
         self._lock = threading.Lock()
         self._numbers = 0
@@ -149,9 +149,9 @@ class AtInbox:
             InboxError: the inbox cannot be used.
         """
         with self._lock:
-            if self._told != (revision, established) and not self._over.is_set():
+            if self._last_noted != (revision, established) and not self._over.is_set():
                 self.inbox.describe(self.facts._replace(revision=revision), established)
-                self._told = (revision, established)
+                self._last_noted = (revision, established)
 
     # -- the transcript ------------------------------------------------------------------------
 

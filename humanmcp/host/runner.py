@@ -40,10 +40,10 @@ def with_retries(
     attempt: Callable[[], T],
     sleep: Callable[[float], None],
     *,
-    told: Callable[[float], None] = lambda _seconds: None,
+    on_wait: Callable[[float], None] = lambda _seconds: None,
     most: int = MOST,
 ) -> T:
-    """Return what the attempt returns. `told` hears of each pause before it begins.
+    """Return what the attempt returns. `on_wait` hears of each pause before it begins.
 
     Raises:
         ModelError: as the attempt, or because the service stays overloaded.
@@ -52,7 +52,7 @@ def with_retries(
         try:
             return attempt()
         except OverloadedError:
-            told(pause)
+            on_wait(pause)
             sleep(pause)
     try:
         return attempt()
@@ -188,7 +188,7 @@ class HostLoop:
         turn = with_retries(
             lambda: self.model.turn(tuple(self.history), tools, self.watcher.heard),
             self.sleep,
-            told=self.watcher.waiting,
+            on_wait=self.watcher.waiting,
         )
         return self._with_own_ids(turn)
 

@@ -112,9 +112,9 @@ class SampledByModel:
         except StopError as error:
             to_stderr(Painted(error.sentence(self.language), "red"))
             return {"code": INTERNAL_ERROR, "message": str(error)}, TextForm.ERROR
-        told = self._say("sampled", model=self.sampler.name, server=self.server, text=turn.text)
+        line = self._say("sampled", model=self.sampler.name, server=self.server, text=turn.text)
         with self.typist.above():
-            to_stderr(Painted(told, "dim"))
+            to_stderr(Painted(line, "dim"))
         return {
             "role": "assistant",
             "content": {"type": "text", "text": turn.text},

@@ -184,14 +184,14 @@ class Servers:
             if one.client is not None and one.settled.is_set() and not one.trouble
         ]
 
-    def begin(self, told: Callable[[Server], None] = lambda _server: None) -> None:
+    def begin(self, on_start: Callable[[Server], None] = lambda _server: None) -> None:
         """Start every server that can be started, each in the background.
 
-        `told` hears of each one that has started, or will not; `trouble` says why not.
+        `on_start` hears of each one that has started, or will not; `trouble` says why not.
         """
         for server in self.all:
             if server.entry.can_start:
-                threading.Thread(target=self._start, args=(server, told), daemon=True).start()
+                threading.Thread(target=self._start, args=(server, on_start), daemon=True).start()
 
     def wait_until_settled(self, seconds: float | None = None) -> bool:
         """Wait for the servers that still start. False when that took too long."""
@@ -211,13 +211,13 @@ class Servers:
             self.close()
             raise
 
-    def _start(self, server: Server, told: Callable[[Server], None]) -> None:
+    def _start(self, server: Server, on_start: Callable[[Server], None]) -> None:
         try:
             self._open(server)
         finally:
             server.is_starting = False
-            told(server)
-            server.settled.set()  # last: a thread that waits for it goes on after `told` has heard
+            on_start(server)
+            server.settled.set()  # last: who waits for it goes on after `on_start`
 
     def _open(self, server: Server) -> None:
         target = server.entry.target

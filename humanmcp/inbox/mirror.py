@@ -39,7 +39,7 @@ class Original:
         """Begin with nothing posted."""
         self._inbox = inbox
         self._session = session
-        self._told: dict[int, Item] = {}
+        self._last: dict[int, Item] = {}
         self._facts: object = None
         self._highest = 0
         self.tickets: dict[str, str] = {}
@@ -47,7 +47,7 @@ class Original:
 
     def forget(self) -> None:
         """Post everything again but the lines: the other side does not remember."""
-        self._told.clear()
+        self._last.clear()
         self._facts = None
 
     def news(self, after: int | None) -> tuple[Record, Callable[[], object]] | None:
@@ -79,7 +79,7 @@ class Original:
         }
 
         def posted() -> None:
-            self._told |= {one.key.number: one for one in items}
+            self._last |= {one.key.number: one for one in items}
             self._facts = facts, established
             for ticket in settled:
                 del self.tickets[ticket]
@@ -94,7 +94,7 @@ class Original:
         """
         reply = records.read_reply(record["reply"])
         if "ticket" not in record:
-            self._told.pop(int(record["number"]), None)  # what becomes of it is told in any case
+            self._last.pop(int(record["number"]), None)  # what becomes of it is told in any case
             self._inbox.send(Key(self._session, int(record["number"])), reply)
         elif record["ticket"] not in self.tickets:
             self.tickets[record["ticket"]] = self._inbox.submit(self._session, reply)
@@ -104,8 +104,8 @@ class Original:
         self._highest = max((self._highest, *waiting))
         found = []
         for number in range(1, self._highest + 1):
-            told = self._told.get(number)
-            if told is not None and told.state is not ExchangeState.PENDING:
+            before = self._last.get(number)
+            if before is not None and before.state is not ExchangeState.PENDING:
                 continue
             try:
                 item = waiting.get(number) or self._inbox.item(Key(self._session, number))
@@ -115,7 +115,7 @@ class Original:
                 item = item._replace(diagnostics=())  # those of a reply before this one
             sent = item.reply if item.state is ExchangeState.ANSWERED else None
             item = item._replace(draft=None, reply=sent, kept=())
-            if item != told:
+            if item != before:
                 found.append(item)
         return found
 

@@ -55,7 +55,7 @@ class Watch:
         self._stop = threading.Event()
         self._poller = threading.Thread(target=self._poll, name="inbox-poll", daemon=True)
         self._observer: BaseObserver | None = None
-        self._told: set[tuple[Path, str]] = set()
+        self._reported: set[tuple[Path, str]] = set()
         self._events = 0
         self._why_polling = ""
         if wake is not None:
@@ -104,7 +104,7 @@ class Watch:
             inbox = next((one for one in changed.parents if one in self._inboxes), None)
             name, number = ("", 0) if inbox is None else self._belongs(changed.relative_to(inbox))
             if inbox is not None and name:
-                self._told.add((Path(inbox), name))
+                self._reported.add((Path(inbox), name))
                 self._call(Path(inbox), name, number)
 
     def _belongs(self, path: PurePath) -> tuple[str, int]:
@@ -126,11 +126,11 @@ class Watch:
     def _poll(self) -> None:
         untold_polls, events = 0, self._events
         while not self._stop.wait(min(self._every, _FAST) if self._why_polling else self._every):
-            told, self._told = self._told, set()
+            reported, self._reported = self._reported, set()
             changed = self._changed()
             if self._why_polling or not changed:
                 continue
-            if changed <= told or self._events != events:
+            if changed <= reported or self._events != events:
                 untold_polls, events = 0, self._events
                 continue
             untold_polls += 1

@@ -462,16 +462,16 @@ class Session:
         """
         if capability not in self._offered:
             return ()
-        return self._told_of(
+        return self._change_notices(
             f"notifications/{capability}/list_changed", {}, capability, wanted=True
         )
 
     def resource_updated(self, uri: str) -> tuple[str, ...]:
         """Return what tells the client that a resource has changed, if it asked to be told."""
         method, wanted = "notifications/resources/updated", uri in self.state.watched
-        return self._told_of(method, {"uri": uri}, uri, wanted=wanted)
+        return self._change_notices(method, {"uri": uri}, uri, wanted=wanted)
 
-    def _told_of(
+    def _change_notices(
         self, method: str, params: Mapping[str, Any], of: str, *, wanted: bool
     ) -> tuple[str, ...]:
         """Return the notices of a change, if it is `wanted`.

@@ -66,20 +66,20 @@ class PracticeLine(NamedTuple):
 class Practice:
     """The host of one session. `given` are answers that are sent for the learner, in order.
 
-    `told` is called, from the attendant's thread, when something has changed.
+    `on_change` is called, from the attendant's thread, when something has changed.
     """
 
     def __init__(
         self,
         course: Course,
         line: PracticeLine,
-        told: Callable[[], object],
+        on_change: Callable[[], object],
         given: Sequence[Reply] = (),
     ) -> None:
         """Begin with the first step of the course."""
         self._course = course
         self._connection, self._inbox, self.session = line
-        self._told = told
+        self._on_change = on_change
         self._given = list(given)
         self._host = course.host()
         self._heard: list[Reaction] = []
@@ -125,7 +125,7 @@ class Practice:
             self._say_next(now)
         if self._asked is None:  # that was all
             self._connection.hang_up()
-            self._told()
+            self._on_change()
             return None
         if self._over:
             return None
@@ -154,7 +154,7 @@ class Practice:
         self._deadline = now + step.patience if step.patience else math.inf
         self._number += 1
         self._connection.say(asked.raw.encode())
-        self._told()
+        self._on_change()
 
     def _has_to_give(self) -> bool:
         """Send an answer that stands already. True while its request is on its way to the inbox."""
@@ -224,4 +224,4 @@ class Practice:
         self._asked, self._deadline = None, math.inf
         if step.example is not None:
             self._passed.append(passes(step.passes, self._heard))
-        self._told()
+        self._on_change()

@@ -271,5 +271,5 @@ def _tell(wanted: Wanted, **more: object) -> None:
         waiting=wanted.sentence(host.waiting),
         approval=wanted.sentence(host.approval) if host.approval else "",
     )
-    told = cast("ConfigShape", {**entry, **more})
-    json_to_stdout(told)
+    shape = cast("ConfigShape", {**entry, **more})
+    json_to_stdout(shape)

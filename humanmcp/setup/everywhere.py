@@ -143,8 +143,8 @@ def _change(
         to_stderr(Painted(error.sentence(language), "yellow"))
         return False
     names = ", ".join(_title(one, keys, language) for keys in chosen)
-    told = say(ROOM, f"{verb} done", language, label=one.host.label, names=names)
-    to_stderr(Painted(told, "green"))
+    line = say(ROOM, f"{verb} done", language, label=one.host.label, names=names)
+    to_stderr(Painted(line, "green"))
     tell_what_now(one.host, kept, language)
     return True
 

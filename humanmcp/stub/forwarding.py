@@ -358,10 +358,10 @@ class Forwarding:
         """Leave what waits to the person, and say so."""
         left = (*(one.exchange for one in self._waiting.values()), *more)
         self._waiting.clear()
-        told = say("serve", "forward failed", self._language, why=why, count=len(left))
-        logger.warning("%s", told)
+        sentence = say("serve", "forward failed", self._language, why=why, count=len(left))
+        logger.warning("%s", sentence)
         if left:
-            self._aside(told)
+            self._aside(sentence)
         for exchange in left:
             self._fall_back(exchange)
 
@@ -395,9 +395,9 @@ class Forwarding:
     def _keep(self, frames: list[Frame]) -> None:
         why = self._recording.add(frames)
         if why is not None:
-            told = say("serve", "not added", self._language, path=self._recording.path, why=why)
-            logger.warning("%s", told)
-            self._aside(told)
+            sentence = say("serve", "not added", self._language, path=self._recording.path, why=why)
+            logger.warning("%s", sentence)
+            self._aside(sentence)
 
 
 def _handshake(revision: str, client: Message | None) -> str:

@@ -84,7 +84,7 @@ class Journal:
         """The number of the last line whose effect on the client is worth telling, 0 for none."""
         self._last = 0
         """The number of the last frame of all."""
-        self._told: object = None
+        self._last_noted: object = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
         self._settling: set[str] = set()
 
@@ -250,14 +250,14 @@ class Journal:
     def describe(self, session: Session) -> None:
         """Tell the desks what has become known of the conversation, when it has changed."""
         established, revision = session.established, session.agreed
-        if (self.facts, established, revision) == self._told:
+        if (self.facts, established, revision) == self._last_noted:
             return
         self.facts = self.facts._replace(
             client=established.client_name,
             client_version=established.client_version,
             revision=revision,
         )
-        self._told = (self.facts, established, revision)
+        self._last_noted = (self.facts, established, revision)
         try:
             self.inbox.describe(self.facts, established)
         except InboxError as error:

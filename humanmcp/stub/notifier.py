@@ -66,11 +66,11 @@ class Notifier:
             self._announce(*self._waiting.get())
 
     def _announce(self, session: str, number: str, tool: str) -> None:
-        told = {"HUMANMCP_SESSION": session, "HUMANMCP_NUMBER": number, "HUMANMCP_TOOL": tool}
+        variables = {"HUMANMCP_SESSION": session, "HUMANMCP_NUMBER": number, "HUMANMCP_TOOL": tool}
         try:
             subprocess.run(  # noqa: S603 - the person's own command, from their own settings
                 [*self._words, session, number, tool],
-                env={**os.environ, **told},
+                env={**os.environ, **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,  # ours is the wire
                 stderr=subprocess.DEVNULL,

@@ -90,7 +90,7 @@ class Listening:
         self._hearing = threading.Lock()
         self._unchecked: deque[_Unchecked] = deque()
         self._unchecked_bytes = 0
-        self._told: object = None
+        self._last_noted: object = None
         self._hurried = False
         self.unanswered: tuple[NeverAnswered, ...] = ()
         """The requests without an answer, known at the end."""
@@ -204,9 +204,9 @@ class Listening:
         """Tell the desks who speaks, when that has changed."""
         established, revision = self._conversation.established, self._conversation.revision
         now = (established, revision, self._facts.probe)
-        if now == self._told:
+        if now == self._last_noted:
             return
-        self._told = now
+        self._last_noted = now
         self._facts = self._facts._replace(
             client=established.client_name,
             client_version=established.client_version,

@@ -131,7 +131,7 @@ class Tap:
         self._kill_at: float | None = None
         self._killed = False
         self._is_ending = False
-        self._told_holds: tuple[str, ...] = gate.patterns
+        self._known_holds: tuple[str, ...] = gate.patterns
 
     def begin(self, wake: Callable[[], object]) -> None:
         """Let everything flow."""
@@ -230,14 +230,14 @@ class Tap:
         """Hold what a person wants held now; tell them what is no longer held (`next`)."""
         try:
             wanted = tuple(session.inbox.holds(session.name))
-            if wanted != self._told_holds:
+            if wanted != self._known_holds:
                 self._gate.hold(parse_all(wanted))
             elif self._gate.patterns != wanted:
                 session.inbox.hold(session.name, self._gate.patterns)
             session.holds.refuse_outgoing()
         except (InboxError, PatternError) as error:
             self._note(sentence_of(error, "en"))
-        self._told_holds = tuple(self._gate.patterns)
+        self._known_holds = tuple(self._gate.patterns)
 
     def _note(self, trouble: str) -> None:
         """Write a trouble of our own into the record, where it is seen, and into the log."""

@@ -104,8 +104,8 @@ def _one(file: str, arguments: argparse.Namespace, language: str) -> int:
 
 def _form(text: str, arguments: argparse.Namespace) -> transcripts.TranscriptForm:
     """Find out what a text is; who says what it answers says that it is an answer."""
-    told = arguments.method or arguments.request or arguments.fix
-    if told or TextForm(arguments.form) is not TextForm.MESSAGE:
+    chosen = arguments.method or arguments.request or arguments.fix
+    if chosen or TextForm(arguments.form) is not TextForm.MESSAGE:
         return transcripts.TranscriptForm.ANSWER
     return transcripts.form_of(text)
 

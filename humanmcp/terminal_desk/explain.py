@@ -55,8 +55,8 @@ def explained(
 
 def _coded(diagnostic: Diagnostic, language: str) -> str:
     """Return the sentence behind its code; of many of a kind it has both itself."""
-    told = one_line(describe_or_code(diagnostic, language))
-    return told if diagnostic.times > 1 else f"{diagnostic.code}: {told}"
+    sentence = one_line(describe_or_code(diagnostic, language))
+    return sentence if diagnostic.times > 1 else f"{diagnostic.code}: {sentence}"
 
 
 def _why(diagnostic: Diagnostic, language: str) -> str:

@@ -140,9 +140,9 @@ def _list(
             mine = [row for row in found if row.case.facts.name == facts.name]
             to_stdout(*_heading(facts, language))
             if facts.unreadable:
-                told = unreadable_in(facts, language)
+                sentence = unreadable_in(facts, language)
                 look = say(ROOM, "look unreadable", language, letter=facts.letter)
-                to_stdout("  ", Painted(told, "yellow"), " ", Painted(look, "dim"))
+                to_stdout("  ", Painted(sentence, "yellow"), " ", Painted(look, "dim"))
             _table(mine, moment, language)
     if not live:
         to_stdout(say(ROOM, "no session", language))

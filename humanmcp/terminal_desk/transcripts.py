@@ -165,12 +165,12 @@ def _print(
     alone: bool,
 ) -> None:
     for one in sorted(judged, key=lambda one: one.line):
-        told = [
+        noted = [
             diagnostic for diagnostic in one.diagnostics if alone or diagnostic.severity in _SHOWN
         ]
-        if told:
+        if noted:
             to_stdout(Painted(_heading(one, language), "dim"))
-        for diagnostic in told:
+        for diagnostic in noted:
             for parts in explained(
                 _placed(diagnostic, one), one.text, language, name=name, shift=one.line - 1
             ):

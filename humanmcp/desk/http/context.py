@@ -49,7 +49,7 @@ class Desk:
     shelf: Shelf
     book: Path
     language: str = ""
-    told: Mapping[str, Any] = field(default_factory=dict)
+    server_settings: Mapping[str, Any] = field(default_factory=dict)
     """What a server must be told, as settings, to meet this desk."""
     url: str = ""
     """Where a server of this desk is reached over HTTP, "" for nowhere."""

@@ -68,16 +68,19 @@ class _FirstLine(logging.Formatter):
 def note(scope: Scope, error: Exception) -> None:
     """Write down an error that was not foreseen, with the way to where it happened."""
     _log.error(
-        "%s %s: %s", scope["method"], one_line(scope["path"], QUOTED), "\n".join(_told(error))
+        "%s %s: %s",
+        scope["method"],
+        one_line(scope["path"], QUOTED),
+        "\n".join(_traceback_lines(error)),
     )
 
 
-def _told(error: BaseException) -> list[str]:
+def _traceback_lines(error: BaseException) -> list[str]:
     """Tell an error, then the way to it, then the error that it came from."""
     lines = [f"{type(error).__name__}: {one_line(str(error), QUOTED)}"]
     lines += "".join(traceback.format_tb(error.__traceback__)).splitlines()
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return [*lines, "after", *_told(cause)] if cause is not None else lines
+    return [*lines, "after", *_traceback_lines(cause)] if cause is not None else lines
 
 
 async def on_missing(request: Request, error: Exception) -> Response:

@@ -122,7 +122,7 @@ class ModelConversation:
     """Turns before those, which are not shown."""
     tools: tuple[Offered, ...]
     more_tools: int
-    told: frozenset[str]
+    covered: frozenset[str]
     """The parameters that all this stands for; the others are still to be listed."""
 
 
@@ -145,7 +145,7 @@ def conversation_of(item: Item) -> ModelConversation | None:
         left_out=len(said) - len(turns),
         tools=tuple(map(tool_cards.offered, listed[: tool_cards.MOST])),
         more_tools=max(0, len(listed) - tool_cards.MOST),
-        told=frozenset(name for name, it_is in read.items() if it_is),
+        covered=frozenset(name for name, it_is in read.items() if it_is),
     )
 
 
@@ -160,7 +160,7 @@ class UserAsked:
     """What a server, or a table's host, asks its user: the words, and what the form shows."""
 
     question: str
-    told: frozenset[str] = frozenset(("message", "requestedSchema", "mode"))
+    covered: frozenset[str] = frozenset(("message", "requestedSchema", "mode"))
 
 
 def user_asked(item: Item) -> UserAsked | None:

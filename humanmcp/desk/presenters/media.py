@@ -56,8 +56,8 @@ def media_in(line: str) -> tuple[Medium, ...]:
         found = [text for path, text in every if path[-1:] in _BYTES and isinstance(text, str)]
     except (ValueError, RecursionError):
         return ()
-    told = ((_mime_of(data), data) for data in found)
-    return tuple(Medium(mime, data) for mime, data in told if mime)[:MOST]
+    typed = ((_mime_of(data), data) for data in found)
+    return tuple(Medium(mime, data) for mime, data in typed if mime)[:MOST]
 
 
 def _mime_of(data: str) -> str:

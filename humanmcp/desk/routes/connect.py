@@ -53,7 +53,7 @@ def offered(request: Request) -> tuple[Snippet, ...]:
     desk = desk_of(request)
     if desk.url:
         return snippets_at(desk.url, spoken(request))
-    return snippets(desk.told, spoken(request))
+    return snippets(desk.server_settings, spoken(request))
 
 
 @calls.post("/demo")

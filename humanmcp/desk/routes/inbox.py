@@ -203,7 +203,9 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
     asked = case.inquiry
     form = user_asked(item)
-    told = frozenset[str]().union(*(one.told for one in (talk, asked, form) if one is not None))
+    covered = frozenset[str]().union(
+        *(one.covered for one in (talk, asked, form) if one is not None)
+    )
     return {
         "item": item,
         "row": row,
@@ -213,7 +215,9 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "talk": talk,
         "inquiry": asked,
         "question": (asked or form or UserAsked("")).question,
-        "fields": [one for one in row_words.fields(item, _declared(case)) if one.name not in told],
+        "fields": [
+            one for one in row_words.fields(item, _declared(case)) if one.name not in covered
+        ],
         "raw": _laid_out(item.line),
         "asked_copies": [one for one in _copies(item.line) if one[0] != "pretty"],
         "task": task,

@@ -76,7 +76,7 @@ def _page(request: Request, q: str, typed: Mapping[str, str]) -> HTMLResponse:
         q=q,
         home=desk.home,
         book=desk.book,
-        told=desk.told,
+        server_settings=desk.server_settings,
     )
 
 

@@ -270,8 +270,8 @@ def _completed(board: Board, pair: Pair) -> Pair:
         return Pair(_step(view, asked), step, state)
     if item.answer is None:
         return replace(pair, state=item.state.value)
-    told = Frame(0, item.answer.at, Direction.OUT, _bytes(item.answer.line), step.number)
-    answer = _step(view, told)
+    answered = Frame(0, item.answer.at, Direction.OUT, _bytes(item.answer.line), step.number)
+    answer = _step(view, answered)
     failed = answer.kind == "error" or answer.failed
     return replace(pair, answer=answer, state="error" if failed else "answered")
 

@@ -80,6 +80,6 @@ def supported(response: Response) -> list[Any]:
     else:
         error = body.get("error")
         error = error if isinstance(error, dict) else {}
-        told = error.get("data") if error.get("code") == UNSUPPORTED_REVISION else None
-        found = told.get("supported") if isinstance(told, dict) else None
+        data = error.get("data") if error.get("code") == UNSUPPORTED_REVISION else None
+        found = data.get("supported") if isinstance(data, dict) else None
     return found if isinstance(found, list) else []

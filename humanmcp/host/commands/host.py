@@ -108,8 +108,8 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         inbox = open_inbox(home_folder(settings.home))
         title = " ".join(word for word in (settings.title, server) if word)
         session = AtInbox(inbox, seat, title=title, asker=NAME.name, language=language)
-        told = say(ROOM, f"at the desk {seat.value}", language, name=session.name, server=server)
-        to_stderr(told)
+        line = say(ROOM, f"at the desk {seat.value}", language, name=session.name, server=server)
+        to_stderr(line)
         return session
 
     wanted = ModelChoice(

@@ -216,9 +216,9 @@ class Chat:
         for server in servers.awaited:
             asked = ", ".join(server.awaits) or "…"
             code = "starting person" if server.entry.is_person else "starting"
-            told = {"name": server.name, "methods": asked, "seconds": f"{servers.patience:g}"}
+            missing = {"name": server.name, "methods": asked, "seconds": f"{servers.patience:g}"}
             with self.typist.above():
-                to_stderr(say(ROOM, code, self.language, **told))
+                to_stderr(say(ROOM, code, self.language, **missing))
 
     def _do(self, typed: str) -> None:
         word, _, rest = typed.partition(" ")

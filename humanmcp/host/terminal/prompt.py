@@ -268,10 +268,10 @@ class Prompt:
             to_stdout(Painted(self._say("error", method=name, number=number, why=why), "red"))
             return
         result = response.message.body.get("result")
-        told = as_json(result)
+        text = as_json(result)
         if is_terminal() and sys.stderr.isatty():  # the whole of it stands just above, on the wire
-            told = gist(method, result) or shortened(told, self.language)
-        to_stdout(f"{name} ", told)
+            text = gist(method, result) or shortened(text, self.language)
+        to_stdout(f"{name} ", text)
 
 
 def _object(typed: str) -> dict[str, Any] | None:

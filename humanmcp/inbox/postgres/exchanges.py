@@ -136,8 +136,8 @@ class ExchangeRows(SessionRows):
                 if draft and draft.touched and draft.text != text.text:
                     self._db.run(_KEEP, on, **this, record=text_of(records.record_of(draft)))
                 self._db.run(_GIVE_BACK, on, **this, record=text_of(records.record_of(text)))
-            told = text_of(records.diagnostics_record(diagnostics))
-            self._db.run(_REFUSE, on, **this, problems=told)
+            why = text_of(records.diagnostics_record(diagnostics))
+            self._db.run(_REFUSE, on, **this, problems=why)
         self._ring()
 
     def close(

@@ -55,7 +55,7 @@ class PostgresWatch:
         self._inbox = inbox
         self._wake = wake
         self._since = ""
-        self._told: set[tuple[str, int, str]] = set()
+        self._reported: set[tuple[str, int, str]] = set()
         self._gone: set[tuple[str, int, str]] = set()
         self._look_for_gone_at = 0.0
 
@@ -84,7 +84,7 @@ class PostgresWatch:
         if now >= self._look_for_gone_at:  # nobody rings for it
             self._look_for_gone_at = now + EVERY / 2
             gone = set(self._db.run(_GONE, inbox=self._inbox))
-        new = (found - self._told) | (gone - self._gone)
+        new = (found - self._reported) | (gone - self._gone)
         for name, number in sorted({(name, number) for name, number, _ in new}):
             self._wake(name, number)
-        self._told, self._since, self._gone = found, until, gone
+        self._reported, self._since, self._gone = found, until, gone

@@ -84,8 +84,8 @@ class Progress:
         before = self._last[key]
         if not _is_number(value) or before is None or value > before:
             return []
-        told = json_text(before), json_text(value)
-        return [ProgressFell(("params", "progress"), before=told[0], now=told[1])]
+        written = json_text(before), json_text(value)
+        return [ProgressFell(("params", "progress"), before=written[0], now=written[1])]
 
     def hear(self, notice: Message) -> tuple[RawDiagnostic, ...]:
         """Judge and remember a notification; one that is not about progress says nothing here."""

@@ -94,8 +94,8 @@ def unaddressed(
         if typed is not None and one.id.key == typed.key:
             late = _over(one, over, text)  # the rest no longer matters
             if notice and late.code == AlreadyAnswered.code:
-                told = NotificationAnswered(method=visible(notice), id=visible(one.id.token))
-                late = _instead(late, told)
+                other = NotificationAnswered(method=visible(notice), id=visible(one.id.token))
+                late = _instead(late, other)
             return (late,)
     return (
         *broken,
@@ -116,8 +116,8 @@ def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Diagnostic:
     return late
 
 
-def _instead(late: Diagnostic, told: AnswerTooLate) -> Diagnostic:
-    return late._replace(code=told.code, detail=told.detail)
+def _instead(late: Diagnostic, other: AnswerTooLate) -> Diagnostic:
+    return late._replace(code=other.code, detail=other.detail)
 
 
 def _object(text: str) -> dict[str, Any] | None:

@@ -20,14 +20,14 @@ MOST_OPTIONS: Final = 50
 
 
 class Inquiry(NamedTuple):
-    """A question to a person. `told` are the arguments that it stands for."""
+    """A question to a person. `covered` are the arguments that it stands for."""
 
     question: str
     context: str = ""
     options: tuple[str, ...] = ()
     free_text: bool = True
     """Whether an answer in one's own words is wanted, too."""
-    told: frozenset[str] = frozenset()
+    covered: frozenset[str] = frozenset()
 
     def option(self, number: int) -> str | None:
         """Return an option by its number, counted from 1; None where there is none."""
@@ -41,16 +41,16 @@ def inquiry_of(message: Message) -> Inquiry | None:
     arguments = message.params.get("arguments")
     if not isinstance(arguments, dict) or not _is_words(arguments.get(QUESTION)):
         return None
-    told = {QUESTION}
+    covered = {QUESTION}
     context, options, free_text = "", (), True
     if _is_words(arguments.get(CONTEXT)):
-        context, told = arguments[CONTEXT], told | {CONTEXT}
+        context, covered = arguments[CONTEXT], covered | {CONTEXT}
     if _are_options(arguments.get(OPTIONS)):
-        options, told = tuple(arguments[OPTIONS]), told | {OPTIONS}
+        options, covered = tuple(arguments[OPTIONS]), covered | {OPTIONS}
     if isinstance(arguments.get(FREE_TEXT), bool):
         # Without anything to choose from, an answer can only be written.
-        free_text, told = arguments[FREE_TEXT] or not options, told | {FREE_TEXT}
-    return Inquiry(arguments[QUESTION], context, options, free_text, frozenset(told))
+        free_text, covered = arguments[FREE_TEXT] or not options, covered | {FREE_TEXT}
+    return Inquiry(arguments[QUESTION], context, options, free_text, frozenset(covered))
 
 
 def _is_words(value: Any) -> bool:  # noqa: ANN401 - any JSON value

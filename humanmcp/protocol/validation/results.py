@@ -190,38 +190,40 @@ def _arm(
 def _typed_arm(  # noqa: PLR0911 - one return an arm
     exchange: Exchange, value: JsonObject, kind: str, path: Path
 ) -> tuple[str, list[RawDiagnostic]]:
-    told: Json = value.get("resultType", "complete")
+    result_type: Json = value.get("resultType", "complete")
     at = (*path, "resultType")
     asking = methods.of(exchange.method).asks_back
     asks = "inputRequests" in value and kind != "TaskStateResult"
-    if told == "complete":
+    if result_type == "complete":
         if asks and asking:
             mend = (replace_with if "resultType" in value else insert)(at, "input_required")
             return "", [mcp.AskedAsComplete(at, mend)]
         return kind, []
-    if told == "input_required":
+    if result_type == "input_required":
         if not asking:
             can = sorted(one.name for one in methods.REQUESTS.values() if one.asks_back)
             return "", [mcp.MayNotAsk(at, allowed=", ".join(can))]
         return "InputRequiredResult", _asked_and_answered(value, path)
-    extension = methods.answering(exchange.method, told)
+    extension = methods.answering(exchange.method, result_type)
     if extension is not None:
         allowed = _is_declared(exchange, extension)
         return (extension.result, []) if allowed else ("", [mcp.TasksNotDeclared(at)])
-    if not isinstance(told, str):
+    if not isinstance(result_type, str):
         return kind, []
     return "", _odd_type(exchange, value, kind, path)
 
 
 def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[RawDiagnostic]:
     """A `resultType` that no client knows: it "MUST be considered invalid"."""
-    told, at = value["resultType"], (*path, "resultType")
+    result_type, at = value["resultType"], (*path, "resultType")
     asking = methods.of(exchange.method).asks_back
     names = ("complete", "input_required") if asking else ("complete",)
     allowed = ", ".join(map(json_text, names))
-    meant = alike(told, names) or ("complete" if told.lower().startswith("complet") else None)
+    meant = alike(result_type, names) or (
+        "complete" if result_type.lower().startswith("complet") else None
+    )
     mend = replace_with(at, meant) if meant else None
-    found = mcp.ResultTypeUnknown(at, mend, value=quoted(told), allowed=allowed)
+    found = mcp.ResultTypeUnknown(at, mend, value=quoted(result_type), allowed=allowed)
     rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
     return [found, *rest]
 

@@ -311,9 +311,9 @@ def _by_member(kind: types.ByMember, revision: str) -> Judge:
 
     def judge_by_member(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is dict:
-            told = value.get(member, usual) if usual else value.get(member)
-            if type(told) is str and told in arms:
-                arms[told](value, chain, out)
+            tag = value.get(member, usual) if usual else value.get(member)
+            if type(tag) is str and tag in arms:
+                arms[tag](value, chain, out)
                 return
         out.append(no_arm(value, path_of(chain), kind, revision))
 

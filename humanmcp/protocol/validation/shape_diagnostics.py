@@ -98,20 +98,20 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawD
         elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             mend = unwrap(path, (0,))
         return wrong_type(mcp.NotAnObject, value, path, mend)
-    told = value.get(kind.member)
+    tag = value.get(kind.member)
     at = (*path, kind.member)
     if kind.member not in value:
         meant = next((name for name in names if name in value), None)
         mend = insert(at, meant) if meant else None
         where = name_of(path)
         return mcp.KindMissing(path, mend, key=kind.member, allowed=allowed, where=where)
-    if isinstance(told, str) and told in kind.shapes:
-        since = SHAPES[kind.shapes[told]].since
-        return mcp.ValueTooNew(at, value=told, since=since, revision=revision, allowed=allowed)
-    meant = alike(told, names)
+    if isinstance(tag, str) and tag in kind.shapes:
+        since = SHAPES[kind.shapes[tag]].since
+        return mcp.ValueTooNew(at, value=tag, since=since, revision=revision, allowed=allowed)
+    meant = alike(tag, names)
     mend = None if meant is None else replace_with(at, meant)
     strange = kind.strange or (mcp.TypeUnknown if kind.member == "type" else mcp.NotAllowed)
-    return strange(at, mend, value=quoted(told), allowed=allowed, key=name_of(at))
+    return strange(at, mend, value=quoted(tag), allowed=allowed, key=name_of(at))
 
 
 def missing(name: str, path: Path, member: Member, revision: str) -> RawDiagnostic:

@@ -115,11 +115,11 @@ class TextFiles:
         archive: Path | None = None,
         language: str,
         shared: bool = True,
-        told: str = "",
+        note_: str = "",
     ) -> None:
         """Begin a session in a folder that is held already; `claim` is the way to get one."""
         self.shared = shared
-        self.note = told
+        self.note = note_
         self._place = place
         self._decode = decode
         self._language = language
@@ -131,7 +131,7 @@ class TextFiles:
         self._round: _Round | None = None
         self._move: _Move | None = None
         self._texts = 0
-        self._told: str | None = None
+        self._last_text: str | None = None
         self._blames = False
         self._sent = SentFolder(place, archive)
         self._on_purpose = OnPurpose(place, self._sent)
@@ -164,7 +164,7 @@ class TextFiles:
             place = OpenFolder.open(path)
             if place is None:
                 continue
-            told = note("in-use", language, wanted=wanted, folder=path) if count > 1 else ""
+            note_ = note("in-use", language, wanted=wanted, folder=path) if count > 1 else ""
             try:
                 return cls(
                     place,
@@ -172,7 +172,7 @@ class TextFiles:
                     archive=archive,
                     language=language,
                     shared=shared,
-                    told=told.strip(),
+                    note_=note_.strip(),
                 )
             except BaseException:
                 place.close()
@@ -478,11 +478,11 @@ class TextFiles:
     def _tell(self, text: str, *, blames: bool = False) -> None:
         """Write `problems.txt`. `blames` says that it is about a text that still waits there."""
         self._blames = blames
-        if text == self._told:
+        if text == self._last_text:
             return
         try:
             self._place.replace(PROBLEMS, text.encode("utf-8", "replace"))
         except OSError as error:
             self._trouble = error
         else:
-            self._told, self._trouble = text, None
+            self._last_text, self._trouble = text, None

@@ -46,15 +46,15 @@ def note(code: str, language: str, **fillings: object) -> str:
 def _about(outcomes: Iterable[DocumentOutcome], language: str) -> Iterator[str]:
     said: set[str] = set()
     for outcome in outcomes:
-        told = _to_tell(outcome)
-        for block in [_sentence(outcome.text, each, language) for each in told]:
+        several = _to_tell(outcome)
+        for block in [_sentence(outcome.text, each, language) for each in several]:
             if block not in said:  # a repair of the file is told once, not for each text in it
                 said.add(block)
                 yield block
         if outcome.mended:
             code = f"mended {outcome.grade.value}"
             yield say("files", code, language, text=_shown(outcome.mended))
-        for page in dict.fromkeys(each.page for each in told if each.blocks and each.page):
+        for page in dict.fromkeys(each.page for each in several if each.blocks and each.page):
             yield say("files", "page", language, page=page)
     yield ""
 
@@ -64,16 +64,16 @@ def _to_tell(outcome: DocumentOutcome) -> list[Diagnostic]:
     diagnostics = [*outcome.text.notes, *outcome.diagnostics]
     if outcome.sent:
         return diagnostics
-    told = [each for each in diagnostics if each.severity is not Severity.REPAIRED]
-    return sorted(told, key=lambda each: not each.blocks)
+    several = [each for each in diagnostics if each.severity is not Severity.REPAIRED]
+    return sorted(several, key=lambda each: not each.blocks)
 
 
 def _sentence(text: Document, found: Diagnostic, language: str) -> str:
-    told = visible(sentence(found, language))
+    several = visible(sentence(found, language))
     if not found.line:
-        return told
+        return several
     line, column = _place(text, found)
-    return say("files", "place", language, line=line, column=column, sentence=told)
+    return say("files", "place", language, line=line, column=column, sentence=several)
 
 
 def _place(text: Document, found: Diagnostic) -> tuple[int, int]:

@@ -142,10 +142,10 @@ class StatusTxt:
         # Imported when there is something to tell: most sessions never pay for it.
         from humanmcp.answering.reactions import reactions  # noqa: PLC0415 - the start is counted
 
-        told = reactions(self._ledger.inbox.frames(self._ledger.name, after))
-        if told:
+        reacted = reactions(self._ledger.inbox.frames(self._ledger.name, after))
+        if reacted:
             yield f"\n{self._say('reactions')}"
-        for one in told:
+        for one in reacted:
             yield f"    {one.sentence(self._manner.language)}"
 
     def _question(self, exchange: Exchange) -> Iterator[str]:

@@ -67,7 +67,7 @@ class TextDesk:
         self._came: list[tuple[int, Sequence[Event]]] = []
         """The lines that `status.txt` does not know yet, and what they meant."""
         self._first_came_at = 0.0
-        self._told_of = 0
+        self._changes_shown = 0
         self._why_no_folder = ""
         self.files: TextFiles | None = None
         self._out_txt: OutTxt | None = None
@@ -142,13 +142,13 @@ class TextDesk:
 
         When no line comes for a moment: a client that talks on must not wait for it.
         """
-        if self._ledger.changes == self._told_of:
+        if self._ledger.changes == self._changes_shown:
             return math.inf
         return min(quiet_at, self._first_came_at + TELL_WITHIN) if self._came else quiet_at
 
     def tell(self) -> None:
         """Say what has become of the lines."""
-        self._told_of = self._ledger.changes
+        self._changes_shown = self._ledger.changes
         came, self._came = self._came, []
         for line, events in came:
             self._status.arrived(line, events)

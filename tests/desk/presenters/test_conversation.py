@@ -101,7 +101,7 @@ def test_each_message_is_a_turn_with_its_speaker() -> None:
     )
     assert talk.recent[2].parts == (ModelToolResult("forecast", True, (ModelText("too far"),)),)  # noqa: FBT003 - it failed
     assert talk.system == ModelText("Be kind.")
-    assert talk.told == {"messages", "systemPrompt", "tools"}, "maxTokens is listed as before"
+    assert talk.covered == {"messages", "systemPrompt", "tools"}, "maxTokens is listed as before"
 
 
 def test_the_page_says_who_speaks_what_is_called_and_what_failed() -> None:
@@ -337,7 +337,7 @@ def test_tools_that_are_no_list_are_listed_with_the_other_parameters(tools: Any)
     talk = read(ASKED, tools=tools, systemPrompt=7)
     assert talk.tools == ()
     assert talk.system is None
-    assert talk.told == {"messages"}
+    assert talk.covered == {"messages"}
 
 
 @pytest.mark.parametrize(

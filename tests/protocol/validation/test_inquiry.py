@@ -35,13 +35,13 @@ def asked(method: str = "tools/call", **arguments: Any) -> Inquiry | None:  # no
 def test_l6_a_call_of_any_tool_with_a_question_is_one() -> None:
     """L6: the arguments make it one, not the tool's name; what is not there has a default."""
     found = asked(question="Tea or coffee?")
-    assert found == Inquiry("Tea or coffee?", told=frozenset({"question"}))
+    assert found == Inquiry("Tea or coffee?", covered=frozenset({"question"}))
     whole = asked(
         question="Which?", context="Both work.", options=["a", "b"], allow_free_text=False
     )
     assert whole is not None
     assert (whole.context, whole.options, whole.free_text) == ("Both work.", ("a", "b"), False)
-    assert whole.told == {"question", "context", "options", "allow_free_text"}
+    assert whole.covered == {"question", "context", "options", "allow_free_text"}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_l6_options_that_are_no_list_of_texts_are_left_to_be_shown(options: Any)
     found = asked(question="Which?", options=options, allow_free_text=False)
     assert found is not None
     assert found.options == ()
-    assert "options" not in found.told
+    assert "options" not in found.covered
     assert found.free_text
 
 

@@ -47,7 +47,7 @@ def detail_of(error: Any, schema: Json) -> tuple[tuple[str, str], ...]:
     keyword = error.kind.name
     if keyword == "propertyNames":
         return detail_of(error.kind.error, schema)
-    told = {"why": f"{shown(error.message).removesuffix('.')}.", "value": quoted(error.instance)}
+    detail = {"why": f"{shown(error.message).removesuffix('.')}.", "value": quoted(error.instance)}
     rule = _RULES.get(keyword, keyword)
     if error.schema_path[-1:] and error.schema_path[-1] in _OTHERWISE:
         rule = _OTHERWISE[error.schema_path[-1]]
@@ -56,8 +56,8 @@ def detail_of(error: Any, schema: Json) -> tuple[tuple[str, str], ...]:
     except (KeyError, TypeError, AttributeError, IndexError):  # not ours, or meant otherwise
         fillings = None
     if fillings is not None:
-        told |= {RULE: rule, **fillings}
-    return tuple(told.items())
+        detail |= {RULE: rule, **fillings}
+    return tuple(detail.items())
 
 
 _RULES: Final[Mapping[str, str]] = {

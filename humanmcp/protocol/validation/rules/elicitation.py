@@ -106,8 +106,8 @@ def _unfit(
         names = detail["names"].split(", ")
         return [FieldMissing(at, key=name) for name in names]
     key = str(inside[0]) if inside else "content"
-    told = detail | _titled(schema, inside, detail)
-    return [FieldUnfit((*at, *inside), key=shown(key), broken=tuple(told.items()))]
+    fillings = detail | _titled(schema, inside, detail)
+    return [FieldUnfit((*at, *inside), key=shown(key), broken=tuple(fillings.items()))]
 
 
 def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[str, str]:

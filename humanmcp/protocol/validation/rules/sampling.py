@@ -90,8 +90,8 @@ def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:
 
 def _ids_before(exchange: Exchange) -> set[str]:
     """Return the ids of the calls that were made earlier in the conversation."""
-    told = exchange.request.params.get("messages")
-    messages = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    listed = exchange.request.params.get("messages")
+    messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return {
         block["id"]
         for one in messages
@@ -105,10 +105,10 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnost
     name, given = block.get("name"), block.get("input", {})
     if not isinstance(name, str):
         return []
-    told = exchange.request.params.get("tools")
+    listed = exchange.request.params.get("tools")
     offered = {
         tool["name"]: tool
-        for tool in (told if isinstance(told, list) else ())
+        for tool in (listed if isinstance(listed, list) else ())
         if isinstance(tool, dict) and isinstance(tool.get("name"), str)
     }
     if name not in offered:
