@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 BY_ITSELF: Final = 1.0
 """Seconds within which no person reads a question and says no."""
+WATCHED: Final = 2000
+"""Lines of a session in which a desk looks for what the client did."""
 _CHANGED: Final = "/list_changed"
 _LISTS: Final = {one.name: one.capability for one in methods.LISTS}
 _NAMES: Final = {"tools": ("tools", "tools/call"), "prompts": ("prompts", "prompts/get")}

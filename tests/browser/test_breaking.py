@@ -18,7 +18,7 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
     from tests.desk.desking import Desking
     from tests.serving import Serving
@@ -160,6 +160,28 @@ def test_f5_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
     right = json.loads(host.hear())
     assert (right["id"], right["result"]["content"][0]["text"]) == (7, "sunny")
     assert host.close()[1] == []
+
+
+def test_desk_4_nothing_is_sent_between_the_choice_and_the_fault(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Desk 10.4: Ctrl+Enter at once sent the right answer, and a tester believed it was wrong."""
+    begin(host, desk)
+    host.say(call())
+    page = window().page
+    page.locator("#sentence").fill("sunny")
+    held: list[Route] = []
+    page.route("**/break", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    open_menu(page)
+    page.locator("#break").click()
+    with page.expect_request("**/break"):
+        page.locator("#break-dialog button[value=wrong-id]").click()
+    page.keyboard.press("Control+Enter")
+    held[0].continue_()
+    expect(page.locator("#broken")).to_contain_text("Wrong id")
+    page.locator("#anyway").click()
+    page.locator("#anyway-dialog button[value=yes]").click()
+    assert '"id":1000007' in host.hear()
 
 
 def test_every_fault_reaches_the_client_as_it_stands(

@@ -26,7 +26,8 @@ pytestmark = pytest.mark.browser
 CHECKED_KIND: Final = "[name=kind]:checked"
 WALKED: Final = (
     *("Ctrl Enter", "Ctrl S", "Ctrl Z", "Esc", "J K", "Enter", "1\u20139"),
-    *("R", "T", "F", "E", "B", "S", "/", "M", "?"),  # S: test_staying_clear.py, with many sessions
+    # A C I X: test_tap.py; S: test_staying_clear.py, with many sessions
+    *("R", "T", "F", "E", "B", "A C I X", "S", "/", "M", "?"),
 )
 """The keys that the tests below press, as the list writes them."""
 

@@ -131,3 +131,21 @@ def test_d16_of_many_sessions_one_is_found_by_keys(
     expect(page.locator(".sessions [aria-current]").first).to_have_text("D agent 3")
     page.goto(page.url.partition("?")[0] + "?find=nobody")  # as a browser without scripts asks
     expect(menu.get_by_role("status")).to_have_text("There is none.")
+
+
+def test_desk_4_a_box_below_the_fold_comes_no_further_up_than_it_must(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Desk 10.4: the focus scrolled what was asked out of the window: the model saw no question."""
+    begin(host, desk)
+    opened = window(viewport={"width": 1280, "height": 640})
+    opened.context.add_cookies([{"name": "view", "value": "form", "url": desk.facts.address}])
+    page = opened.goto("/")
+    host.say(call("7", **{f"part {number}": "sunny" for number in range(20)}))
+    field = page.locator("#form-fields textarea").first
+    expect(field).to_be_focused()
+    expect(field).to_be_in_viewport(ratio=1)
+    box, bar = field.bounding_box(), page.locator("#send").bounding_box()
+    assert box is not None
+    assert bar is not None
+    assert 0 <= bar["y"] - box["y"] - box["height"] < 60

@@ -80,6 +80,7 @@ def test_a_held_notification_can_be_dropped_in_the_page(
         page = window().page
         expect(page.locator("#held")).to_be_visible(timeout=20_000)
         expect(page.locator("#send")).to_have_count(0)
+        expect(page.locator(".sequence .arrow text")).to_have_attribute("x", "92")  # of half a way
         page.get_by_role("button", name="Drop").click()
         expect(page.locator("#held")).to_have_count(0)
         status, rest, _errors = tapped.close()

@@ -81,7 +81,7 @@ def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -
         host.say(call("6"))
         page.goto(desk.facts.address)
         expect(page.locator(".keeping summary")).to_contain_text(
-            "Nothing keeps this client waiting"
+            "Nothing makes this client wait longer"
         )
         page.locator(".keeping summary").click()
         expect(page.locator(".keeping")).to_contain_text("progressToken")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.inbox.contract import Item, Key, Order, Seat, SessionFacts
+from humanmcp.inbox.contract import Answer, Item, Key, Order, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec.faults import Fault
 from tests.waiting import until
@@ -157,3 +158,35 @@ def test_only_what_a_client_reads_is_broken(desking: Desking, seat: Seat) -> Non
     page = desking.page(there.path)
     assert not [fault for fault in Fault if f"break {fault.value}" in page]
     there.inbox.end(there.key.session)
+
+
+AT = "2026-11-21T01:00:02.000Z"
+
+
+def test_desk_4_a_broken_answer_says_what_the_client_made_of_it(asked: Asked) -> None:
+    """Desk 10.4: at the answer and in the Sent strip; the right answer may still follow."""
+    session, wrong = asked.key.session, '{"jsonrpc":"2.0","id":1000007,"result":{}}'
+    asked.inbox.record(session, Frame(1, AT, Direction.IN, LINE.encode(), 1))
+    asked.inbox.record(
+        session, Frame(2, AT, Direction.OUT, wrong.encode(), 1, by="desk", note="deliberate")
+    )
+    asked.inbox.close(asked.key, ExchangeState.ANSWERED, Answer(wrong, "desk", AT, deliberate=True))
+    said = "A line went out that no client can use; "
+    until(lambda: f"{said}nothing has come since." in asked.desk.page(asked.path), "the answer")
+    assert f"{said}nothing has come since." in asked.desk.page(f"/?sent={session}/1")
+    ping = b'{"jsonrpc":"2.0","id":8,"method":"ping"}'
+    asked.inbox.record(session, Frame(3, AT, Direction.IN, ping))
+    until(lambda: f"{said}the client went on." in asked.desk.page(asked.path), "the verdict")
+    assert f"/say/{session}?answer=1" in asked.desk.page(asked.path)
+    box = html.unescape(asked.desk.page(f"/say/{session}?answer=1").partition("<textarea")[2])
+    assert '"id": 7' in box.partition("</textarea>")[0]
+
+
+def test_desk_4_a_cancelled_call_has_no_empty_box_and_a_way_to_answer_late(asked: Asked) -> None:
+    """Desk 10.4: what was begun stays to be copied; an empty locked box says nothing."""
+    asked.inbox.close(asked.key, ExchangeState.CANCELLED, reason="too slow")
+    page = until(
+        lambda: page if "too slow" in (page := asked.desk.page(asked.path)) else "", "the banner"
+    )
+    assert 'id="composer"' not in page
+    assert f"/say/{asked.key.session}?answer=1" in page

@@ -104,7 +104,8 @@ export class Page {
     if (!this.composer || this.composer.locked) return;
     if (isWide()) {
       this.composer.begin();
-      if (maybe("filled")) scrollTo(0, 0); // Send is enough: first is read what it is about
+      scrollTo(0, 0); // first is read what it is about; Send stays in view
+      if (!maybe("filled")) document.activeElement?.scrollIntoView({ block: "nearest" });
     } else if (document.querySelector(".sent")) first("#rows .opened > a")?.focus();
   }
 }

@@ -80,6 +80,7 @@ export class StartingPoints {
     if (!fault) return;
     // One fault at a time: into what was there, not into another fault.
     const before = breaking.before ?? draft.text;
+    sender.setSending(true); // Ctrl+Enter must not send the right answer before it is broken
     try {
       const { document: text } = await call(`${path}/break`, { fault, text: before, form: "message" });
       breaking.begin(fault, before);
@@ -87,6 +88,8 @@ export class StartingPoints {
     } catch (error) {
       tellFailed(error);
       return;
+    } finally {
+      sender.setSending(false);
     }
     views.show("json", { focus: true });
   }

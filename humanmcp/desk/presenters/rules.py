@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _ARRAY: Final = "rules"
 _SWITCH: Final = re.compile(r"\s*on\s*=\s*(true|false)\s*(#.*)?$")
+_edited: Final[dict[Path, tuple[str, str]]] = {}
+"""What stood in a book before its last edit here, and after it."""
 _NO_HITS: Final[Mapping[str, int]] = MappingProxyType({})
 _ALWAYS: Final = frozenset({"method", *ANSWERS})
 """What a rule says even if it is empty."""
@@ -105,10 +107,34 @@ def _edit(book: Path, edited: Callable[[str], str]) -> None:
     except toml_edit.NotEditableError as error:
         raise RuleError("not understood", file=book) from error
     parse_book(text, book)
+    _write(book, text)
+    _edited[book] = (before, text)
+
+
+def _write(book: Path, text: str) -> None:
     try:
         replace_regular(book, text.encode("utf-8"))
     except OSError as error:
         raise RuleError("unwritable", file=book, why=error) from error
+
+
+def can_undo(book: Path) -> bool:
+    """Return True if nothing has changed a book since it was edited here."""
+    try:
+        return book in _edited and _text_of(book) == _edited[book][1]
+    except RuleError:
+        return False
+
+
+def undo(book: Path) -> None:
+    """Put back what stood in a book before it was edited here last.
+
+    Raises:
+        RuleError: it was changed elsewhere since, or it cannot be written.
+    """
+    if not can_undo(book):
+        raise RuleError("changed since", file=book)
+    _write(book, _edited.pop(book)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +208,8 @@ def change(book: Path, seen: str, act: str, text: str = "") -> None:
         BookFileError: the book would not be usable.
         RuleError: the rule is not there any more, or the book cannot be changed so.
     """
+    if act == "change":
+        parse_book(text, book)  # what is wrong with it is said of it alone
 
     def edited(whole: str) -> str:
         rules = toml_edit.elements(whole, _ARRAY)

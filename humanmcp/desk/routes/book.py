@@ -7,6 +7,7 @@ The pages work without a script: each button is a form.
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
@@ -41,17 +42,24 @@ def book(request: Request) -> HTMLResponse:
     return _book(request)
 
 
-def _book(request: Request, why: str = "") -> HTMLResponse:
+def _book(request: Request, why: str = "", typed: Mapping[str, str] | None = None) -> HTMLResponse:
     desk = desk_of(request)
     listed: list[rules.BookRule] = []
     try:
         listed = rules.listed(desk.book, spoken(request), _hits(desk))
     except (BookFileError, rules.RuleError) as error:
         why = desk.shown(error.sentence(spoken(request)))
-    saved = desk.shelf.all()
-    status = 422 if why else 200
     return page(
-        request, "book.html", status, rules=listed, saved=saved, book=desk.shown(desk.book), why=why
+        request,
+        "book.html",
+        422 if why else 200,
+        rules=listed,
+        saved=desk.shelf.all(),
+        thrown=desk.shelf.thrown,
+        book=desk.shown(desk.book),
+        can_undo=rules.can_undo(desk.book),
+        why=why,
+        typed=typed or {},
     )
 
 
@@ -70,13 +78,17 @@ def change(request: Request, values: FormValues) -> Response:
     try:
         if act.startswith("forget "):
             desk.shelf.remove(int(act.removeprefix("forget ")))
+        elif act == "bring back":
+            desk.shelf.bring_back()
+        elif act == "undo":
+            rules.undo(desk.book)
         elif act in {"up", "down", "remove", "change", "on", "off"}:
             rules.change(desk.book, values.get("seen", ""), act, values.get("text", ""))
         elif act in {"be pasted", "be started"}:
             _be_a_server(desk, act, values, spoken(request))
             return RedirectResponse("/offer", 303)
     except StopError as error:
-        return _book(request, desk.shown(error.sentence(spoken(request))))
+        return _book(request, desk.shown(error.sentence(spoken(request))), values)
     return RedirectResponse("/book", 303)
 
 

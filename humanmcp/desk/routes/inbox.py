@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
+from humanmcp.answering.reactions import WATCHED, Reaction, reactions
 from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.schema.page import FaultShape, FormShape, Island, SavedShape
@@ -39,6 +40,7 @@ from humanmcp.desk.state import beside, history
 from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import (
     Draft,
+    Item,
     Key,
     Life,
     Seat,
@@ -128,7 +130,7 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "quiet": is_quiet(request, key.session if key else session or sent.partition("/")[0]),
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
-        "sent": _sent(desk, sent),
+        "sent": _sent(desk, sent, spoken(request)),
         "broken": broken,
         "hosts": offered(request) if key is None and not desk.board.sessions() else (),
         "lesson": _lesson(request, key),
@@ -161,7 +163,7 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
     return lesson_of(frames, course, spoken(request), own=own)
 
 
-def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
+def _sent(desk: Desk, name: str, language: str) -> dict[str, Any] | None:
     """Return what went out last, so that the next page can show it."""
     session, _, number = name.partition("/")
     if not (number.isascii() and number.isdigit() and len(number) < 12):
@@ -173,7 +175,18 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
     if item.answer is None:
         return None
     line = item.answer.line
-    return {"item": item, "bytes": len(line.encode("utf-8", "replace")), "line": line}
+    became = _became(desk, item, language)
+    size = len(line.encode("utf-8", "replace"))
+    return {"item": item, "bytes": size, "line": line, "became": became}
+
+
+def _became(desk: Desk, item: Item, language: str) -> list[tuple[Reaction, str]]:
+    """Return what the client made of an answer that was wrong on purpose, with its sentence."""
+    if item.answer is None or not item.answer.deliberate:
+        return []
+    frames = desk.inbox.before(item.key.session, 0, WATCHED)
+    ours = {one.seq for one in frames if one.number == item.key.number}
+    return [(one, one.sentence(language)) for one in reactions(frames) if one.seq in ours]
 
 
 _laid_out: Final = lru_cache(16)(pretty)
@@ -240,6 +253,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "templates": () if held_messages.goes_on(case, task) else service.templates(case),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
+        "became": _became(desk, item, language),
         "island": script_json(_island(desk, case, task, language)),
         **_standing(desk, case, language),
     }

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.reactions import reactions
+from humanmcp.answering.reactions import WATCHED, reactions
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
@@ -37,8 +37,6 @@ from humanmcp.protocol.validation.json_schema.rows import KINDS
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
-WATCHED: Final = 2000
-"""Lines of a session in which it is looked for what the host did."""
 SPARE: Final = 2
 """Empty rows that a form has below those that are filled in."""
 
@@ -128,7 +126,13 @@ def act(request: Request, values: FormValues) -> Response:
         target.put(before, after, member, language)
     except StopError as error:
         return _show(request, target, target.desk.shown(error.sentence(language)), values)
-    return RedirectResponse(f"/offer?{urlencode(target.query)}#{member}", 303)
+    return _published(target, member)
+
+
+def _published(target: OfferOwner, member: str) -> Response:
+    """Lead to what the host makes of it; the book has no host of its own."""
+    at = "told" if target.session else member
+    return RedirectResponse(f"/offer?{urlencode(target.query)}#{at}", 303)
 
 
 def _member(name: str) -> str:
@@ -247,7 +251,7 @@ def _put(target: OfferOwner, made: Any, values: dict[str, str], language: str) -
         goal.put(before, after, member, language)
     if target.at:
         return RedirectResponse(f"/m/{target.at}#answer", 303)
-    return RedirectResponse(f"/offer?{urlencode(target.query)}#{member}", 303)
+    return _published(target, member)
 
 
 def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value

@@ -24,7 +24,7 @@ from humanmcp.desk.http.context import BY, Desk, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
 from humanmcp.desk.state.beside import listed
-from humanmcp.inbox.contract import DeskInbox, Order, Reply, Seat
+from humanmcp.inbox.contract import DeskInbox, Key, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction
@@ -80,8 +80,15 @@ class Said:
 
 
 @router.get("/say/{name}")
-def show(request: Request, name: str, sent: str = "") -> HTMLResponse:
-    """Show the box, the messages to begin with, and what was said last."""
+def show(request: Request, name: str, sent: str = "", answer: int = 0) -> HTMLResponse:
+    """Show the box, the messages to begin with, and what was said last.
+
+    `answer` is the number of a request that is over, to be answered all the same, now rightly.
+    """
+    if answer:
+        case = desk_of(request).case(Key(name, answer))
+        text = service.document(case, service.draft_of(case, spoken(request)))
+        return _page(request, name, Said(service.autofix(case, text).text))
     return _page(request, name, Said(result=SayResult(Outcome.SENT) if sent else None))
 
 

@@ -44,6 +44,8 @@ class Shelf:
     def __init__(self, home: Path) -> None:
         """Keep them in `home`."""
         self._folder = home / FOLDER
+        self.thrown: Saved | None = None
+        """What was thrown away last, until it is brought back."""
 
     def all(self) -> tuple[Saved, ...]:
         """List every saved answer, in the order in which they were saved."""
@@ -71,7 +73,21 @@ class Shelf:
 
     def remove(self, number: int) -> None:
         """Throw a saved answer away. One that is gone already is no trouble."""
-        self._path(number).unlink(missing_ok=True)
+        path = self._path(number)
+        self.thrown = self._read(path) if path.exists() else self.thrown
+        path.unlink(missing_ok=True)
+
+    def bring_back(self) -> None:
+        """Save what was thrown away last once more, after the others.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self.thrown is not None:
+            named = asdict(self.thrown)
+            del named["number"]
+            self.add(**named)
+            self.thrown = None
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:04d}.json"

@@ -107,3 +107,36 @@ def test_desk_2_7_one_becomes_the_server_that_a_command_starts(desk: Desking) ->
     assert [one["name"] for one in read_book(desk.home / "book.toml").tools] == ["ask_human"]
     refused = desk.submit("/book", act="be started", command="no-such-program-at-all")
     assert (refused.status, "did not say what it offers" in refused.text) == (422, True)
+
+
+def test_desk_2_7_what_was_changed_or_removed_is_put_back(desk: Desking) -> None:
+    """Not where somebody else has changed the book since; a saved answer comes back, too."""
+    book = desk.home / "book.toml"
+    assert 'value="undo"' not in desk.page("/book")
+    desk.submit("/book", seen=RULE.strip("\n"), act="remove")
+    assert "No rules yet" in desk.page("/book")
+    assert desk.submit("/book", act="undo").status == 303
+    assert book.read_text(encoding="utf-8") == RULE
+    assert 'value="undo"' not in desk.page("/book")
+    desk.submit("/book", seen=RULE.strip("\n"), act="off")
+    book.write_text(RULE + "# mine\n", encoding="utf-8")
+    assert "nothing is put back" in desk.submit("/book", act="undo").text
+    assert book.read_text(encoding="utf-8") == RULE + "# mine\n"
+    desk.post("/api/answers", {"name": "sun", "method": "tools/call", "text": "sunny"})
+    desk.submit("/book", act="forget 1")
+    assert "Bring “sun” back" in desk.page("/book")
+    desk.submit("/book", act="bring back")
+    assert [one["text"] for one in desk.get("/api/answers")["answers"]] == ["sunny"]
+
+
+def test_desk_2_7_what_the_book_refuses_stays_where_it_was_typed(desk: Desking) -> None:
+    """A rule, lists and a command; what is wrong with a rule is said of the rule."""
+    seen = RULE.strip("\n")
+    refused = desk.submit("/book", seen=seen, act="change", text='[[rules]]\ntext = "typed').text
+    assert ">[[rules]]\ntext = &#34;typed</textarea>" in refused
+    assert "it is not TOML" in refused
+    assert (
+        ">typed lists</textarea>" in desk.submit("/book", act="be pasted", lists="typed lists").text
+    )
+    command = "no-such-program-at-all"
+    assert f'value="{command}"' in desk.submit("/book", act="be started", command=command).text

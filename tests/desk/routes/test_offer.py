@@ -55,9 +55,10 @@ def test_a_session_is_told_at_once_and_watched(tmp_path: Path) -> None:
     with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as host:
         begin(host, desk)
         name = desk.get("/api/sessions")["sessions"][0]["name"]
-        desk.submit(
+        published = desk.submit(
             "/offer/entry", session=name, member="tools", old="", name="forecast", act="put"
         )
+        assert published.headers["location"].endswith("#told")  # what the host makes of it
         assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
         told = until(
             lambda: desk.get(f"/api/sessions/{name}/reactions")["reactions"], "it is recorded"
