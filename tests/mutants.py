@@ -1,7 +1,8 @@
 """How well the tests of the core notice a mistake: each mutant is the core with one made in it.
 
-    make mutants                     a sample of 300, chosen by --seed
-    make mutants MUTANTS="-n 50"     fewer; --under one package, --tell which test noticed each
+    make mutants                        a sample of 300
+    make mutants MUTANTS="--seed 2 3"   others; -n fewer, --under one package, and with --tell
+                                        which test noticed each
 
 The tests run once as they are: that shows which of them run which line, and their time. Then each
 mutant lives in a process of its own, forked when all tests are loaded: the mistake is put into
@@ -192,13 +193,15 @@ class Watch:
 class Trying:
     """Tries the mutants, each in a fork of this process, once pytest has loaded the tests."""
 
-    def __init__(self, measured: Measured, sample: Sequence[Mistake], workers: int) -> None:
-        """Know what to try."""
+    def __init__(
+        self, measured: Measured, sample: Sequence[Mistake], workers: int, *, tell: bool = False
+    ) -> None:
+        """Know what to try; `tell` names those that are noticed, too."""
         self.measured = measured
         self.sample = sample
         self.workers = workers
-        self.tell = False
-        self.kinds: Counter[str] = Counter()
+        self.tell = tell
+        self.kinds: dict[Mistake, str] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork and wait."""
@@ -217,7 +220,7 @@ class Trying:
         return True
 
     def _ended(self, watch: Watch, kind: str) -> None:
-        self.kinds[kind] += 1
+        self.kinds[watch.mistake] = kind
         if self.tell or kind != "noticed":
             last = watch.told.read_text("utf-8") or "no test runs it"
             sys.stderr.write(f"{kind}: {watch.mistake}  [{last}]\n")
@@ -333,42 +336,41 @@ def _kind(ended: int) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Make the mutants and say how many were noticed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("-n", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--under", default=CORE)
-    parser.add_argument("--tell", action="store_true", help="list those that were noticed, too")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    wanted = parser.parse_args(words)
+    """Make the mutants and say how many were noticed, of each seed."""
+    wanted = _wanted(words)
     os.chdir(ROOT)
-    there = every(wanted.under)
-    known = equivalents()
+    there, known = every(wanted.under), equivalents()
     for mistake in known.keys() - set(there):
         if mistake.file.startswith(wanted.under):
             sys.stderr.write(f"{EQUIVALENT.name} lists what cannot be made: {mistake}\n")
-    sample = chosen(there, wanted.n, wanted.seed)
-    tried = [mistake for mistake in sample if mistake not in known]
+    samples = {seed: chosen(there, wanted.n, seed) for seed in wanted.seed}
+    tried = list({one: one for sample in samples.values() for one in sample if one not in known})
     tests = "/".join(["tests", *Path(wanted.under).parts[1:2]])
     with multiprocessing.get_context("fork").Pool(1) as pool:
         measured = pool.apply(measure, (wanted.under, tests, tried))
     if measured is None:
         sys.stderr.write("the tests fail without any mistake: every mutant would seem noticed\n")
         return 1
-    trying = Trying(measured, tried, wanted.workers)
-    trying.tell = wanted.tell
+    trying = Trying(measured, tried, wanted.workers, tell=wanted.tell)
     pytest.main([*OPTIONS, tests], plugins=[trying])
-    kinds = trying.kinds
-    share = 100 * kinds["noticed"] / max(1, len(tried))
-    kinds["equivalent"] = len(sample) - len(tried)
-    sys.stderr.write(
-        f"seed {wanted.seed}: {len(sample)} of {len(there)}: "
-        f"{', '.join(f'{count} {kind}' for kind, count in kinds.most_common())}; "
-        f"{share:.1f} % noticed of those that are not equivalent\n"
-    )
+    for seed, sample in samples.items():
+        kinds = Counter(trying.kinds.get(one, "equivalent") for one in sample)
+        share = 100 * kinds["noticed"] / max(1, len(sample) - kinds["equivalent"])
+        told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        sys.stderr.write(f"seed {seed}, {len(sample)} of {len(there)}: {told}; {share:.1f} %\n")
     return 0
+
+
+def _wanted(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-n", type=int, default=300)
+    parser.add_argument("--seed", type=int, nargs="+", default=[1])
+    parser.add_argument("--under", default=CORE)
+    parser.add_argument("--tell", action="store_true")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    return parser.parse_args(words)
 
 
 if __name__ == "__main__":

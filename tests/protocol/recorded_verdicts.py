@@ -26,7 +26,7 @@ from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.spec.typed import Schemas
 from humanmcp.protocol.validation import check, faults, starting_draft
 from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
-from tests.protocol import damaging, recorded_decisions
+from tests.protocol import damaging, recorded_decisions, recorded_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -394,6 +394,8 @@ EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
     *(answers, observed, requests, outgoing, envelopes, errors, repairs, drafts, broken, typed),
     *(books, recorded_decisions.patience, recorded_decisions.decisions, recorded_decisions.rules),
     *(recorded_decisions.schemas, recorded_decisions.headers, recorded_decisions.texts),
+    *(recorded_texts.scalars, recorded_texts.marks, recorded_texts.around, recorded_texts.words),
+    recorded_texts.cut,
 )
 
 
