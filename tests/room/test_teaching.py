@@ -57,6 +57,7 @@ def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
         verdict = one.call(path, {"text": '{"jsonrpc":"2.0","id":99,"result":{}}'})
         code = next(each["code"] for each in verdict.json["problems"] if each["blocks"])
     assert f"{code} now in 2, sent by 0" in re.sub(r"<[^>]+>", "", teacher.get("/room").text)
+    assert "<span>天気</span>" in teacher.get("/room?lang=ja").text, "the lesson's title, too"
     page = teacher.get(f"/room/mistake/{code}").text
     assert "Ann" in page
     assert "Ben" in page

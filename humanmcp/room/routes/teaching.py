@@ -31,7 +31,7 @@ LONGEST_COUNT_DOWN: Final = 180
 def overview(request: Request) -> HTMLResponse:
     """Show every seat, who knocks, and which mistakes there are."""
     room, language = room_of(request), spoken(request)
-    course = room.course()
+    course = room.course(language)
     return page(
         request,
         "room.html",
