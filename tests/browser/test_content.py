@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from playwright.sync_api import FilePayload, expect
 
+from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call, request
+from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.browser.seats import Sitting
@@ -107,14 +111,46 @@ def test_d19_messages_of_a_prompt_have_content_of_each_kind(sitting: Sitting) ->
     form.get_by_role("button", name="+ Add").click()
     page.keyboard.press("ArrowDown")  # the role, which has the focus
     form.get_by_label("text").last.fill("A dot.")
+    kind = form.get_by_label("type").first
+    kind.focus()
+    kind.select_option("Image")
+    expect(kind).to_be_focused()
+    file: FilePayload = {"name": "dot.png", "mimeType": "image/png", "buffer": PNG}
+    form.get_by_label("data").set_input_files([file])
+    assert is_shown(page.locator("#form-fields .preview img"))
     if AXE.exists():
         assert violations(page) == []
     page.keyboard.press("Control+Enter")
-    messages = sitting.heard()["result"]["messages"]
-    assert [(one["role"], one["content"]["text"]) for one in messages] == [
-        ("user", "What is this?"),
-        ("assistant", "A dot."),
+    picture = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
+    assert sitting.heard()["result"]["messages"] == [
+        {"role": "user", "content": picture},
+        {"role": "assistant", "content": {"type": "text", "text": "A dot."}},
     ]
+
+
+def test_d19_what_the_model_says_becomes_a_list_with_a_second_part(sitting: Sitting) -> None:
+    """D19: in the client's seat a sampling has content of each kind, and one stays no list."""
+    inbox = FolderInbox(sitting.desk.home)
+    facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=Seat.CLIENT, pid=1)
+    key = Key(inbox.begin(facts), 1)
+    said = {"role": "user", "content": {"type": "text", "text": "Draw a dot."}}
+    line = request("sampling/createMessage", {"messages": [said], "maxTokens": 9}, "1")
+    inbox.deliver(Item(key, line, "sampling/createMessage", "1", "2025-11-25", facts.started))
+    until(lambda: key.session in sitting.desk.page("/"), "the desk has seen it")
+    page = sitting.window.goto(f"/m/{key.session}/{key.number}")
+    page.locator("#tab-form").click()
+    form = page.locator("#form-fields")
+    form.get_by_label("text").fill("Here:")
+    assert json.loads(read_json(page))["result"]["content"] == {"type": "text", "text": "Here:"}
+    form.get_by_role("button", name="+ Image").click()
+    file: FilePayload = {"name": "dot.png", "mimeType": "image/png", "buffer": PNG}
+    form.get_by_label("data").set_input_files([file])
+    assert is_shown(page.locator("#form-fields .preview img"))
+    kinds = [one["type"] for one in json.loads(read_json(page))["result"]["content"]]
+    assert kinds == ["text", "image"]
+    page.locator("#send").click()
+    ((_, reply),) = until(lambda: inbox.take(key.session), "it was sent")
+    assert json.loads(reply.text)["result"]["content"][1]["mimeType"] == "image/png"
 
 
 def test_d19_a_file_is_the_contents_of_a_resource(sitting: Sitting) -> None:

@@ -58,14 +58,16 @@ export class FormFields {
   /** @param {FieldShape} field @param {Path} path */
   list(field, path) {
     const pointer = pointerOf(path);
-    const items = (find(this.root, path)?.parts ?? []).map((_, at) => {
-      const inner = field.item ? this.build(field.item, [...path, at]) : this.json([...path, at]);
+    const there = find(this.root, path);
+    const places = there?.type === "array" ? there.parts?.map((_, at) => [...path, at]) : there && [path];
+    const items = places?.map((place, at) => {
+      const inner = field.item ? this.build(field.item, place) : this.json(place);
       inner.classList.remove("form-group");
-      const remove = button(say("remove"), "small", () => this.view.removeItem([...path, at]));
+      const remove = button(say("remove"), "small", () => this.view.removeItem(place));
       remove.dataset.remove = "";
       return make("fieldset", { class: "form-group form-item", "data-list": pointer },
-        make("legend", {}, String(at + 1)), inner, make("div", {}, remove));
-    });
+        make("legend", {}, String(at + 1)), inner, place === path ? null : make("div", {}, remove));
+    }) ?? [];
     const arms = field.item?.arms.length ? field.item.arms : [{ type: "", blank: field.blank }];
     const adds = arms.map(({ type, blank }) => {
       const add = button(`+ ${say(type ? `add.${type}` : "add")}`, "small", () => this.view.addItem(path, blank));
@@ -84,7 +86,21 @@ export class FormFields {
     const group = this.build(arm.field, path);
     const [data, mime] = ["data", "mimeType"].map((name) => JSON.parse(this.rawAt([...path, name]) ?? '""'));
     if (PREVIEWED.test(mime) && BASE64.test(data)) group.prepend(preview(data, mime));
+    if (typeof path.at(-1) === "string" && field.arms.length > 1) group.prepend(this.turn(field, arm, path));
     return group;
+  }
+
+  // What is no item of a list, where one is added and another removed, is turned into another kind.
+  /** @param {FieldShape} field @param {ArmShape} now @param {Path} path */
+  turn(field, now, path) {
+    this.count += 1;
+    const kinds = field.arms.map((one) => make("option", { value: one.blank, selected: one === now }, say(`add.${one.type}`)));
+    const turn = () => {
+      this.view.write(path, select.value);
+      this.view.fill();
+    };
+    const select = this.named(make("select", { on: { change: turn } }, ...kinds), path);
+    return make("div", { class: "form-row" }, make("label", { for: select.id }, "type"), select);
   }
 
   /** @param {Path} path */
@@ -182,7 +198,7 @@ function preview(data, mime) {
 /** @param {FieldShape} field @param {JsonNode | null} there */
 function fits(field, there) {
   /** @type {Record<string, string>} */
-  const wanted = { group: "object", list: "array", text: "string", long: "string" };
+  const wanted = { group: "object", list: field.item?.arms.length && there?.type === "object" ? "object" : "array", text: "string", long: "string" };
   return there === null || (wanted[field.kind] ?? there.type) === there.type;
 }
 

@@ -63,9 +63,11 @@ export function itemsAt(text, path) {
   return node?.type === "array" ? node.parts : null;
 }
 
+// Put a value behind those of a list. One value in the place of a list becomes the first of it.
 /** @param {string} text @param {Path} path @param {string} json */
 export function append(text, path, json) {
-  return put(text, [...path, itemsAt(text, path)?.length ?? 0], json);
+  const [one, items] = [textAt(text, path), itemsAt(text, path)];
+  return one && !items ? put(text, path, layOut(`[${one},${json}]`)) : put(text, [...path, items?.length ?? 0], json);
 }
 
 /** Take the member or item at a path out, with one comma. @param {string} text @param {Path} path */

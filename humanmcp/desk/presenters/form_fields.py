@@ -76,7 +76,7 @@ def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return what an item starts from: of an object that has several forms, the first of them."""
     if isinstance(schema, ByType):
         name, arm = next(iter(schema.items()))
-        return {"type": name, **_blank(arm)}
+        return {**_blank(arm), "type": name}
     value = first_value(schema)
     if isinstance(value, dict):
         parts = schema.get("properties", {})

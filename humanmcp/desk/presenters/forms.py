@@ -97,8 +97,8 @@ def _object_of(name: str, revision: str) -> dict[str, Any]:
 
 
 def _schema(name: str, member: Member, revision: str) -> dict[str, Any]:
-    if name == "type":
-        return {"const": member.example}
+    if name == "type":  # nothing to choose here: which one it is, the arm says
+        return {"const": None}
     schema = _schema_of(member.kind(revision), revision)
     if "enum" in schema:  # what one begins with stands first
         schema["enum"].sort(key=lambda one: one != member.example)
@@ -124,8 +124,9 @@ def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - 
             return {"type": "string", "enum": list(kind.values)}
         case types.Many():
             return {"type": "array", "items": _schema_of(kind.item, revision)}
-        case types.OneOrMany():
-            return _schema_of(kind.item, revision)
+        case types.OneOrMany():  # the list of a form begins with the one that is there
+            one = _schema_of(kind.item, revision)
+            return {"type": "array", "items": one} if kind.many_since <= revision else one
         case types.ByMember():
             return ByType(
                 (arm, _object_of(shape, revision))
