@@ -109,6 +109,7 @@ REQUIREMENTS: Final = {
     "HTTP-27": "A header that may stand there once, and is there twice, is refused with 400.",
     "HTTP-28": "What HTTP says beside a served session is recorded, and exported as it was.",
     "HTTP-21": "A server of the official Python SDK is spoken to over HTTP as over a pipe.",
+    "HTTP-31": "Half a request is none; what RFC 9110 and 9112 let a client say is understood.",
     "HTTP-30": "An answer book keeps what was said, and so plays tasks; the suite passes them.",
     "HTTP-22": "The official conformance suite passes all of a client that needs no sign-in.",
     # -- A capture between a client and a server

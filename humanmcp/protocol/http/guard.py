@@ -60,16 +60,16 @@ def _bare(port: int) -> tuple[str, ...]:
 
 
 def refused(
-    path: str, headers: Headers, address: HttpAddress, *, is_relayed: bool = False
+    target: str, headers: Headers, address: HttpAddress, *, is_relayed: bool = False
 ) -> HttpRefusal | None:
-    """Return why a request may not enter; None lets it pass.
+    """Return why a request may not enter; None lets it pass. A query in its target says nothing.
 
     One that is relayed has the host's name for another process, which has looked at it.
 
     Nothing but the endpoint is there, the metadata of OAuth neither: a client that finds any, or is
     told 401 without a key being asked for, begins to log in somewhere, which cannot end.
     """
-    host = (headers.get("host") or "").lower()
+    host, path = _asked_for(target, (headers.get("host") or "").lower())
     hosts = headers.all("host")
     if len(hosts) != 1:
         return ONE_HOST
@@ -82,6 +82,20 @@ def refused(
     if headers.repeated(("authorization",)):
         return repeated("authorization")
     return None if _has_key(headers, address.key) else NO_KEY
+
+
+def _asked_for(target: str, host: str) -> tuple[str, str]:
+    """Return the host and the path of a request.
+
+    RFC 9112, 3.2.2: "a server MUST accept the absolute-form in requests", and then "MUST ignore the
+    received Host header field".
+    """
+    path = target.partition("?")[0]
+    scheme, _, rest = path.partition("://")
+    if scheme.lower() != "http":
+        return host, path
+    authority, _, path = rest.partition("/")
+    return authority.lower(), f"/{path}"
 
 
 def _is_ours(origin: str, host: str) -> bool:

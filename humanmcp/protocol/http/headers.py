@@ -39,6 +39,7 @@ LONGEST_LENGTH: Final = 12
 _ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _SECRET: Final = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 HIDDEN: Final = "…"
+_NOT_TAKEN: Final = re.compile(r";\s*q\s*=\s*0(\.0*)?\s*(;|$)", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
@@ -85,11 +86,17 @@ class Headers(NamedTuple):
         return next(found, "").strip().strip('"').lower()
 
     def accepts(self, kind: str) -> bool:
-        """Return True if the client takes a body of this type; without `Accept` it takes any."""
+        """Return True if the client takes a body of this type; without `Accept` it takes any.
+
+        RFC 9110, 12.5.1: the most specific range counts, and "a value of 0 means "not acceptable"".
+        """
         group = kind.partition("/")[0]
         wanted = ",".join(self.all("accept")).split(",")
-        types = {one.partition(";")[0].strip().lower() for one in wanted}
-        return not types.isdisjoint({"", "*/*", f"{group}/*", kind})
+        taken = {
+            one.partition(";")[0].strip().lower(): _NOT_TAKEN.search(one) is None for one in wanted
+        }
+        ranges = (kind, f"{group}/*", "*/*", "")
+        return next((taken[one] for one in ranges if one in taken), False)
 
 
 def without_keys(

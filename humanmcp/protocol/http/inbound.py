@@ -187,7 +187,8 @@ def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbou
     if headers.repeated(("content-type",)):
         return repeated("content-type")
     kind = (headers.get("content-type") or "").partition(";")[0].strip().lower()
-    if kind != JSON or headers.get("content-encoding") is not None:
+    encoding = headers.get("content-encoding") or "identity"
+    if kind != JSON or encoding.lower() != "identity":
         return NO_JSON
     if headers.charset not in _UTF8:
         return NO_UTF8
@@ -227,7 +228,8 @@ def is_stateless(message: Message | Batch | Malformed, headers: Headers) -> bool
     version = headers.get(VERSION)
     if version is None or version in versions.HANDSHAKE:
         return False
-    return version in versions.STATELESS or headers.get(SESSION) is None
+    begins = isinstance(message, Message) and message.method == "initialize"
+    return version in versions.STATELESS or (headers.get(SESSION) is None and not begins)
 
 
 def _with_handshake(

@@ -17,6 +17,7 @@ from humanmcp.protocol.http import guard
 from humanmcp.protocol.http.headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import (
     NO_BATCHES,
+    NO_EVENT,
     Acknowledged,
     HttpRefusal,
     HttpRequest,
@@ -59,6 +60,7 @@ _TROUBLES: Final[Mapping[BodyTrouble, HttpRefusal]] = {
 }
 
 FAULT: Final = HttpRefusal(500, "fault", -32603)
+BROKEN_OFF: Final = HttpRefusal(400, "broken off")
 LISTENED_TO: Final = HttpRefusal(409, "listened to")
 ENDED: Final = HttpRefusal(404, "unknown session")
 NO_INBOX: Final = HttpRefusal(503, "no inbox", -32603, (("retry-after", "1"),))
@@ -152,8 +154,8 @@ class HttpApp:
                 more = True
                 while more:
                     message = await body.receive()
-                    if message["type"] == "http.disconnect":
-                        break
+                    if message["type"] == "http.disconnect":  # half a request is none
+                        return BROKEN_OFF
                     parts.append(message.get("body", b""))
                     more = message.get("more_body", False)
         except BodyError as error:
@@ -234,6 +236,8 @@ class HttpApp:
         stream = notes.stream = Stream(last)
         goes_on = streams.listen(stream)
         missed = await asyncio.to_thread(_missed, session, last)
+        if not (goes_on or missed or await asyncio.to_thread(_had, session, last)):
+            return NO_EVENT
         if not goes_on:
             stream.end()
         response.headers = _named(session)
@@ -277,6 +281,12 @@ def _noted(
     """Begin to write down what HTTP says of a request of this session."""
     response.notes = session.connection.notes.begin(request, message)
     return response.notes
+
+
+def _had(session: HttpSession, last: EventId) -> bool:
+    """Return True if a stream was one of this session: a client would ask for it for ever."""
+    frames = session.stub.ledger.inbox.frames(session.stub.ledger.name)
+    return any(frame.number == last.stream for frame in frames)
 
 
 def _missed(session: HttpSession, last: EventId) -> list[OutEvent]:

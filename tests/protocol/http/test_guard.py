@@ -88,6 +88,28 @@ def test_nothing_but_the_endpoint_is_there_even_without_the_key() -> None:
 
 
 @pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("/mcp?key=1", None),
+        ("http://127.0.0.1:8080/mcp", None),
+        ("HTTP://LOCALHOST:8080/mcp?a://b", None),
+        ("http://evil.example/mcp", WRONG_HOST),
+        ("http://evil.example:8080@localhost:8080/mcp", WRONG_HOST),
+        ("https://localhost:8080/mcp", ELSEWHERE),
+        ("http://localhost:8080", ELSEWHERE),
+        ("/mcp/", ELSEWHERE),
+        ("//mcp", ELSEWHERE),
+        ("/http://localhost:8080/mcp", ELSEWHERE),
+    ],
+)
+def test_a_target_may_name_the_host_and_have_a_query(
+    target: str, expected: HttpRefusal | None
+) -> None:
+    """HTTP-31: RFC 9112, 3.2.2; its host counts then, and not that of the header."""
+    assert refused(target, Headers.of([HOST]), HERE) == expected
+
+
+@pytest.mark.parametrize(
     ("sent", "key"),
     [
         ("Bearer abc", "abc"),

@@ -41,3 +41,24 @@ def test_a_length_is_digits_and_stands_once(values: list[str], length: int | Non
 def test_an_encoding_is_a_parameter_of_the_type(said: str, charset: str) -> None:
     """RFC 9110, 8.3.1: names in any case, values quoted or not."""
     assert Headers.of([("Content-Type", said)]).charset == charset
+
+
+@pytest.mark.parametrize(
+    ("accept", "json", "events"),
+    [
+        ("", True, True),
+        ("*/*", True, True),
+        ("application/json;q=0.1, text/event-stream", True, True),
+        ("application/json ; Q=0.000, text/event-stream", False, True),
+        ("text/event-stream;q=0, */*", True, False),
+        ("application/*;q=0, application/json", True, False),
+        ("*/*; q=0", False, False),
+        ("text/html", False, False),
+    ],
+)
+def test_what_a_client_gives_no_weight_it_does_not_take(
+    accept: str, *, json: bool, events: bool
+) -> None:
+    """HTTP-31: RFC 9110, 12.5.1; the most specific range counts."""
+    said = Headers.of([("Accept", accept)])
+    assert (said.accepts("application/json"), said.accepts("text/event-stream")) == (json, events)

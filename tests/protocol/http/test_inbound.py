@@ -62,6 +62,13 @@ def test_a_version_that_does_not_exist_is_400_within_a_session() -> None:
     assert status(HttpRequest("GET", Headers.of([SESSION, ("MCP-Protocol-Version", "x")]))) == 400
 
 
+def test_an_initialize_whose_version_does_not_exist_is_told_which_ones_there_are() -> None:
+    """HTTP-31: it was judged as one of 2026-07-28, and told that its `_meta` lacks something."""
+    refused = judge(post(message("initialize"), ("MCP-Protocol-Version", "2025-3-26")))
+    assert isinstance(refused, HttpRefusal)
+    assert (refused.status, refused.why) == (400, "version")
+
+
 @pytest.mark.parametrize(
     "twice", ["Mcp-Session-Id", "MCP-Protocol-Version", "Last-Event-ID", "Content-Type"]
 )
@@ -180,6 +187,8 @@ def test_types_that_are_not_spoken_are_refused() -> None:
     """HTTP-6: 415 for another body, 406 for a client that wants neither of ours."""
     form = Headers.of([("content-type", "text/plain")])
     assert status(HttpRequest("POST", form, b"{}")) == 415
+    plain = post(message("initialize"), ("content-encoding", "Identity"))
+    assert isinstance(judge(plain), Posted)
     packed = Headers.of([JSON, ("content-encoding", "gzip")])
     assert status(HttpRequest("POST", packed, b"{}")) == 415
     for charset in ("utf-16", "iso-8859-1", "us-ascii"):

@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.listening.addresses import HttpServeError, address_of, bind
 from humanmcp.stub.http.server import read_key
-from tests.serving_http import JSON, ServingHttp, initialize
+from tests.serving_http import JSON, ServingHttp, call, initialize
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -148,6 +148,31 @@ def test_whatever_bytes_come_are_answered_or_cut(server: ServingHttp, raw: bytes
         said = line.recv(4096)
     assert not said or said.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5"))
     assert ask(server).status == 200
+
+
+def test_half_a_request_is_no_message(server: ServingHttp) -> None:
+    """HTTP-31: a whole message in a body that promised more came from a client that is gone."""
+    headers = {**JSON, "Host": f"127.0.0.1:{server.port}", **server.initialize()}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
+        line.sendall(f"POST /mcp HTTP/1.1\r\n{head}Content-Length: 5000\r\n\r\n{call(77)}".encode())
+    until(lambda: any('"status\\":400' in said for said in transcripts(server)), "it is refused")
+    assert [said for said in transcripts(server) if "ask_human" in said and ":77" in said] == []
+
+
+def transcripts(server: ServingHttp) -> list[str]:
+    """Return what is written down of the sessions."""
+    files = server.home.glob("sessions/*/transcript.jsonl")
+    return [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_stream_that_a_session_never_had_is_400(server: ServingHttp) -> None:
+    """HTTP-31: an empty one would be asked for again for ever."""
+    session = server.initialize()
+    ping = '{"jsonrpc":"2.0","id":2,"method":"ping"}'
+    assert server.ask(body=ping, headers=session).status == 200
+    for name, status in (("1-0", 200), ("2-9", 200), ("3-0", 400), ("9999-1", 400)):
+        assert server.ask("GET", headers={**session, "Last-Event-ID": name}).status == status
 
 
 @pytest.mark.parametrize(
