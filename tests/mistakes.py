@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -63,11 +64,12 @@ class Place(NamedTuple):
     lines: range
 
 
-def mistakes(file: str, tree: ast.Module) -> dict[Mistake, Place]:
+@cache
+def mistakes(file: str) -> dict[Mistake, Place]:
     """Return every mistake that can be made in the functions of a module."""
     found: dict[Mistake, Place] = {}
     alike: Counter[tuple[str, str, str]] = Counter()
-    for name, function in _functions(tree, ""):
+    for name, function in _functions(_parsed(file), ""):
         for node, lines in _inside(function.body, range(0)):
             for field, value in _of(node):
                 texts = (name, _text(node), _text(node, field, value))
@@ -76,17 +78,16 @@ def mistakes(file: str, tree: ast.Module) -> dict[Mistake, Place]:
     return found
 
 
-def parsed(file: str) -> ast.Module:
-    """Return the tree of a module."""
-    return ast.parse((ROOT / file).read_text("utf-8"))
-
-
-def changed(mistake: Mistake) -> ast.Module:
-    """Return the tree of the module with the mistake in it."""
-    tree = parsed(mistake.file)
-    place = mistakes(mistake.file, tree)[mistake]
+def make(mistake: Mistake) -> ast.Module:
+    """Make a mistake in the tree of its module, for good, and return the tree."""
+    place = mistakes(mistake.file)[mistake]
     setattr(place.node, place.field, place.value)
-    return ast.fix_missing_locations(tree)
+    return ast.fix_missing_locations(_parsed(mistake.file))
+
+
+@cache
+def _parsed(file: str) -> ast.Module:
+    return ast.parse((ROOT / file).read_text("utf-8"))
 
 
 def _functions(node: ast.AST, around: str) -> Iterator[tuple[str, ast.FunctionDef]]:

@@ -41,7 +41,7 @@ import jsonschema_rs  # noqa: F401 - here, so that not every mutant's process ha
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.mistakes import ROOT, Mistake, changed, mistakes, parsed
+from tests.mistakes import ROOT, Mistake, make, mistakes
 
 if TYPE_CHECKING:
     import ast
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 CORE: Final = "humanmcp/protocol"
 EQUIVALENT: Final = ROOT / "tests" / "mutants.toml"
+WIDE: Final = "tests/protocol/test_recorded_verdicts.py"
+"""What notices much in little time, after the tests of the module itself."""
 MEMORY: Final = 8 << 30
 """Bytes: some mistakes make a loop that collects forever."""
 
@@ -93,10 +95,11 @@ class Measured(NamedTuple):
         files = {test.partition("::")[0] for test in ran}
         own = mistake.file.replace("humanmcp/", "tests/", 1).rpartition("/")
 
-        def rank(item: pytest.Item) -> tuple[bool, bool, bool, float]:
-            slow = self.seconds[item.nodeid] > 1
-            is_own = item.nodeid.startswith(f"{own[0]}/test_{own[2]}")
-            return item.nodeid not in ran, slow, not is_own, self.seconds[item.nodeid]
+        def rank(item: pytest.Item) -> tuple[bool, bool, int, float]:
+            first = (f"{own[0]}/test_{own[2]}", WIDE)
+            place = [*map(item.nodeid.startswith, first), True].index(True)
+            seconds = self.seconds[item.nodeid]
+            return item.nodeid not in ran, seconds > 1, place, seconds
 
         found = [one for one in items if "" in ran or one.nodeid.partition("::")[0] in files]
         return sorted(found, key=rank)
@@ -130,7 +133,7 @@ class Measuring:
         ran: dict[Mistake, set[str]] = {}
         for file in {mistake.file for mistake in sample}:
             there = data.contexts_by_lineno(str(ROOT / file))
-            places = mistakes(file, parsed(file))
+            places = mistakes(file)
             for mistake in sample:
                 if mistake.file == file:
                     lines = places[mistake].lines
@@ -243,7 +246,7 @@ def _forked(watch: Watch, session: pytest.Session, functions: Sequence[FunctionT
 
 def _be(watch: Watch, session: pytest.Session, functions: Sequence[FunctionType]) -> None:
     """Be the mutant, and run its tests."""
-    tree = changed(watch.mistake)
+    tree = make(watch.mistake)
     at_once = "" in watch.measured.ran[watch.mistake]
     if not at_once and _swapped(watch.mistake.file, tree, functions):
         session.config.pluginmanager.register(watch)
@@ -307,7 +310,7 @@ class _WithMistake(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def every(under: str) -> list[Mistake]:
     """List all mistakes below a folder."""
     files = sorted(one.relative_to(ROOT).as_posix() for one in (ROOT / under).rglob("*.py"))
-    return [mistake for file in files for mistake in mistakes(file, parsed(file))]
+    return [mistake for file in files for mistake in mistakes(file)]
 
 
 def chosen(there: Sequence[Mistake], count: int, seed: int) -> list[Mistake]:
