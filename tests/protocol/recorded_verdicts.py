@@ -26,7 +26,12 @@ from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.spec.typed import Schemas
 from humanmcp.protocol.validation import check, faults, starting_draft
 from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
-from tests.protocol import damaging, recorded_decisions, recorded_texts
+from tests.protocol import (
+    damaging,
+    recorded_conversations,
+    recorded_decisions,
+    recorded_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -104,7 +109,7 @@ def _others(value: object) -> tuple[object, ...]:
         case int() | float():
             return (str(value), -1, 1.5)
         case list():
-            return ({}, "x", [*value, "x"])
+            return ({}, "x", [*value, *value[:1]])
         case dict():
             return ([], "x", {**value, "extra": 1})
         case _:
@@ -395,7 +400,10 @@ EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
     *(books, recorded_decisions.patience, recorded_decisions.decisions, recorded_decisions.rules),
     *(recorded_decisions.schemas, recorded_decisions.headers, recorded_decisions.texts),
     *(recorded_texts.scalars, recorded_texts.marks, recorded_texts.around, recorded_texts.words),
-    recorded_texts.cut,
+    *(recorded_texts.cut, recorded_conversations.conversations, recorded_conversations.questions),
+    *(recorded_conversations.held_messages, recorded_conversations.addresses),
+    *(recorded_conversations.protocol, recorded_conversations.relations),
+    recorded_conversations.declarations,
 )
 
 

@@ -1,4 +1,4 @@
-"""What the core says of a great many texts is what was read and kept in `verdicts/`."""
+"""What the core says of a great many texts is what stands in `verdicts/`."""
 
 from __future__ import annotations
 
