@@ -28,7 +28,7 @@ from humanmcp.protocol.http.outbound import (
 from humanmcp.protocol.policy.timeouts import STATUS_WITHIN
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.spec.versions import R2025_11
-from humanmcp.stub.http.streams import SILENCE
+from humanmcp.stub.http.streams import BEGINNING, SILENCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
@@ -196,7 +196,8 @@ class HttpAnswer:
     async def _answer(self, *, as_json: bool, as_events: bool) -> None:
         if not as_json:
             await self._stream.has_begun()  # the client learns the name at once
-            await self._go_on()
+            if self._stream.at != BEGINNING:  # else no request was in the message
+                await self._go_on()
             return
         within = STATUS_WITHIN if as_events else None
         try:

@@ -86,6 +86,7 @@ def test_a_served_session_has_its_true_requests(server: ServingHttp, inbox: Fold
     assert server.ask(body=QUICK, headers={**headers, **secret}).status == 200
     events = {**headers, "Accept": "text/event-stream"}
     assert server.ask(body=call(3, name="quick"), headers=events).status == 200
+    assert server.ask(body=INITIALIZED, headers=events).status == 202
     assert server.ask(body="{}", headers={**headers, "Content-Type": "text/plain"}).status == 415
     assert server.ask(body="{no json", headers=headers).status == 400
     listening = server.open(headers, verb="GET")
@@ -96,14 +97,15 @@ def test_a_served_session_has_its_true_requests(server: ServingHttp, inbox: Fold
     entries = archived(inbox, name)
     said = [(one["request"]["method"], one["response"]["status"]) for one in entries]
     assert said == [
-        *[("POST", 200), ("POST", 202), ("POST", 200), ("POST", 200), ("POST", 415), ("POST", 400)],
-        *[("GET", 200), ("GET", 409), ("DELETE", 204)],
+        *[("POST", 200), ("POST", 202), ("POST", 200), ("POST", 200), ("POST", 202), ("POST", 415)],
+        *[("POST", 400), ("GET", 200), ("GET", 409), ("DELETE", 204)],
     ]
     types = [one["response"]["content"]["mimeType"] for one in entries[2:4]]
     assert types == ["application/json", "text/event-stream"]
     bodies = [one["request"].get("postData", {}).get("text") for one in entries]
     assert bodies[0] == initialize("2025-11-25")
-    assert bodies[1:6] == [INITIALIZED, QUICK, call(3, name="quick"), None, "{no json"]
+    said_in = [INITIALIZED, QUICK, call(3, name="quick"), INITIALIZED, None, "{no json"]
+    assert bodies[1:7] == said_in
     sent = {one["name"]: one["value"] for one in entries[2]["request"]["headers"]}
     assert (sent["authorization"], sent["cookie"], sent["x-city"]) == (HIDDEN, HIDDEN, "Tokyo")
     assert sent["mcp-session-id"] == headers["Mcp-Session-Id"]

@@ -15,6 +15,9 @@ from humanmcp.inbox.contract import Key, Life, Reply
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.http.headers import HIDDEN
+from humanmcp.protocol.http.recorded import part_in
+from humanmcp.stub.http.relaying import RELAY
 from tests.proxying import RoundRobin
 from tests.serving_http import Open, ServingHttp, call, modern, own_port
 from tests.waiting import PATIENCE, until
@@ -99,6 +102,10 @@ def test_a_client_of_the_sdk_meets_two_servers_in_turn_and_notices_nothing(
     with RoundRobin(*(one.port for one in servers)) as proxy:
         anyio.run(play, f"http://{proxy.name}/mcp")
         assert {*proxy.met} == {one.port for one in servers}
+    frames = (frame for one in desk.sessions() for frame in desk.frames(one.name))
+    headers = [pair for frame in frames for pair in part_in(frame).get("headers", ())]
+    # HTTP-28: what one process tells another one stays between them
+    assert {value for name, value in headers if name == RELAY} == {HIDDEN}
 
 
 def test_a_client_of_the_sdk_goes_on_when_the_server_that_ran_its_session_is_killed(
