@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import __version__
 from humanmcp.common.parsing import HELP, Parser
-from humanmcp.common.settings import SettingError, load
-from humanmcp.locales import language_of, say
+from humanmcp.common.settings import SettingError, add_flags, load
+from humanmcp.locales import language_of
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
@@ -153,16 +153,10 @@ def _overview(language: str) -> Parser:
     parser = Parser(language, prog="humanmcp")
     words, summary = parser.words("cli"), parser.words("command")
     parser.description, parser.epilog = words("description"), words("epilog")
-    parser.add_argument(
-        "--version",
-        action="version",
-        version=f"humanmcp {__version__}",
-        help=words("help version"),
-    )
-    parser.add_argument(
-        "--completion", action=_Completion, choices=SHELL_NAMES, help=words("help completion")
-    )
-    parser.add_argument("--lang", metavar="LANG", help=say("setting", "lang", language))
+    flag = parser.flags("cli", "help ")
+    flag("--version", action="version", version=f"humanmcp {__version__}")
+    flag("--completion", action=_Completion, choices=SHELL_NAMES)
+    add_flags(parser, "lang")
     commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND", required=True)
     for name in COMMANDS:
         commands.add_parser(name, help=summary(name), language=language)

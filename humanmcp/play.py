@@ -42,15 +42,10 @@ class PlayError(StopError):
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    words = parser.words(ROOM, "help ")
-    parser.add_argument(
-        "--people",
-        metavar="SEATS",
-        default=DEFAULT,
-        help=words("people", default=DEFAULT),
-    )
-    parser.add_argument("--model", metavar="MODEL", default="", help=words("model"))
-    parser.add_argument("--no-desk", action="store_true", help=words("no-desk"))
+    flag = parser.flags(ROOM, "help ")
+    flag("--people", metavar="SEATS", default=DEFAULT, said={"default": DEFAULT})
+    flag("--model", metavar="MODEL", default="")
+    flag("--no-desk", action="store_true")
     add_flags(parser, "home", "port", "lang")
 
 

@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of `book`."""
-    words = parser.words(ROOM, "help ")
-    parser.add_argument("words", nargs="*", metavar="FILE", help=words("file"))
-    parser.add_argument("--check", action="store_true", help=words("check"))
-    parser.add_argument(
-        "--from", dest="source", nargs="?", const="", metavar="TRANSCRIPT", help=words("from")
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", default="", help=words("output"))
-    parser.add_argument("--no-redact", action="store_true", help=words("no-redact"))
+    flag = parser.flags(ROOM, "help ")
+    flag("words", code="file", nargs="*", metavar="FILE")
+    flag("--check", action="store_true")
+    flag("--from", dest="source", nargs="?", const="", metavar="TRANSCRIPT")
+    flag("-o", "--output", metavar="FILE", default="")
+    flag("--no-redact", action="store_true")
     add_header_flags(parser)
     add_flags(parser, "home", "lang")
 

@@ -178,11 +178,9 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
 
 def add_header_flags(parser: Parser) -> None:
     """Declare the flags that put headers over those of an address."""
-    words = parser.words("calling", "help ")
-    parser.add_argument(
-        "--header", metavar="NAME:VALUE", action="append", default=[], help=words("header")
-    )
-    parser.add_argument("--key-file", metavar="FILE", default="", help=words("key-file"))
+    flag = parser.flags("calling", "help ")
+    flag("--header", metavar="NAME:VALUE", action="append", default=[])
+    flag("--key-file", metavar="FILE", default="")
 
 
 def put_headers(changes: HeaderChanges, arguments: argparse.Namespace) -> None:

@@ -71,6 +71,21 @@ class Parser(argparse.ArgumentParser):
             return lambda _code, **_fillings: ""
         return lambda code, **fillings: say(room, before + code, self.language, **fillings)
 
+    def flags(self, room: str, before: str = "") -> Callable[..., argparse.Action]:
+        """Return what adds an argument, whose help is the sentence of a room that has its name.
+
+        `to` is a group that it is added to, `code` another sentence, `said` what is filled in.
+        """
+        words = self.words(room, before)
+
+        def flag(*names: str, **settings: Any) -> argparse.Action:  # noqa: ANN401 - what argparse takes
+            code = settings.pop("code", names[-1].lstrip("-"))
+            said = words(code, **settings.pop("said", {}))
+            group: argparse._ActionsContainer = settings.pop("to", self)
+            return group.add_argument(*names, help=said, **settings)
+
+        return flag
+
     def error(self, message: str) -> NoReturn:
         """Return what is wrong with the command line, and end."""
         self.print_usage(sys.stderr)

@@ -52,15 +52,9 @@ _DEFAULTS: Final[Mapping[str, Any]] = Settings()._asdict()
 
 def add_flags(parser: Parser, *names: str) -> None:
     """Give a command the flags of these settings."""
-    words = parser.words("setting")
+    flag = parser.flags("setting")
     for name in names:
-        parser.add_argument(
-            "--" + name.replace("_", "-"),
-            dest=name,
-            default=None,
-            metavar=name.upper(),
-            help=words(name),
-        )
+        flag("--" + name.replace("_", "-"), code=name, dest=name, metavar=name.upper())
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:

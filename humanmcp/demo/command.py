@@ -32,11 +32,11 @@ BETWEEN_STEPS: Final = 2.5
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `demo`."""
-    words = parser.words("demo", "help ")
+    flag = parser.flags("demo", "help ")
     add_flags(parser, "home", "files", "book", "lang")
-    parser.add_argument("--by-hand", action="store_true", help=words("by-hand"))
+    flag("--by-hand", action="store_true")
     moods = [mood.value for mood in Mood]
-    parser.add_argument("--mood", choices=moods, default=moods[0], help=words("mood"))
+    flag("--mood", choices=moods, default=moods[0])
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

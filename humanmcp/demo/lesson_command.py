@@ -30,9 +30,9 @@ ROOM = "lesson"
 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of `lesson`."""
-    words = parser.words(ROOM, "help ")
-    parser.add_argument("name", nargs="?", default="", metavar="LESSON", help=words("name"))
-    parser.add_argument("--check", action="store_true", help=words("check"))
+    flag = parser.flags(ROOM, "help ")
+    flag("name", nargs="?", default="", metavar="LESSON")
+    flag("--check", action="store_true")
     add_flags(parser, "home", "files", "book", "lang")
 
 

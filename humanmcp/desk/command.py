@@ -59,9 +59,9 @@ class NotLoopbackError(Exception):
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `desk`."""
     add_flags(parser, "home", "inbox", "host", "port", "book", "lang")
-    words = parser.words("desk", "help.")
-    parser.add_argument("--open", action="store_true", help=words("open"))
-    parser.add_argument("--url", metavar="URL", help=words("url"))
+    flag = parser.flags("desk", "help.")
+    flag("--open", action="store_true")
+    flag("--url", metavar="URL")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -64,29 +64,16 @@ FAILED: Final = 1
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `export`."""
-    words = parser.words("export")
+    flag = parser.flags("export")
     add_flags(parser, "home", "inbox", "lang")
-    parser.add_argument(
-        "session", nargs="?", default=LAST, metavar="SESSION", help=words("session")
-    )
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="log",
-        help=words("format", formats=", ".join(FORMATS)),
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help=words("output"))
-    parser.add_argument("--utc", action="store_true", help=words("utc"))
-    parser.add_argument("--server", metavar="COMMAND", default="", help=words("server"))
+    flag("session", nargs="?", default=LAST, metavar="SESSION")
+    flag("--format", choices=FORMATS, default="log", said={"formats": ", ".join(FORMATS)})
+    flag("-o", "--output", metavar="FILE")
+    flag("--utc", action="store_true")
+    flag("--server", metavar="COMMAND", default="")
     redact = parser.add_mutually_exclusive_group()
-    redact.add_argument(
-        "--redact",
-        dest="redact",
-        action="store_true",
-        default=None,
-        help=words("redact"),
-    )
-    redact.add_argument("--no-redact", dest="redact", action="store_false", help=words("no-redact"))
+    flag("--redact", to=redact, dest="redact", action="store_true", default=None)
+    flag("--no-redact", to=redact, dest="redact", action="store_false")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -152,16 +152,11 @@ _SIGNS: Final = {MessageChange.ONLY_BEFORE: "-", MessageChange.ONLY_NOW: "+"}
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `diff`."""
-    words = parser.words("diff")
+    flag = parser.flags("diff")
     add_flags(parser, "home", "lang")
-    parser.add_argument("before", metavar="BEFORE", help=words("before"))
-    parser.add_argument("now", nargs="?", default=LAST, metavar="NOW", help=words("now"))
-    parser.add_argument(
-        "--no-redact",
-        dest="redact",
-        action="store_false",
-        help=say("export", "no-redact", parser.language),
-    )
+    flag("before", metavar="BEFORE")
+    flag("now", nargs="?", default=LAST, metavar="NOW")
+    parser.flags("export")("--no-redact", dest="redact", action="store_false")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

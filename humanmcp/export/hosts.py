@@ -44,13 +44,11 @@ _LIMIT: Final = 1.0
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `hosts`."""
-    words = parser.words(ROOM, "help ")
+    flag = parser.flags(ROOM, "help ")
     add_flags(parser, "home", "lang")
-    parser.add_argument(
-        "--measure", nargs="?", const=LAST, metavar="SESSION", help=words("measure")
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help=words("output"))
-    parser.add_argument("--json", action="store_true", help=words("json"))
+    flag("--measure", nargs="?", const=LAST, metavar="SESSION")
+    flag("-o", "--output", metavar="FILE")
+    flag("--json", action="store_true")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

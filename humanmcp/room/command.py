@@ -53,12 +53,12 @@ EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only where somebody asked for it
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `room`."""
-    words = parser.words(ROOM, "help ")
-    parser.add_argument("name", nargs="?", default="class", metavar="NAME", help=words("name"))
-    parser.add_argument("--lesson", metavar="LESSON", default="", help=words("lesson"))
-    parser.add_argument("--lan", action="store_true", help=words("lan"))
-    parser.add_argument("--url", metavar="URL", default="", help=words("url"))
-    parser.add_argument("--tls", nargs=2, metavar=("CERT", "KEY"), help=words("tls"))
+    flag = parser.flags(ROOM, "help ")
+    flag("name", nargs="?", default="class", metavar="NAME")
+    flag("--lesson", metavar="LESSON", default="")
+    flag("--lan", action="store_true")
+    flag("--url", metavar="URL", default="")
+    flag("--tls", nargs=2, metavar=("CERT", "KEY"))
     add_flags(parser, "home", "inbox", "port", "lang")
 
 

@@ -69,27 +69,23 @@ class Wanted(HostEntry):
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    words = parser.words(ROOM, "help ")
-    parser.add_argument(
-        "host", metavar="HOST", choices=BY_NAME, help=words("host", hosts=", ".join(BY_NAME))
-    )
-    parser.add_argument("--name", default=DEFAULT_NAME, help=words("name"))
+    flag = parser.flags(ROOM, "help ")
+    flag("host", metavar="HOST", choices=BY_NAME, said={"hosts": ", ".join(BY_NAME)})
+    flag("--name", default=DEFAULT_NAME)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--path", metavar="FILE", help=words("path"))
-    where.add_argument("--user", action="store_true", help=words("user"))
+    flag("--path", to=where, metavar="FILE")
+    flag("--user", to=where, action="store_true")
     act = parser.add_mutually_exclusive_group()
-    act.add_argument("--write", action="store_true", help=words("write"))
-    act.add_argument("--remove", action="store_true", help=words("remove"))
-    parser.add_argument("--wait", type=int, metavar="SECONDS", help=words("wait"))
+    flag("--write", to=act, action="store_true")
+    flag("--remove", to=act, action="store_true")
+    flag("--wait", type=int, metavar="SECONDS")
     manner = parser.add_mutually_exclusive_group()
-    manner.add_argument("--by-hand", action="store_true", help=words("by hand"))
-    manner.add_argument("--auto", action="store_true", help=words("auto"))
-    manner.add_argument("--opening", choices=("book", "hand"), help=words("opening"))
-    manner.add_argument(
-        "--http", nargs="?", const=HTTP_URL, metavar="URL", default="", help=words("http")
-    )
-    parser.add_argument("--open", action="store_true", help=words("open"))
-    parser.add_argument("--json", action="store_true", help=words("json"))
+    flag("--by-hand", to=manner, action="store_true")
+    flag("--auto", to=manner, action="store_true")
+    flag("--opening", to=manner, choices=("book", "hand"))
+    flag("--http", to=manner, nargs="?", const=HTTP_URL, metavar="URL", default="")
+    flag("--open", action="store_true")
+    flag("--json", action="store_true")
     add_flags(parser, *PASSED_ON)
 
 

@@ -37,7 +37,7 @@ _COLOUR: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "re
 
 def add_arguments(parser: Parser) -> None:
     """Add the flags of this command."""
-    parser.add_argument("--json", action="store_true", help=say(ROOM, "help json", parser.language))
+    parser.flags(ROOM, "help ")("--json", action="store_true")
     add_flags(parser, "home", "files", "book", "lang")
 
 

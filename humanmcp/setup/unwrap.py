@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `unwrap`."""
-    add_place(parser, parser.words("wrap")("unwrap all"))
+    add_place(parser, "unwrap all")
     add_flags(parser, "lang")
 
 

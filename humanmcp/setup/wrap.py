@@ -41,30 +41,22 @@ class WrapError(ConfigFileError):
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `wrap`."""
-    words = parser.words("tap")
-    add_place(parser, say(ROOM, "wrap all", parser.language))
-    parser.add_argument(
-        "--hold", action="append", default=[], metavar="PATTERN", help=words("hold")
-    )
-    parser.add_argument("--log-dir", metavar="DIR", help=words("log-dir"))
+    flag = parser.flags("tap")
+    add_place(parser)
+    flag("--hold", action="append", default=[], metavar="PATTERN")
+    flag("--log-dir", metavar="DIR")
     add_flags(parser, "home", "book", "lang")
 
 
-def add_place(parser: Parser, all_help: str) -> None:
+def add_place(parser: Parser, all_code: str = "wrap all") -> None:
     """Declare what names an entry in a host's configuration, or all of them."""
-    words = parser.words(ROOM)
-    hosts = ", ".join(BY_NAME)
-    parser.add_argument(
-        "host",
-        metavar="HOST",
-        nargs="?",
-        choices=BY_NAME,
-        help=words("host", hosts=hosts),
-    )
-    parser.add_argument("server", metavar="SERVER", nargs="?", help=words("server"))
-    parser.add_argument("--path", metavar="FILE", help=words("path"))
-    parser.add_argument("--all", action="store_true", help=all_help)
-    parser.add_argument("--yes", action="store_true", help=words("yes"))
+    flag = parser.flags(ROOM)
+    said = {"hosts": ", ".join(BY_NAME)}
+    flag("host", metavar="HOST", nargs="?", choices=BY_NAME, said=said)
+    flag("server", metavar="SERVER", nargs="?")
+    flag("--path", metavar="FILE")
+    flag("--all", code=all_code, action="store_true")
+    flag("--yes", action="store_true")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -70,28 +70,23 @@ MISSED: Final = 3
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `serve`."""
-    words = parser.words("serve")
+    flag = parser.flags("serve")
     add_flags(parser, "home", "inbox", "files", "book", "title", "client_limit", "notify", "lang")
     manner = parser.add_mutually_exclusive_group()
-    manner.add_argument("--by-hand", action="store_true", help=words("by-hand"))
-    manner.add_argument("--auto", action="store_true", help=words("auto"))
-    manner.add_argument("--opening", choices=OPENINGS, metavar="WHO", help=words("opening"))
-    parser.add_argument("--no-progress", action="store_true", help=words("no progress"))
-    parser.add_argument("--open", action="store_true", help=words("open"))
-    parser.add_argument("--replay", metavar="TRANSCRIPT", help=words("replay"))
-    parser.add_argument("--match", choices=MATCHES, default=MATCHES[0], help=words("match"))
-    parser.add_argument(
-        "--otherwise",
-        choices=OTHERWISE,
-        default=OTHERWISE[0],
-        help=words("otherwise"),
-    )
-    parser.add_argument("--http", nargs="?", const="", metavar="ADDRESS", help=words("http"))
-    parser.add_argument("--lan", action="store_true", help=words("lan"))
-    parser.add_argument("--key", metavar="FILE", help=words("key"))
-    parser.add_argument("--room", metavar="URL", help=words("room"))
-    parser.add_argument("--seat", metavar="KEY", default="", help=words("seat"))
-    parser.add_argument("server", nargs="...", metavar="COMMAND", help=words("server"))
+    flag("--by-hand", to=manner, action="store_true")
+    flag("--auto", to=manner, action="store_true")
+    flag("--opening", to=manner, choices=OPENINGS, metavar="WHO")
+    flag("--no-progress", action="store_true")
+    flag("--open", action="store_true")
+    flag("--replay", metavar="TRANSCRIPT")
+    flag("--match", choices=MATCHES, default=MATCHES[0])
+    flag("--otherwise", choices=OTHERWISE, default=OTHERWISE[0])
+    flag("--http", nargs="?", const="", metavar="ADDRESS")
+    flag("--lan", action="store_true")
+    flag("--key", metavar="FILE")
+    flag("--room", metavar="URL")
+    flag("--seat", metavar="KEY", default="")
+    flag("server", nargs="...", metavar="COMMAND")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -66,23 +66,15 @@ SWITCH_EVERY: Final = 0.0001
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `tap`."""
-    words = parser.words("tap")
+    flag = parser.flags("tap")
     add_flags(parser, "home", "title", "book", "lang")
-    parser.add_argument("--http", nargs="?", const="", metavar="ADDRESS:PORT", help=words("http"))
-    parser.add_argument("--log-dir", metavar="DIR", help=words("log-dir"))
-    parser.add_argument("--quiet", action="store_true", help=words("quiet"))
-    parser.add_argument(
-        "--hold", action="append", default=[], metavar="PATTERN", help=words("hold")
-    )
-    parser.add_argument(
-        "--release-after",
-        type=float,
-        default=0.0,
-        metavar="SECONDS",
-        help=words("release"),
-    )
+    flag("--http", nargs="?", const="", metavar="ADDRESS:PORT")
+    flag("--log-dir", metavar="DIR")
+    flag("--quiet", action="store_true")
+    flag("--hold", action="append", default=[], metavar="PATTERN")
+    flag("--release-after", code="release", type=float, default=0.0, metavar="SECONDS")
     add_header_flags(parser)
-    parser.add_argument("server", nargs=argparse.REMAINDER, metavar="COMMAND", help=words("server"))
+    flag("server", nargs=argparse.REMAINDER, metavar="COMMAND")
 
 
 @dataclass(frozen=True, slots=True)

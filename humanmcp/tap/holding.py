@@ -26,11 +26,11 @@ FAILED: Final = 1
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `hold`."""
-    words = parser.words("hold")
+    flag = parser.flags("hold")
     add_flags(parser, "home", "lang")
-    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help=words("patterns"))
-    parser.add_argument("--session", default="", metavar="NAME", help=words("session"))
-    parser.add_argument("--nothing", action="store_true", help=words("nothing"))
+    flag("patterns", nargs="*", metavar="PATTERN")
+    flag("--session", default="", metavar="NAME")
+    flag("--nothing", action="store_true")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

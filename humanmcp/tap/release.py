@@ -29,11 +29,11 @@ NOTHING: Final = 1
 
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `release`."""
-    words = parser.words("release")
+    flag = parser.flags("release")
     add_flags(parser, "home", "lang")
-    parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER", help=words("numbers"))
-    parser.add_argument("--session", default="", metavar="NAME", help=words("session"))
-    parser.add_argument("--drop", action="store_true", help=words("drop"))
+    flag("numbers", nargs="*", type=int, metavar="NUMBER")
+    flag("--session", default="", metavar="NAME")
+    flag("--drop", action="store_true")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

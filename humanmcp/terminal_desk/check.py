@@ -43,22 +43,18 @@ ROOM: Final = "check"
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    words = parser.words(ROOM, "help ")
-    parser.add_argument("files", nargs="*", metavar="FILE|-", help=words("file"))
-    parser.add_argument("--method", metavar="METHOD", help=words("method"))
-    parser.add_argument(
-        "--revision", choices=versions.ALL, metavar="REVISION", help=words("revision")
-    )
-    parser.add_argument("--request", metavar="FILE", help=words("request"))
-    parser.add_argument(
-        "--form", choices=[form.value for form in TextForm], default="message", help=words("form")
-    )
+    flag = parser.flags(ROOM, "help ")
+    flag("files", code="file", nargs="*", metavar="FILE|-")
+    flag("--method", metavar="METHOD")
+    flag("--revision", choices=versions.ALL, metavar="REVISION")
+    flag("--request", metavar="FILE")
+    flag("--form", choices=[form.value for form in TextForm], default="message")
     out = parser.add_mutually_exclusive_group()
-    out.add_argument("--json", action="store_true", help=words("json"))
-    out.add_argument("--sarif", action="store_true", help=words("sarif"))
-    out.add_argument("--fix", action="store_true", help=words("fix"))
-    out.add_argument("--explain", nargs="+", metavar="CODE", help=words("explain"))
-    out.add_argument("--lines", action="store_true", help=words("lines"))
+    flag("--json", to=out, action="store_true")
+    flag("--sarif", to=out, action="store_true")
+    flag("--fix", to=out, action="store_true")
+    flag("--explain", to=out, nargs="+", metavar="CODE")
+    flag("--lines", to=out, action="store_true")
     add_flags(parser, "lang")
 
 

@@ -47,11 +47,11 @@ class Target:
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    words = parser.words(ROOM, "help ")
-    parser.add_argument("what", nargs="?", default="", metavar="WHAT", help=words("what"))
-    parser.add_argument("--older-than", type=float, metavar="DAYS", help=words("older than"))
-    parser.add_argument("--yes", action="store_true", help=words("yes"))
-    parser.add_argument("--json", action="store_true", help=words("json"))
+    flag = parser.flags(ROOM, "help ")
+    flag("what", nargs="?", default="", metavar="WHAT")
+    flag("--older-than", type=float, metavar="DAYS")
+    flag("--yes", action="store_true")
+    flag("--json", action="store_true")
     add_flags(parser, "home", "inbox", "lang")
 
 

@@ -61,10 +61,10 @@ class TerminalRow:
 
 def add_arguments(parser: Parser) -> None:
     """Add the flags of this command."""
-    words = parser.words(ROOM, "help ")
-    parser.add_argument("--all", action="store_true", help=words("all"))
-    parser.add_argument("--watch", action="store_true", help=words("watch"))
-    parser.add_argument("--json", action="store_true", help=words("json"))
+    flag = parser.flags(ROOM, "help ")
+    flag("--all", action="store_true")
+    flag("--watch", action="store_true")
+    flag("--json", action="store_true")
     add_flags(parser, "home", "inbox", "lang")
 
 

@@ -54,12 +54,11 @@ class ShownExchange(NamedTuple):
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    words = parser.words(ROOM, "help ")
-    number = parser.words("choose")("help number")
-    parser.add_argument("number", nargs="?", default="", metavar="N", help=number)
-    parser.add_argument("--unreadable", action="store_true", help=words("bad"))
-    parser.add_argument("--raw", action="store_true", help=words("raw"))
-    parser.add_argument("--json", action="store_true", help=words("json"))
+    flag = parser.flags(ROOM, "help ")
+    parser.flags("choose", "help ")("number", nargs="?", default="", metavar="N")
+    flag("--unreadable", code="bad", action="store_true")
+    flag("--raw", action="store_true")
+    flag("--json", action="store_true")
     add_flags(parser, "home", "inbox", "lang")
 
 

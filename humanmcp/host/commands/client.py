@@ -62,41 +62,30 @@ class ClientError(StopError):
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    words = parser.words(ROOM, "help ")
-
-    def flag(name: str, **more: Any) -> None:  # noqa: ANN401 - argparse's own keywords
-        parser.add_argument(f"--{name}", help=words(name), **more)
-
-    parser.add_argument("words", nargs="*", metavar="COMMAND", help=words("command"))
-    flag("server", metavar="NAME", default="")
-    flag("config", metavar="FILE", default="")
-    parser.add_argument(
-        "-e",
-        "--env",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help=words("env"),
-    )
-    flag("cwd", metavar="FOLDER", default="")
+    flag = parser.flags(ROOM, "help ")
+    flag("words", code="command", nargs="*", metavar="COMMAND")
+    flag("--server", metavar="NAME", default="")
+    flag("--config", metavar="FILE", default="")
+    flag("-e", "--env", metavar="NAME=VALUE", action="append", default=[])
+    flag("--cwd", metavar="FOLDER", default="")
     add_header_flags(parser)
-    flag("no-header", metavar="NAME", action="append", default=[])
-    flag("opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
-    flag("revision", choices=versions.HANDSHAKE, default=versions.LATEST_HANDSHAKE)
-    flag("name", metavar="NAME/VERSION", default="example-client/1.0.0")
-    flag("offer", metavar="LIST", default=",".join(CAPABILITIES))
-    flag("root", metavar="URI", action="append", default=[])
-    flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
-    flag("longest", metavar="SECONDS", type=seconds, default=LONGEST)
+    flag("--no-header", metavar="NAME", action="append", default=[])
+    flag("--opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
+    flag("--revision", choices=versions.HANDSHAKE, default=versions.LATEST_HANDSHAKE)
+    flag("--name", metavar="NAME/VERSION", default="example-client/1.0.0")
+    flag("--offer", metavar="LIST", default=",".join(CAPABILITIES))
+    flag("--root", metavar="URI", action="append", default=[])
+    flag("--patience", metavar="SECONDS", type=seconds, default=PATIENCE)
+    flag("--longest", metavar="SECONDS", type=seconds, default=LONGEST)
     once.add_arguments(parser)
-    flag("script", metavar="FILE", default="")
-    flag("example", action="store_true")
-    flag("first-id", metavar="N", type=from_one, default=FIRST_ID)
-    flag("no-progress", action="store_true")
-    flag("lenient", action="store_true")
-    flag("strict", action="store_true")
-    flag("pretty", action="store_true")
-    flag("desk", action="store_true")
+    flag("--script", metavar="FILE", default="")
+    flag("--example", action="store_true")
+    flag("--first-id", metavar="N", type=from_one, default=FIRST_ID)
+    flag("--no-progress", action="store_true")
+    flag("--lenient", action="store_true")
+    flag("--strict", action="store_true")
+    flag("--pretty", action="store_true")
+    flag("--desk", action="store_true")
     add_flags(parser, "home", "lang", "title")
     parser.set_defaults(parser=parser)
 

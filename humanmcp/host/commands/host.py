@@ -6,7 +6,7 @@ import contextlib
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.paths import home_folder
@@ -52,33 +52,29 @@ NAME: Final = Identity("humanmcp-host", "1.0.0")
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    words = parser.words(ROOM, "help ")
-
-    def flag(name: str, **more: Any) -> None:  # noqa: ANN401 - argparse's own keywords
-        parser.add_argument(f"--{name}", help=words(name), **more)
-
-    flag("config", metavar="FILE", default="")
-    flag("opening", choices=[one.value for one in Opening], default=Opening.PROBE.value)
-    flag("model", metavar="MODEL", default="human")
-    flag("base-url", metavar="URL", default="")
-    flag("key-file", metavar="FILE", default="")
-    flag("key-variable", metavar="NAME", default="")
-    flag("max-tokens", metavar="N", type=from_one, default=0)
-    flag("images", choices=IMAGES, default=AUTO)
-    flag("sampling", choices=SAMPLING, default=SAMPLING[0])
-    flag("system", metavar="TEXT", default="")
-    parser.add_argument("-p", "--prompt", metavar="TEXT", default="", help=words("prompt"))
-    flag("json", action="store_true")
-    flag("tools", metavar="PATTERN", action="append", default=[])
-    flag("no-tools", metavar="PATTERN", action="append", default=[])
-    flag("record", metavar="FILE", default="")
-    flag("turns", metavar="N", type=from_one, default=Limits().turns)
-    flag("calls", metavar="N", type=from_one, default=Limits().calls)
-    flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
-    flag("longest", metavar="SECONDS", type=seconds, default=LONGEST)
-    flag("yes", action="store_true")
-    flag("desk", action="store_true")
-    flag("wire", action="store_true")
+    flag = parser.flags(ROOM, "help ")
+    flag("--config", metavar="FILE", default="")
+    flag("--opening", choices=[one.value for one in Opening], default=Opening.PROBE.value)
+    flag("--model", metavar="MODEL", default="human")
+    flag("--base-url", metavar="URL", default="")
+    flag("--key-file", metavar="FILE", default="")
+    flag("--key-variable", metavar="NAME", default="")
+    flag("--max-tokens", metavar="N", type=from_one, default=0)
+    flag("--images", choices=IMAGES, default=AUTO)
+    flag("--sampling", choices=SAMPLING, default=SAMPLING[0])
+    flag("--system", metavar="TEXT", default="")
+    flag("-p", "--prompt", metavar="TEXT", default="")
+    flag("--json", action="store_true")
+    flag("--tools", metavar="PATTERN", action="append", default=[])
+    flag("--no-tools", metavar="PATTERN", action="append", default=[])
+    flag("--record", metavar="FILE", default="")
+    flag("--turns", metavar="N", type=from_one, default=Limits().turns)
+    flag("--calls", metavar="N", type=from_one, default=Limits().calls)
+    flag("--patience", metavar="SECONDS", type=seconds, default=PATIENCE)
+    flag("--longest", metavar="SECONDS", type=seconds, default=LONGEST)
+    flag("--yes", action="store_true")
+    flag("--desk", action="store_true")
+    flag("--wire", action="store_true")
     add_flags(parser, "home", "lang", "title")
 
 

@@ -64,14 +64,14 @@ _METAVARS: Final = {
 
 def add_arguments(parser: Parser) -> None:
     """Add the flags of one request."""
-    text = parser.words(ROOM, "help ")
+    flag = parser.flags(ROOM, "help ")
     one_of = parser.add_mutually_exclusive_group()
     for kind, metavars in _METAVARS.items():
-        one_of.add_argument(f"--{kind.value}", nargs="+", metavar=metavars, help=text(kind.value))
-    one_of.add_argument("--list", choices=list(LISTS), help=text("list"))
-    parser.add_argument("--arguments", metavar="JSON", default="", help=text("arguments"))
+        flag(f"--{kind.value}", to=one_of, nargs="+", metavar=metavars)
+    flag("--list", to=one_of, choices=list(LISTS))
+    flag("--arguments", metavar="JSON", default="")
     for name in ("json", "anyway", "wire"):
-        parser.add_argument(f"--{name}", action="store_true", help=text(name))
+        flag(f"--{name}", action="store_true")
     parser.epilog = say(ROOM, "statuses", parser.language)
 
 
