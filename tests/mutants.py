@@ -1,8 +1,8 @@
 """How well the tests of the core notice a mistake: each mutant is the core with one made in it.
 
     make mutants                        a sample of 300
-    make mutants MUTANTS="--seed 2 3"   others; -n fewer, --under one package, and with --tell
-                                        which test noticed each
+    make mutants MUTANTS="--seed 2 3"   others; -n fewer, --under one package, --without a test
+                                        that takes long, --tell which test noticed each
 
 The tests run once as they are: that shows which of them run which line, and their time. Then each
 mutant lives in a process of its own, forked when all tests are loaded: the mistake is put into
@@ -101,7 +101,8 @@ class Measured(NamedTuple):
             seconds = self.seconds[item.nodeid]
             return item.nodeid not in ran, seconds > 1, place, seconds
 
-        found = [one for one in items if "" in ran or one.nodeid.partition("::")[0] in files]
+        there = [one for one in items if one.nodeid in self.seconds]
+        found = [one for one in there if "" in ran or one.nodeid.partition("::")[0] in files]
         return sorted(found, key=rank)
 
 
@@ -141,10 +142,10 @@ class Measuring:
         return Measured(self.seconds, ran)
 
 
-def measure(under: str, tests: str, sample: Sequence[Mistake]) -> Measured | None:
+def measure(under: str, tests: list[str], sample: Sequence[Mistake]) -> Measured | None:
     """Run the tests without a mistake, or return None when they fail. For a process of its own."""
     measuring = Measuring(under)
-    if pytest.main([*OPTIONS, "-x", tests], plugins=[measuring]):
+    if pytest.main([*OPTIONS, "-x", *tests], plugins=[measuring]):
         return None
     return measuring.measured(sample)
 
@@ -254,7 +255,8 @@ def _be(watch: Watch, session: pytest.Session, functions: Sequence[FunctionType]
     for name in [one for one in sys.modules if one.partition(".")[0] in ("humanmcp", "tests")]:
         del sys.modules[name]
     sys.meta_path.insert(0, _WithMistake(watch.mistake.file, tree))
-    if pytest.main([*OPTIONS, *session.config.args], plugins=[watch]):
+    ended = pytest.main([*OPTIONS, *session.config.args], plugins=[watch])
+    if ended in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED):
         os._exit(pytest.ExitCode.TESTS_FAILED)  # nothing can be loaded
 
 
@@ -348,14 +350,15 @@ def main(words: Sequence[str] | None = None) -> int:
             sys.stderr.write(f"{EQUIVALENT.name} lists what cannot be made: {mistake}\n")
     samples = {seed: chosen(there, wanted.n, seed) for seed in wanted.seed}
     tried = list({one: one for sample in samples.values() for one in sample if one not in known})
-    tests = "/".join(["tests", *Path(wanted.under).parts[1:2]])
+    tests = ["/".join(["tests", *Path(wanted.under).parts[1:2]])]
+    tests += [f"--deselect={one}" for one in wanted.without]
     with multiprocessing.get_context("fork").Pool(1) as pool:
         measured = pool.apply(measure, (wanted.under, tests, tried))
     if measured is None:
         sys.stderr.write("the tests fail without any mistake: every mutant would seem noticed\n")
         return 1
     trying = Trying(measured, tried, wanted.workers, tell=wanted.tell)
-    pytest.main([*OPTIONS, tests], plugins=[trying])
+    pytest.main([*OPTIONS, *tests], plugins=[trying])
     for seed, sample in samples.items():
         kinds = Counter(trying.kinds.get(one, "equivalent") for one in sample)
         share = 100 * kinds["noticed"] / max(1, len(sample) - kinds["equivalent"])
@@ -372,6 +375,7 @@ def _wanted(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, nargs="+", default=[1])
     parser.add_argument("--under", default=CORE)
     parser.add_argument("--tell", action="store_true")
+    parser.add_argument("--without", nargs="*", default=[], help="tests that are not run")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     return parser.parse_args(words)
 
