@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import json
 import math
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.protocol.conversation import negotiation
@@ -49,10 +49,9 @@ from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from humanmcp.protocol.conversation.exchange import Stated
-    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
 class SessionRole(enum.Enum):
@@ -83,21 +82,6 @@ class _OpenBatch:
         array as it is to be sent to the client, the server MUST NOT return an empty Array".
         """
         return None if self.waiting or not self.lines else f"[{','.join(self.lines)}]"
-
-
-class _Remarks:
-    """What is remarked of a request, found when it is first asked for: most are answered before."""
-
-    __slots__ = ("_found", "_look")
-
-    def __init__(self, look: Callable[[], tuple[Diagnostic, ...]]) -> None:
-        self._look = look
-        self._found: tuple[Diagnostic, ...] | None = None
-
-    def __call__(self) -> tuple[Diagnostic, ...]:
-        if self._found is None:
-            self._found = self._look()
-        return self._found
 
 
 class Session:
@@ -233,7 +217,8 @@ class Session:
             again = repeated._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
         found = stated.found if stated else ()
-        look = _Remarks(partial(check.remarks, message, asked.revision, self.established, found))
+        # Once, and when it is first asked for: most requests are answered before.
+        look = cache(partial(check.remarks, message, asked.revision, self.established, found))
         exchange = Exchange(
             number=number,
             request=message,

@@ -21,7 +21,6 @@ Pure, and copyable: it keeps no more than what is open.
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -29,7 +28,7 @@ from humanmcp.protocol.conversation import negotiation
 from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.conversation.progress import Progress
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId
+from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, object_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -182,7 +181,7 @@ class ConversationState:
             return
         self._close(asked)
         if way is Direction.IN and negotiation.may_teach(asked.request, line):
-            self._learn(asked, _result_in(line))
+            self._learn(asked, object_in(line).get("result"))
 
     def forget(self, way: Direction, number: int) -> None:
         """Count a request as no longer open: no answer to it will pass here."""
@@ -317,11 +316,3 @@ class ConversationState:
         for memory in (self._states, self._questions):
             if len(memory) > MOST_OPEN:
                 memory.popitem(last=False)
-
-
-def _result_in(line: str) -> Json:
-    """Return the result of an answer; None for any other text."""
-    try:
-        return json.loads(line).get("result")
-    except (ValueError, AttributeError):
-        return None

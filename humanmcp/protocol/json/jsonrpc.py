@@ -25,7 +25,8 @@ DEEPEST_INCOMING: Final = 128
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _STRING_OR_MARKS: Final = re.compile(rf'{_STRING}|[^ \t\r\n"]++|"', re.DOTALL)
 _NO_BRACKET: Final = bytes(code for code in range(128) if code not in b"[]{}")
-_STRING_OR_BRACKET: Final = re.compile(rf"{_STRING}|([\[{{])|([\]}}])", re.DOTALL)
+BRACKETS: Final = r"(?P<opens>[\[{])|(?P<closes>[\]}])"
+STRING_OR_BRACKET: Final = re.compile(rf"{_STRING}|{BRACKETS}", re.DOTALL)
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -163,6 +164,15 @@ def read_text(line: str) -> Message | Batch | Malformed:
 def encoded(text: str) -> bytes:
     """Return the bytes of a line; a half character, which no line can hold, is left to `read`."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def object_in(text: str | bytes) -> JsonObject:
+    """Return the object that a text is, whatever it says; an empty one for anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def items_in(line: bytes) -> tuple[Message | Malformed, ...]:
@@ -311,14 +321,25 @@ def value_end(text: str, at: int) -> int:
         try:  # the parser of the standard library is ten times as fast as counting brackets
             return _DECODER.raw_decode(text, at)[1]
         except (ValueError, RecursionError):  # an integer of more than 4300 digits, say
-            depth = 0
-        for found in _STRING_OR_BRACKET.finditer(text, at):
-            depth += (found.group(1) is not None) - (found.group(2) is not None)
-            if depth == 0:
-                return found.end()
-        return len(text)
+            end = closed_at(text, at, STRING_OR_BRACKET)
+        return end if end >= 0 else len(text)
     found = _SCALAR.match(text, at)
     return found.end() if found else len(text)
+
+
+def closed_at(text: str, at: int, tokens: re.Pattern[str]) -> int:
+    """Return where the brackets that open at a place are all closed again, -1 if they never are.
+
+    `tokens` has the groups `opens` and `closes`; a group `torn` is a string without its end.
+    """
+    depth = 0
+    for found in tokens.finditer(text, at):
+        if found.lastgroup == "torn":
+            return -1
+        depth += (found.lastgroup == "opens") - (found.lastgroup == "closes")
+        if depth == 0:
+            return found.end()
+    return -1
 
 
 def compact(text: str) -> str:

@@ -31,12 +31,13 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     body = raw.removeprefix(_UTF8_BOM)
     for mark, encoding in _UTF16_BOMS.items():
         if raw.startswith(mark):
-            return _utf16(raw[2:], encoding)
+            return _otherwise(raw[2:], encoding)
     guessed = _without_mark(raw)
     if guessed:
-        return _utf16(raw, guessed)
+        return _otherwise(raw, guessed)
     if _ISO_2022_JP.search(body):
-        return _iso_2022_jp(body)
+        # What mail programs in Japan write: ASCII only, so that it would pass for UTF-8.
+        return _otherwise(body, "iso-2022-jp-2", "ascii")
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -47,23 +48,15 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     return text, (diagnostic(syntax.ByteOrderMark(), text),) if bom else ()
 
 
-def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Decode what mail programs in Japan write: ASCII only, so that it would pass for UTF-8."""
-    try:
-        text = raw.decode("iso2022_jp_2")
-    except UnicodeDecodeError:
-        text = raw.decode("ascii", "replace")
-        return text, (diagnostic(syntax.NoTextAtAll(), text),)
-    return text, (diagnostic(syntax.OtherEncoding(encoding="ISO-2022-JP"), text),)
-
-
-def _utf16(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
+def _otherwise(raw: bytes, encoding: str, shown_as: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
+    """Decode what is surely of another encoding; `shown_as` is one that can show it if broken."""
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
-        text = raw.decode(encoding, "replace")
+        text = raw.decode(shown_as or encoding, "replace")
         return text, (diagnostic(syntax.NoTextAtAll(), text),)
-    return text, (diagnostic(syntax.OtherEncoding(encoding=encoding.upper()), text),)
+    name = encoding.removesuffix("-2").upper()
+    return text, (diagnostic(syntax.OtherEncoding(encoding=name), text),)
 
 
 def _without_mark(raw: bytes) -> str:

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import TextEdit
+from humanmcp.protocol.json.jsonrpc import BRACKETS, closed_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ ANSWER_NAMES: Final = frozenset(
 _MOST_TRIES: Final = 200
 _TOKEN: Final = re.compile(
     r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|'
-    r"(?<=[\[{(:,\s])'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|([\[{])|([\]}])",
+    rf"(?<=[\[{{(:,\s])'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|{BRACKETS}",
     re.DOTALL,
 )
 _NAME: Final = re.compile(r"""[\[{,\s]["'“]?(\w+)["'”]?\s*:""")
@@ -72,22 +73,12 @@ def _documents(text: str) -> Iterator[tuple[int, int]]:
         if opened is None:
             return
         tries += 1
-        end = _end(text, opened.start())
+        end = closed_at(text, opened.start(), _TOKEN)
         if end < 0 or not _is_answer(text[opened.start() : end]):
             at = opened.end()
             continue
         yield opened.start(), end
         at = end
-
-
-def _end(text: str, start: int) -> int:
-    """Return where the brackets that open at a place are all closed again, -1 if they never are."""
-    depth = 0
-    for found in _TOKEN.finditer(text, start):
-        depth += (found[1] is not None) - (found[2] is not None)
-        if depth == 0:
-            return found.end()
-    return -1
 
 
 def _is_answer(text: str) -> bool:

@@ -136,7 +136,6 @@ _LIFECYCLE: Final = "basic/lifecycle"
 _VERSIONING: Final = ((R2026_07, "basic/versioning"),)
 _LOGGING: Final = "server/utilities/logging"
 _SUBSCRIPTIONS: Final = "basic/patterns/subscriptions"
-_SKILLS: Final = "/seps/2640-skills-extension"
 
 _tools: Final = partial(Method, page="server/tools", to_server=ALL, capability="tools")
 _resources: Final = partial(Method, page="server/resources", to_server=ALL, capability="resources")
@@ -144,7 +143,13 @@ _prompts: Final = partial(Method, page="server/prompts", to_server=ALL, capabili
 _tasks: Final = partial(
     Method,
     page_of=((R2025_11, "basic/utilities/tasks"), (R2026_07, "/extensions/tasks/overview")),
+    to_server=(R2025_11,),
+    to_client=(R2025_11,),
+    params="TaskParams",
 )
+
+
+_skills: Final = partial(Method, page="/seps/2640-skills-extension", to_server=STATELESS)
 
 
 def _list(result: str, member: str, key: str) -> dict[str, Any]:
@@ -218,19 +223,9 @@ _CORE: Final = (
         gist="uri",
         gives_away=("contents",),
     ),
-    _resources(
-        "resources/subscribe",
-        to_server=HANDSHAKE,
-        params="UriParams",
-        result="EmptyResult",
-        gist="uri",
-    ),
-    _resources(
-        "resources/unsubscribe",
-        to_server=HANDSHAKE,
-        params="UriParams",
-        result="EmptyResult",
-        gist="uri",
+    *(
+        _resources(name, to_server=HANDSHAKE, params="UriParams", result="EmptyResult", gist="uri")
+        for name in ("resources/subscribe", "resources/unsubscribe")
     ),
     _prompts(
         "prompts/get",
@@ -361,24 +356,10 @@ _CORE: Final = (
 TASKS: Final = Extension(
     META_PREFIX + "tasks",
     (
-        _tasks(
-            "tasks/get",
-            to_server=(R2025_11, R2026_07),
-            to_client=(R2025_11,),
-            params="TaskParams",
-            result="TaskStateResult",
-        ),
-        _tasks(
-            "tasks/result",
-            to_server=(R2025_11,),
-            to_client=(R2025_11,),
-            params="TaskParams",
-            result="TaskPayload",
-        ),
+        _tasks("tasks/get", to_server=(R2025_11, R2026_07), result="TaskStateResult"),
+        _tasks("tasks/result", result="TaskPayload"),
         _tasks(
             "tasks/list",
-            to_server=(R2025_11,),
-            to_client=(R2025_11,),
             params="PageParams",
             result="TaskListResult",
             listing=Listing("tasks", "taskId"),
@@ -386,24 +367,18 @@ TASKS: Final = Extension(
         _tasks(
             "tasks/cancel",
             to_server=(R2025_11, R2026_07),
-            to_client=(R2025_11,),
-            params="TaskParams",
             result="TaskResult",
             result_of=((R2026_07, "TaskAcknowledged"),),
         ),
         _tasks(
             "tasks/update",
             to_server=STATELESS,
+            to_client=(),
             params="TaskUpdateParams",
             result="TaskAcknowledged",
         ),
-        _tasks(
-            "notifications/tasks/status",
-            to_server=(R2025_11,),
-            to_client=(R2025_11,),
-            params="TaskNotice",
-        ),
-        _tasks("notifications/tasks", to_client=STATELESS, params="TaskNotice"),
+        _tasks("notifications/tasks/status", params="TaskNotice"),
+        _tasks("notifications/tasks", to_server=(), to_client=STATELESS, params="TaskNotice"),
     ),
     result_type="task",
     result="TaskResult",
@@ -417,26 +392,15 @@ https://modelcontextprotocol.io/extensions/tasks/overview
 SKILLS: Final = Extension(
     META_PREFIX + "skills",
     (
-        Method(
+        _skills(
             "skills/list",
-            _SKILLS,
-            STATELESS,
             params="PageParams",
             result="ListSkillsResult",
             listing=Listing("skills", "uri"),
         ),
-        Method(
-            "skills/get",
-            _SKILLS,
-            STATELESS,
-            params="GetSkillParams",
-            result="GetSkillResult",
-            gist="uri",
-        ),
-        Method(
+        _skills("skills/get", params="GetSkillParams", result="GetSkillResult", gist="uri"),
+        _skills(
             "resources/directory/read",
-            _SKILLS,
-            STATELESS,
             params="ReadDirectoryParams",
             result="ReadDirectoryResult",
             capability="resources",

@@ -6,8 +6,7 @@ afterwards; here it only has to be found what it is about.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.kinds.rpc import (
@@ -19,7 +18,7 @@ from humanmcp.protocol.diagnostics.kinds.rpc import (
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.diagnostics.raw import KINDS
 from humanmcp.protocol.json.escaping import visible
-from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.json.jsonrpc import Kind, object_in
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.validation.check import check, id_of, unmatched
 
@@ -39,9 +38,7 @@ def kind_of(text: str) -> Kind | None:
 
     None for what is no JSON object, or an object without any member of JSON-RPC.
     """
-    body = _object(text)
-    if body is None:
-        return None
+    body = object_in(text)
     if "method" in body and "result" not in body and "error" not in body:
         return Kind.REQUEST if "id" in body else Kind.NOTIFICATION
     if "error" in body:
@@ -69,9 +66,9 @@ def is_report(text: str) -> bool:
 
     -32700 cannot be about a request that was read. -32600 can: then it has an id, or no envelope.
     """
-    body = _object(text)
-    error = body.get("error") if body is not None else None
-    if body is None or not isinstance(error, dict) or body.get("id") is not None:
+    body = object_in(text)
+    error = body.get("error")
+    if not isinstance(error, dict) or body.get("id") is not None:
         return False
     code = error.get("code")
     return code == PARSE_ERROR or (code == INVALID_REQUEST and ("id" in body or "jsonrpc" in body))
@@ -118,11 +115,3 @@ def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Diagnostic:
 
 def _instead(late: Diagnostic, other: AnswerTooLate) -> Diagnostic:
     return late._replace(code=other.code, detail=other.detail)
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return body if isinstance(body, dict) else None

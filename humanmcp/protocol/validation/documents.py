@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.protocol.diagnostics.kinds import rpc
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.raw import shown
-from humanmcp.protocol.json.jsonrpc import RequestId, member
+from humanmcp.protocol.json.jsonrpc import BRACKETS, RequestId, closed_at, member
 from humanmcp.protocol.repair.reading import diagnostic, read
 from humanmcp.protocol.spec.versions import features
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
-_TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|([\[{])|([\]}])', re.DOTALL)
+_TOKEN: Final = re.compile(rf'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|(?P<torn>))|{BRACKETS}', re.DOTALL)
 _BEHIND: Final = re.compile(r"(?:[ \t\r\n]*(?:[;,}\])]|//[^\n]*|#[^\n]*|/\*.*?\*/))+", re.DOTALL)
 """What people and programs put behind an answer, and what is no answer by itself."""
 _MARK: Final = re.compile(r"[^\s\ufeff\x00]")
@@ -51,28 +51,13 @@ def divide(text: str) -> Documents:
         start = first.start()
         if text[start] not in "{[":
             return Documents(tuple(texts), tuple(ends), broken=True)
-        end = _document_end(text, start)
+        end = closed_at(text, start, _TOKEN)
         if end < 0:
             return Documents(tuple(texts), tuple(ends), incomplete=True)
         texts.append((start, end))
         behind = _BEHIND.match(text, end)
         at = behind.end() if behind else end
         ends.append(at)
-
-
-def _document_end(text: str, start: int) -> int:
-    """Return where the document that starts here ends, -1 when the text ends before it does."""
-    depth = 0
-    for found in _TOKEN.finditer(text, start):
-        if found[2]:
-            depth += 1
-        elif found[3]:
-            depth -= 1
-            if depth == 0:
-                return found.end()
-        elif not found[1]:
-            return -1  # a string without its end
-    return -1
 
 
 def id_of(text: str) -> RequestId | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.json.jsonrpc import members
+from humanmcp.protocol.json.jsonrpc import members, object_in
 from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.spec.versions import features
@@ -90,12 +90,7 @@ def _worded(text: str) -> str:
 
 def _parts(text: str) -> dict[str, str]:
     """Return the members of the object in `text` with their own text; empty for anything else."""
-    try:
-        if not isinstance(json.loads(text), dict):
-            return {}
-    except (ValueError, RecursionError):
-        return {}
-    return {name: text[begin:end] for name, begin, end in members(text)}
+    return {name: text[begin:end] for name, begin, end in members(text)} if object_in(text) else {}
 
 
 def _written(parts: Mapping[str, str]) -> str:

@@ -30,22 +30,7 @@ from humanmcp.protocol.spec.examples import example, example_of
 from humanmcp.protocol.spec.formats import FORMS, NAMES
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
-from humanmcp.protocol.validation.shape_diagnostics import (
-    beyond,
-    ill_formed,
-    missing,
-    name_of,
-    no_arm,
-    none_of,
-    not_a_truth,
-    not_an_object,
-    not_number,
-    not_one_of,
-    not_text,
-    null,
-    too_many,
-    wrong_type,
-)
+from humanmcp.protocol.validation import shape_diagnostics as wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
@@ -126,7 +111,7 @@ def _anything(_value: Json, _chain: Chain, _out: list[RawDiagnostic]) -> None:
 
 def _text(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if type(value) is not str:
-        out.append(not_text(value, path_of(chain)))
+        out.append(wrong.not_text(value, path_of(chain)))
 
 
 def _formed(form: str) -> Judge:
@@ -134,11 +119,11 @@ def _formed(form: str) -> Judge:
 
     def judge_form(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not str:
-            out.append(not_text(value, path_of(chain)))
+            out.append(wrong.not_text(value, path_of(chain)))
             return
         trouble = trouble_of(value)
         if trouble is not None:
-            out.append(ill_formed(trouble, value, path_of(chain)))
+            out.append(wrong.ill_formed(trouble, value, path_of(chain)))
 
     return judge_form
 
@@ -146,7 +131,7 @@ def _formed(form: str) -> Judge:
 def _token(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return
-    out.append(wrong_type(mcp.NotAToken, value, path_of(chain)))
+    out.append(wrong.wrong_type(mcp.NotAToken, value, path_of(chain)))
 
 
 def _answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
@@ -155,7 +140,9 @@ def _answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if texts or isinstance(value, (str, int, float)):
         return
     path = path_of(chain)
-    out.append(null(path) if value is None else wrong_type(mcp.NotAFormValue, value, path))
+    out.append(
+        wrong.null(path) if value is None else wrong.wrong_type(mcp.NotAFormValue, value, path)
+    )
 
 
 _ONE_VALUE: Final = "string, number, boolean"
@@ -182,11 +169,11 @@ def _number(kind: types.Number) -> Judge:
     def judge_number(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         fits = type(value) is int or (type(value) is float and (not whole or value.is_integer()))
         if not fits:
-            out.append(not_number(value, path_of(chain), whole=whole))
+            out.append(wrong.not_number(value, path_of(chain), whole=whole))
         elif least is not None and value < least:
-            out.append(beyond(mcp.TooSmall, value, least, path_of(chain)))
+            out.append(wrong.beyond(mcp.TooSmall, value, least, path_of(chain)))
         elif most is not None and value > most:
-            out.append(beyond(mcp.TooGreat, value, most, path_of(chain)))
+            out.append(wrong.beyond(mcp.TooGreat, value, most, path_of(chain)))
 
     return judge_number
 
@@ -194,7 +181,7 @@ def _number(kind: types.Number) -> Judge:
 def _truth(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if value is True or value is False:
         return
-    out.append(not_a_truth(value, path_of(chain)))
+    out.append(wrong.not_a_truth(value, path_of(chain)))
 
 
 def _one_of(kind: types.OneOf) -> Judge:
@@ -202,7 +189,7 @@ def _one_of(kind: types.OneOf) -> Judge:
 
     def judge_one_of(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not str or value not in values:
-            out.append(not_one_of(value, kind, path_of(chain)))
+            out.append(wrong.not_one_of(value, kind, path_of(chain)))
 
     return judge_one_of
 
@@ -233,7 +220,7 @@ def _many(kind: types.Many, revision: str) -> Judge:
             if len(out) > ENOUGH:
                 return
         if most is not None and len(value) > most:
-            out.append(too_many(len(value), most, path_of(chain)))
+            out.append(wrong.too_many(len(value), most, path_of(chain)))
 
     return judge_many
 
@@ -252,7 +239,7 @@ def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> Raw
         listed = [{"name": name, **item} for name, item in value.items()]
         mend = replace_with(path, listed, "wrap")
     got, shows = json_type(value), json_text(wanted)
-    return mcp.NotAList(path, mend, key=name_of(path), got=got, example=shows)
+    return mcp.NotAList(path, mend, key=wrong.name_of(path), got=got, example=shows)
 
 
 def _named(value: dict[str, Json], kind: types.Many, revision: str) -> bool:
@@ -275,7 +262,7 @@ def _each(kind: types.Each, revision: str) -> Judge:
 
     def judge_each(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not dict:
-            out.append(not_an_object(value, path_of(chain)))
+            out.append(wrong.not_an_object(value, path_of(chain)))
             return
         for name, item in value.items():
             judge_value(item, (chain, name), out)
@@ -315,7 +302,7 @@ def _by_member(kind: types.ByMember, revision: str) -> Judge:
             if type(tag) is str and tag in arms:
                 arms[tag](value, chain, out)
                 return
-        out.append(no_arm(value, path_of(chain), kind, revision))
+        out.append(wrong.no_arm(value, path_of(chain), kind, revision))
 
     return judge_by_member
 
@@ -325,7 +312,7 @@ def _by_presence(kind: types.ByPresence, revision: str) -> Judge:
 
     def judge_by_presence(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not dict:
-            out.append(not_an_object(value, path_of(chain)))
+            out.append(wrong.not_an_object(value, path_of(chain)))
             return
         there = [name for name in arms if name in value]
         if len(there) == 1 and ("uri" in value or "type" not in value):
@@ -354,9 +341,9 @@ def _neither(
         if "type" in value:
             rest = {name: item for name, item in value.items() if name != "type"}
             mend = replace_with(path, {"uri": example_uri, **rest})
-        shows, where = json_text(example_uri), name_of(path)
+        shows, where = json_text(example_uri), wrong.name_of(path)
         return [mcp.MemberMissing(path, mend, key="uri", example=shows, where=where)]
-    lacking = none_of(tuple(kind.shapes), path)
+    lacking = wrong.none_of(tuple(kind.shapes), path)
     lacking.mend = insert((*path, "text"), "…")
     return [lacking]
 
@@ -384,7 +371,7 @@ def _object(shape: Shape, revision: str) -> Judge:
     def judge_object(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         nonlocal judges
         if type(value) is not dict:
-            out.append(not_an_object(value, path_of(chain)))
+            out.append(wrong.not_an_object(value, path_of(chain)))
             return
         if judges is None:  # not before it is needed: content may hold content
             judges = {
@@ -398,7 +385,7 @@ def _object(shape: Shape, revision: str) -> Judge:
             if judge_member is None:
                 strange = True
             elif item is None and name not in required and judge_member is not _anything:
-                out.append(null(path_of((chain, name))))
+                out.append(wrong.null(path_of((chain, name))))
             else:
                 judge_member(item, (chain, name), out)
         if not value.keys() >= needed or (strange and not shape.open):
@@ -416,7 +403,7 @@ def _free_names(
     free = [name for name in value if name not in known]
     found = _misnamed(free, shape.names, path, revision) if shape.names else []
     if shape.either and not any(name in value for name in shape.either):
-        found.append(none_of(shape.either, path))
+        found.append(wrong.none_of(shape.either, path))
     return found
 
 
@@ -443,7 +430,7 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
             found.append(_misspelt(name, typed, value[typed], path, member, revision))
             continue
         nested = _nested(name, value, strange, path, member, revision)
-        found.append(nested or missing(name, path, member, revision))
+        found.append(nested or wrong.missing(name, path, member, revision))
         if nested is not None:
             strange = []
     if not shape.open:
@@ -467,7 +454,7 @@ def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
         return None
     whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
     mend, shows = replace_with(path, whole, "wrap"), shown(json_text(inner))
-    return mcp.MemberMissing(path, mend, key=name, example=shows, where=name_of(path))
+    return mcp.MemberMissing(path, mend, key=name, example=shows, where=wrong.name_of(path))
 
 
 def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
@@ -475,7 +462,7 @@ def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
 ) -> RawDiagnostic:
     at = (*path, typed)
     mend = rename_to(at, name) if fits(value, member.kind(revision), revision) else None
-    where = name_of(path)
+    where = wrong.name_of(path)
     return mcp.MemberMisnamed(at, mend, at_name=True, key=name, typed=shown(typed), where=where)
 
 
