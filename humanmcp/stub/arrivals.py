@@ -218,7 +218,8 @@ class Arrivals:
                 self.forwarding.ask(exchange)
                 return
         decision = self._played(exchange, decision)
-        subscribed = self._acknowledge(exchange)
+        is_refused = decision.form is TextForm.ERROR and decision.due(0)
+        subscribed = not is_refused and self._acknowledge(exchange)
         left = self._answers.by_book(exchange, decision) if decision.due(0) else decision
         if left is None:
             return  # nobody needs to see it wait: it stands in the transcript

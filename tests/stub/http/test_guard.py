@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.listening.addresses import HttpServeError, address_of, bind
 from humanmcp.stub.http.server import read_key
-from tests.serving_http import JSON, ServingHttp, call, initialize
+from tests.serving_http import JSON, MODERN, ServingHttp, call, initialize
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -148,6 +148,14 @@ def test_whatever_bytes_come_are_answered_or_cut(server: ServingHttp, raw: bytes
         said = line.recv(4096)
     assert not said or said.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5"))
     assert ask(server).status == 200
+
+
+def test_a_subscription_that_is_wrong_is_refused_and_not_acknowledged(server: ServingHttp) -> None:
+    """HTTP-31: 2026-07-28: it begins a stream only where its `_meta` says what it must."""
+    listen = '{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{}}'
+    headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
+    got = server.ask(body=listen, headers=headers)
+    assert (got.status, got.json["error"]["code"]) == (400, -32602)
 
 
 def test_half_a_request_is_no_message(server: ServingHttp) -> None:
