@@ -5,6 +5,7 @@ The text files of a session lie on the machine of the process that runs it.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.paths import make_private
@@ -31,9 +32,7 @@ _RECORD: Final = """
 INSERT INTO humanmcp.frames (session, seq, number, record)
 SELECT %(session)s, seq, number, humanmcp.keep(%(session)s, number, record)
 FROM (SELECT FROM humanmcp.sessions WHERE id = %(session)s AND owner = %(owner)s FOR SHARE) AS own,
-    unnest(%(seqs)s::bigint[], %(numbers)s::bigint[], %(records)s::text[])
-        AS line (seq, number, record),
-    {} ON CONFLICT DO NOTHING RETURNING seq"""
+    (VALUES {}) AS line (seq, number, record), {} ON CONFLICT DO NOTHING RETURNING seq"""
 _FRAMES: Final = """
 SELECT humanmcp.whole(record), seq FROM humanmcp.frames WHERE session = %(session)s """
 _PAGE: Final = 500
@@ -90,12 +89,12 @@ class PostgresInbox(Taking):
         self._owned(session)
         run = self._db.run if durable else self._db.run_soon
         if not run(
-            _RECORD.format("(SELECT) AS now" if durable else SOON),
+            _recording(len(frames), durable=durable),
             session=self._ids[session],
             owner=self._db.follower.lease,
-            seqs=[one.seq for one in frames],
-            numbers=[one.number for one in frames],
-            records=[_line(one) for one in frames],
+            **{f"seq{at}": one.seq for at, one in enumerate(frames)},
+            **{f"number{at}": one.number for at, one in enumerate(frames)},
+            **{f"record{at}": _line(one) for at, one in enumerate(frames)},
         ):
             self._find_lost()
             self._owned(session)
@@ -160,6 +159,16 @@ class PostgresInbox(Taking):
         sql = "DELETE FROM humanmcp.sessions WHERE id = %(session)s"
         self._db.run(sql, session=self._ids.pop(session))
         self._ring()
+
+
+@cache
+def _recording(count: int, *, durable: bool) -> str:
+    """Return the statement that records so many frames; an array of them takes twice as long."""
+    rows = (
+        f"(%(seq{at})s::bigint, %(number{at})s::bigint, %(record{at})s::text)"
+        for at in range(count)
+    )
+    return _RECORD.format(", ".join(rows), "(SELECT) AS now" if durable else SOON)
 
 
 def _line(frame: Frame) -> str:
