@@ -31,8 +31,9 @@ from humanmcp.protocol.http.mirrored import NAMED_BY, as_text
 from humanmcp.protocol.http.outbound import EVENTS, JSON
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.validation.header_arguments import at_path, mirrored
+from humanmcp.protocol.validation.header_arguments import mirrored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +182,7 @@ class HttpConversation:
         if not isinstance(arguments, dict) or schema is None:
             return
         for path, name, _kind in mirrored(schema):
-            text = as_text(at_path(arguments, path))
+            text = as_text(follow(arguments, *path))
             if text is not None:
                 yield f"Mcp-Param-{name}", encode_value(text)
 

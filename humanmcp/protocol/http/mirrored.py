@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted
 from humanmcp.protocol.http.headers import METHOD, NAME, PARAM, SPELLING, VERSION, decode_value
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec.versions import META_REVISION
-from humanmcp.protocol.validation.header_arguments import at_path, mirrored
+from humanmcp.protocol.validation.header_arguments import mirrored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -163,7 +164,7 @@ def param_mismatch(
     for path, token, kind in mirrored(schema):
         header, values = f"Mcp-Param-{token}", headers.all(f"{PARAM}{token.lower()}")
         at = ("params", "arguments", *path)
-        value = at_path(arguments, path)
+        value = follow(arguments, *path)
         wanted = as_text(value)
         if len(values) > 1:
             return Mismatch(HeaderTwice, header, at)

@@ -6,10 +6,11 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.protocol.json.jsonrpc import object_in
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
@@ -66,11 +67,7 @@ def status_of(line: bytes, revision: str) -> int:
     """Return the status that an answer goes out with while none has been sent."""
     if not features(revision).stateless or b'"error"' not in line:
         return 200
-    try:
-        error = json.loads(line).get("error")
-    except (ValueError, AttributeError, RecursionError):  # wrong on purpose
-        return 200
-    code = error.get("code") if isinstance(error, dict) else None
+    code = follow(object_in(line), "error", "code")  # a line may be wrong on purpose
     return _STATUS.get(code, 200) if isinstance(code, int) else 200
 
 

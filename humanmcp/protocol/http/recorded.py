@@ -111,13 +111,7 @@ def calls_in(frames: Iterable[Frame]) -> int:
 
 def part_in(frame: Frame) -> dict[str, Any]:
     """Return the part of an exchange that a frame holds; {} for none."""
-    if frame.note != HTTP:
-        return {}
-    try:
-        part = json.loads(frame.raw)
-    except ValueError:
-        return {}
-    return part if isinstance(part, dict) else {}
+    return jsonrpc.object_in(frame.raw) if frame.note == HTTP else {}
 
 
 def words_of(frame: Frame) -> str:

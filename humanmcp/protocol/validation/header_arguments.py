@@ -6,13 +6,13 @@ https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-head
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.json_schema.references import DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
@@ -50,14 +50,6 @@ def mirrored(schema: JsonObject) -> tuple[tuple[tuple[str, ...], str, str], ...]
         (tuple(str(step) for step in at[1::2]), part[HEADER], part["type"])
         for at, part, _reachable in marked
     )
-
-
-def at_path(arguments: Mapping[str, Any], path: tuple[str, ...]) -> Json:
-    """Return the argument at a path of member names; None where there is none."""
-    found: Json = arguments
-    for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
 
 
 def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:

@@ -21,6 +21,7 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.similar import alike
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.repair.reading import DEEPEST, strict
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
@@ -256,7 +257,7 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
         names = shown(", ".join(tools)) or "?"
         yield mcp.NoSuchTool(("params", "name"), tool=quoted(name), tools=names)
         return
-    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    schema = follow(tool, "inputSchema")
     at = ("params", "arguments") if "arguments" in params else ("params",)
     yield from validator.first_found(ArgumentsUnfit, params.get("arguments", {}), schema, at)
 

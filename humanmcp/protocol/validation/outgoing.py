@@ -23,6 +23,7 @@ from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.escaping import wire_line
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type
 from humanmcp.protocol.json.similar import alike
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
@@ -307,9 +308,7 @@ def subscription_named(own: OwnMessage) -> Iterator[RawDiagnostic]:
     streamed = features(own.revision).subscriptions and own.method != LOG
     if not streamed or not methods.named(own.method, is_request=False).capability:
         return
-    params = own.value.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
+    if follow(own.value, "params", "_meta", versions.META_SUBSCRIPTION) is None:
         yield rpc.SubscriptionMissing(("method",))
 
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
-from humanmcp.protocol.json.tree import mapped
+from humanmcp.protocol.json.tree import follow, mapped
 from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import MODEL
@@ -141,17 +141,16 @@ def counter_offer(wanted: Json) -> str:
 
 def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
     """Fill the form that an elicitation asks for with its defaults, or with empty values."""
-    schema = params.get("requestedSchema")
-    fields = schema.get("properties") if isinstance(schema, dict) else None
+    fields = follow(params, "requestedSchema", "properties")
     if not isinstance(fields, dict):
         return {"action": "accept"}
-    needed = schema.get("required") if isinstance(schema, dict) else None
+    needed = follow(params, "requestedSchema", "required")
     return {**result, "content": _filled_in(fields, needed if isinstance(needed, list) else [])}
 
 
 def empty_arguments(tool: Json) -> JsonObject:
     """Fill in what a tool must be called with, with its defaults or with empty values."""
-    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    schema = follow(tool, "inputSchema")
     return _empty_object(schema, 0) if isinstance(schema, dict) else {}
 
 

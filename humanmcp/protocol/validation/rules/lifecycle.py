@@ -15,6 +15,7 @@ from humanmcp.protocol.diagnostics.raw import (
     replace_with,
     shown,
 )
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import features
@@ -158,8 +159,7 @@ def capabilities_in_their_place(answer: JudgedAnswer) -> Iterator[RawDiagnostic]
 @rule("initialize")
 def name_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Who answers is the server, and its name seldom says "client"."""
-    server = answer.value.get("serverInfo")
-    name = server.get("name") if isinstance(server, dict) else None
+    name = follow(answer.value, "serverInfo", "name")
     if isinstance(name, str) and "client" in name.lower():
         yield CalledClient(answer.at("serverInfo", "name"), value=shown(name))
 

@@ -15,6 +15,7 @@ from humanmcp.protocol.diagnostics.raw import (
     replace_with,
     shown,
 )
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.registry import rule
@@ -129,8 +130,7 @@ def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if not answer.established.tools or answer.value.get("isError") is True:
         return
     tool = answer.exchange.tool
-    declared = answer.established.tools.get(tool)
-    schema = declared.get("outputSchema") if isinstance(declared, dict) else None
+    schema = follow(answer.established.tools.get(tool), "outputSchema")
     if schema is None or not _structures(answer):
         return
     if "structuredContent" in answer.value:
