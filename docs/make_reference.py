@@ -478,7 +478,7 @@ FAULTS: Final = {
             ),
             (
                 "over HTTP: a right answer, carried wrongly (the last faults of this page)",
-                "`http wrong-status 404` in `out.do.txt`",
+                "`http wrong-status 404` in `out.do.txt`; `http none` takes it back",
                 "`humanmcp answer N --break wrong-status`",
                 "**{break}**",
                 '`"order": "http", "text": "wrong-status 404"`',
@@ -586,7 +586,7 @@ FAULTS: Final = {
             ),
             (
                 "HTTP のとき: 正しい回答を、間違った運び方で（このページの終わりにある誤り）",
-                "`out.do.txt` に `http wrong-status 404`",
+                "`out.do.txt` に `http wrong-status 404`（`http none` で取り消し）",
                 "`humanmcp answer N --break wrong-status`",
                 "**{break}**",
                 '`"order": "http", "text": "wrong-status 404"`',

@@ -5,6 +5,7 @@
     progress                how long the client waited with it
     a cancellation          after how long; what an answer after it led to
     a wrong line            no message, or an id that was never asked with: did the client go on
+    a fault of HTTP         put into what carried an answer: did the client go on
 
 Pure: everything stands in the transcript. The sentences are in `locales/`, table `[reaction]`.
 """
@@ -17,14 +18,15 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.summary import message_in
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.perspective import seen_by_client
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.perspective import Perspective
+from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
+from humanmcp.protocol.http.faults import TAKEN_BACK
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from humanmcp.protocol.conversation.transcript import Frame
 
@@ -32,6 +34,8 @@ BY_ITSELF: Final = 1.0
 """Seconds within which no person reads a question and says no."""
 WATCHED: Final = 2000
 """Lines of a session in which a desk looks for what the client did."""
+_OF_AN_ANSWER: Final = ("wrong", "late", "carried")
+_CARRIED: Final = f"{ON_PURPOSE}http "
 _CHANGED: Final = "/list_changed"
 _LISTS: Final = {one.name: one.capability for one in methods.LISTS}
 _NAMES: Final = {"tools": ("tools", "tools/call"), "prompts": ("prompts", "prompts/get")}
@@ -58,6 +62,11 @@ class Reaction:
         """Return True if the client has done nothing about it so far."""
         return self.became.endswith(("open", "never"))
 
+    @property
+    def is_of_an_answer(self) -> bool:
+        """Return True if it is about an answer that was wrong, late or carried wrongly."""
+        return self.became.startswith(_OF_AN_ANSWER)
+
     def sentence(self, language: str) -> str:
         """Say it in words."""
         fillings = {"what": self.what, "name": self.name, "times": self.times}
@@ -69,14 +78,23 @@ class Reaction:
 def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
     """Return what a client did about each thing, in the order in which we said them."""
     watch = _Watch()
-    for frame in seen_by_client(frames):
+    for frame in _with_orders(frames):
         found = message_in(frame)
+        if frame.note.startswith(_CARRIED):
+            watch.carried = frame.note.removeprefix(_CARRIED).replace(TAKEN_BACK, "")
         if isinstance(found, Malformed) and frame.way is Direction.OUT:
             watch.said_wrongly(frame)
         if not isinstance(found, Message):
             continue
         (watch.heard if frame.way is Direction.IN else watch.said)(frame, found)
     return tuple(sorted(watch.found.values(), key=lambda one: one.seq))
+
+
+def _with_orders(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """Yield what the client saw, and what was asked of the server that carries it."""
+    view = Perspective(Direction.IN)
+    for frame in frames:
+        yield from [frame] if frame.note.startswith(_CARRIED) else view.feed(frame)
 
 
 class _Watch:
@@ -91,6 +109,8 @@ class _Watch:
         self.tokens: dict[object, object] = {}
         """From a progress token to the id of its request."""
         self.cancelled: dict[object, Frame] = {}
+        self.carried = ""
+        """The fault of HTTP that the next answer meets."""
         self.listed: dict[str, set[str]] = {}
         self.gone: dict[str, set[str]] = {}
         """Names that were listed once and are not in the last list."""
@@ -132,6 +152,9 @@ class _Watch:
         late = self.cancelled.get(token)
         if late is not None:
             self._add(("late", frame.seq), frame, "", "late.open", _between(late, frame))
+        if self.carried:
+            self._add(("carried", frame.seq), frame, self.carried, "carried.open")
+            self.carried = ""
         if request is None:
             return
         self._settle(("progress", token), "progress.waited", _between(request[0], frame))
@@ -155,7 +178,7 @@ class _Watch:
 
     def heard(self, frame: Frame, message: Message) -> None:
         """Note a line of the client's."""
-        for key in [one for one in self.found if one[0] in {"late", "wrong"}]:
+        for key in [one for one in self.found if one[0] in _OF_AN_ANSWER]:
             self._settle(key, f"{key[0]}.went on")
         if message.kind is Kind.REQUEST and message.id is not None:
             self._requested(frame, message, message.id.key)

@@ -17,6 +17,7 @@ from humanmcp.inbox.ordering import hand_in
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.http.faults import TAKEN_BACK
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.spec.faults import OF_HTTP
 from humanmcp.protocol.validation import check, faults
@@ -179,6 +180,13 @@ def broken(case: Case, draft: Draft, fault: Fault, language: str) -> str:
         say_first(case.inbox, case.key.session, order, within=0)
         return whole
     return whole if case.exchange is None else faults.broken(case.exchange, whole, fault, language)
+
+
+def mended(case: Case, by: str) -> None:
+    """Take back what was asked of the server for the next answer, where it carries one."""
+    if case.facts.http_port:
+        order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)
+        say_first(case.inbox, case.key.session, order, within=0)
 
 
 def keep(case: Case, draft: Draft) -> None:

@@ -156,8 +156,11 @@ class Connection(Protocol):
     def send_raw(self, content: bytes) -> None:
         """Write bytes as they are, with no line feed after them: the sender means it."""
 
-    def carry_wrongly(self, broken: HttpBreak) -> None:
-        """Break what carries the next answer, on purpose. Nothing carries it over a pipe."""
+    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+        """Break what carries the next answer, on purpose; None takes that back.
+
+        Nothing carries it over a pipe.
+        """
 
     def crash(self) -> None:
         """End as a server that is killed: at once, for this client, and without a word."""
@@ -254,7 +257,7 @@ class MemoryConnection:
         self._going.put(what)
         self.on_line()
 
-    def carry_wrongly(self, broken: HttpBreak) -> None:
+    def carry_wrongly(self, broken: HttpBreak | None) -> None:
         """Do nothing: nothing carries what is said in memory."""
 
     def crash(self) -> None:

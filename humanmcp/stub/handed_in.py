@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.inbox.ordering import handed_in, not_understood, offer_change
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
 from humanmcp.protocol.policy.answer_book import LISTED
 from humanmcp.stub.journal import DELIBERATE
 from humanmcp.stub.text_files.problems_txt import note
@@ -140,15 +140,15 @@ class HandedIn:
             self._answers.look_again()
 
     def _carry_wrongly(self, text: str) -> None:
-        from humanmcp.protocol.http.faults import HttpBreak  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.http.faults import TAKEN_BACK, HttpBreak  # noqa: PLC0415 - seldom
 
         broken = HttpBreak.read(text)
-        if broken is not None:
+        if broken is not None or text == TAKEN_BACK:
             self._ledger.connection.carry_wrongly(broken)
 
     def _note(self, outgoing: Reply) -> None:
         what = f"{outgoing.order.value} {outgoing.text}".strip()
-        self._ledger.record(Direction.NOTE, b"", by=outgoing.by, note=f"on purpose: {what[:400]}")
+        self._ledger.record(Direction.NOTE, b"", by=outgoing.by, note=f"{ON_PURPOSE}{what[:400]}")
 
 
 def _names(change: OfferChange) -> str:

@@ -113,7 +113,7 @@ class PipeConnection:
     def came_with(self, numbers: Sequence[int]) -> None:
         """Do nothing: a pipe has one stream for all requests."""
 
-    def carry_wrongly(self, broken: HttpBreak) -> None:
+    def carry_wrongly(self, broken: HttpBreak | None) -> None:
         """Do nothing: a line is carried by nothing."""
 
     def crash(self) -> None:

@@ -125,3 +125,17 @@ def test_a_line_that_no_client_can_use_says_whether_the_client_went_on() -> None
     broken = [*frames(said[0]), Frame(2, stamp(1_800_000_001), OUT, b'{"jsonrpc": "2.0", "id": 1')]
     (found,) = reactions(broken)
     assert found.sentence("en").endswith("nothing has come since.")
+
+
+def test_desk_4_an_answer_that_http_carried_wrongly_is_one_of_them() -> None:
+    """Desk 10.4: the fault that was asked for last; one that was taken back is none."""
+    asks = frames((0.0, IN, asked(1, "a/b")))
+    at = stamp(1_800_000_001)
+    order = Frame(11, at, Direction.NOTE, b"", note="on purpose: http wrong-type")
+    back = Frame(12, at, Direction.NOTE, b"", note="on purpose: http none")
+    said = frames((2.0, OUT, {"id": 1, "result": {}}), (3.0, IN, asked(2, "ping")))
+    (found,) = reactions([*asks, order, *said])
+    assert (found.became, found.what) == ("carried.went on", "wrong-type")
+    assert found.is_of_an_answer
+    assert reactions([*asks, order, *said[:1]])[0].is_open
+    assert reactions([*asks, order, back, *said]) == ()

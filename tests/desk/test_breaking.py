@@ -82,8 +82,11 @@ def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked
     until(lambda: "HTTP: wrong status" in asked.desk.page(asked.path), "the page knows of HTTP")
     right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/break", body).json["document"])
     assert right["id"] == 7
-    ((_ticket, order),) = asked.inbox.outgoing(asked.key.session)
-    assert (order.order, order.text) == (Order.HTTP, "wrong-status")
+    asked.desk.post(f"{path}/break", {**body, "fault": None})
+    asked.desk.submit(asked.path, text="sunny", form="text", act="mend")
+    orders = [order for _ticket, order in asked.inbox.outgoing(asked.key.session)]
+    assert {one.order for one in orders} == {Order.HTTP}
+    assert [one.text for one in orders] == ["wrong-status", "none", "none"]
 
 
 def test_a_fault_that_there_is_not_is_refused(asked: Asked) -> None:

@@ -100,8 +100,9 @@ export class StartingPoints {
   }
 
   mend() {
-    const { draft, breaking, views } = this.composer;
+    const { draft, breaking, views, path } = this.composer;
     if (breaking.before !== null) draft.write(breaking.before, "kind");
+    call(`${path}/break`, { fault: null, text: "" }).catch(tellFailed); // what the server was asked for HTTP
     views.show(views.best, { focus: true });
   }
 

@@ -136,7 +136,7 @@ def fix_all(request: Request, session: str, number: int, body: TextBody) -> Fixe
 class BreakBody:
     """An answer so far, and the fault that it shall have."""
 
-    fault: Fault
+    fault: Fault | None
     text: str
     form: TextForm = TextForm.MESSAGE
 
@@ -145,9 +145,13 @@ class BreakBody:
 def break_it(request: Request, session: str, number: int, body: BreakBody) -> DocumentShape:
     """Return an answer with one of the faults in it. Nothing is kept and nothing is sent.
 
-    A fault of HTTP changes nothing in it: the server carries its next answer wrongly.
+    A fault of HTTP changes nothing in it: the server carries its next answer wrongly. null takes
+    that back.
     """
     case = desk_of(request).case(Key(session, number))
+    if body.fault is None:
+        service.mended(case, BY)
+        return {"document": body.text}
     draft = Draft(body.text, body.form)
     return {"document": service.broken(case, draft, body.fault, spoken(request))}
 

@@ -60,6 +60,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
         case "save":
             _save(desk, key, Draft(text, form, touched=True))
         case "mend":
+            service.mended(desk.case(key), BY)
             if broken:
                 _save(desk, key, broken.before._replace(touched=True))
         case act_on if act_on.startswith("break "):

@@ -182,11 +182,13 @@ def _sent(desk: Desk, name: str, language: str) -> dict[str, Any] | None:
 
 def _became(desk: Desk, item: Item, language: str) -> list[tuple[Reaction, str]]:
     """Return what the client made of an answer that was wrong on purpose, with its sentence."""
-    if item.answer is None or not item.answer.deliberate:
+    carried = bool(desk.inbox.facts(item.key.session).http_port)
+    if item.answer is None or not (item.answer.deliberate or carried):
         return []
     frames = desk.inbox.before(item.key.session, 0, WATCHED)
     ours = {one.seq for one in frames if one.number == item.key.number}
-    return [(one, one.sentence(language)) for one in reactions(frames) if one.seq in ours]
+    told = [one for one in reactions(frames) if one.seq in ours and one.is_of_an_answer]
+    return [(one, one.sentence(language)) for one in told]
 
 
 _laid_out: Final = lru_cache(16)(pretty)

@@ -41,6 +41,9 @@ FORGOTTEN: Final = "forgotten"
 COMMAND: Final = "the command of the real server"
 """Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""
 
+ON_PURPOSE: Final = "on purpose: "
+"""How the note of a NOTE frame begins that names an order to the server: `http wrong-type`."""
+
 HTTP: Final = "http"
 """Note of a NOTE frame whose line is a part of an HTTP exchange as JSON: the head of a request or
 of a response, or an event. `protocol/http/recorded.py` writes and reads it."""

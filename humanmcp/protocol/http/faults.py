@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 INSTEAD: Final = frozenset({Fault.UNAUTHORIZED, Fault.LOST_SESSION, Fault.REDIRECT})
 """What stands in the place of an answer. Asked for by a person it meets the next POST, once."""
 
+TAKEN_BACK: Final = "none"
+"""What is asked for to take back a fault that no answer has met yet."""
+
 ON_STREAM: Final = frozenset(
     {
         Fault.CUT_STREAM,

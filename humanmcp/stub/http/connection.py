@@ -128,7 +128,7 @@ class HttpConnection:
         """Let bytes go out as they are."""
         self._soon(self.streams.send_raw, content)
 
-    def carry_wrongly(self, broken: HttpBreak) -> None:
+    def carry_wrongly(self, broken: HttpBreak | None) -> None:
         """Break what carries the next answer."""
         self._soon(self.streams.carry_wrongly, broken)
 

@@ -150,8 +150,8 @@ class Streams:
             broken, self._broken = self._broken, None
         stream.put(OutEvent(line, EventId(number, place), last, broken=broken))
 
-    def carry_wrongly(self, broken: HttpBreak) -> None:
-        """Break what carries the next answer, or the next POST where it stands in its place."""
+    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+        """Break what carries the next answer, or the next POST in its place; None: nothing."""
         self._broken = broken
 
     def refusal(self) -> HttpBreak | None:
