@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.common.book_file import read_book
+from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import begin
 from tests.desk.desking import Desking
 from tests.serving import Serving
@@ -66,3 +68,22 @@ def test_a_session_is_told_at_once_and_watched(tmp_path: Path) -> None:
         assert [one["became"] for one in told] == ["list.never"]
         answer = desk.post(f"/api/sessions/{name}/say", {"order": "offer", "text": "[]"})
         assert answer.status == 422
+
+
+def test_of_many_sessions_the_page_names_six_and_folds_the_rest(tmp_path: Path) -> None:
+    """Desk 10.4: the chips of thirty sessions took four rows; the chosen one is in sight."""
+    home = tmp_path / "home"
+    inbox = FolderInbox(home)
+    made = [SessionFacts("", "2026-11-21T01:00:00.000Z", title=f"s{at}", pid=1) for at in range(8)]
+    with Desking(home, "--lang", "en") as desk:
+        names = [inbox.begin(facts) for facts in made]
+        page = until(
+            lambda: page if "2 more sessions" in (page := desk.page("/offer")) else "", "all"
+        )
+        assert page.count("/offer?session=") == 8
+        assert "<details><summary>2 more sessions" in page
+        folded = page.partition("<details>")[2]
+        last = next(name for name in names if f"session={name}" in folded)
+        assert "<details open><summary>2 more" in desk.page(f"/offer?session={last}")
+        for name in names:
+            inbox.end(name)
