@@ -213,8 +213,12 @@ class HttpApp:
             return STOPPING if stream.goes_on else ENDED
         if isinstance(posted.message, Malformed):
             return refused_body(posted.message)
-        if isinstance(posted.message, Batch) and not features(session.revision).batches:
-            return NO_BATCHES
+        if isinstance(posted.message, Batch):
+            if not features(session.revision).batches:
+                return NO_BATCHES
+            malformed = [one for one in posted.message.items if isinstance(one, Malformed)]
+            if len(malformed) == len(posted.message.items):
+                return refused_body(malformed[0])
         await response.whole(202)
         return None
 

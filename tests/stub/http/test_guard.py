@@ -158,6 +158,14 @@ def test_a_subscription_that_is_wrong_is_refused_and_not_acknowledged(server: Se
     assert (got.status, got.json["error"]["code"]) == (400, -32602)
 
 
+def test_an_array_in_which_nothing_is_a_message_is_400(server: ServingHttp) -> None:
+    """HTTP-31: 2025-03-26: 202 would say that it was accepted. One message in it is answered."""
+    session = server.initialize("2025-03-26")
+    ping = '{"jsonrpc":"2.0","id":2,"method":"ping"}'
+    assert server.ask(body="[5,null]", headers=session).json["error"]["code"] == -32600
+    assert len(server.ask(body=f"[5,{ping}]", headers=session).json) == 1
+
+
 def test_half_a_request_is_no_message(server: ServingHttp) -> None:
     """HTTP-31: a whole message in a body that promised more came from a client that is gone."""
     headers = {**JSON, "Host": f"127.0.0.1:{server.port}", **server.initialize()}
