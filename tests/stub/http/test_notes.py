@@ -27,7 +27,7 @@ FAULTS: Final = ("wrong-status 418", "wrong-type", "unauthorized", "redirect", "
 BOOK: Final = "".join(
     f'[[rules]]\ntool = "{fault.partition(" ")[0]}"\ntext = "sunny"\n'
     + (f'fault = "{fault}"\n' if fault != "quick" else "")
-    for fault in ("quick", *FAULTS)
+    for fault in ("quick", "exit", *FAULTS)
 )
 QUICK: Final = call(2, name="quick")
 
@@ -133,6 +133,21 @@ def test_a_status_that_was_put_in_on_purpose_is_the_one_that_stands_there(
     assert {"name": "content-type", "value": "text/html"} in found[1][0]["headers"]
     assert {"name": "location", "value": "/mcp?once-more"} in found[3][0]["headers"]
     assert found[4][1].endswith("(the server hung up)")
+
+
+def test_who_still_waits_when_a_session_ends_is_told_and_that_is_recorded(
+    server: ServingHttp, inbox: FolderInbox
+) -> None:
+    """HTTP-28: the session's transcript is closed after the last of its responses."""
+    headers = server.initialize()
+    name = name_of(inbox, headers)
+    waiting = server.open(headers, call())
+    until(lambda: inbox.items(name), "a question")
+    assert server.ask(body=call(3, name="exit"), headers=headers).status == 404
+    over(inbox, name)
+    found = archived(inbox, name)[2:]
+    assert waiting.response.status in (200, 404)  # a stream that has begun just ends
+    assert [one["response"]["status"] for one in found] == [waiting.response.status, 404]
 
 
 def test_a_client_that_comes_again_is_seen_to(server: ServingHttp, inbox: FolderInbox) -> None:
