@@ -23,7 +23,7 @@ from humanmcp.protocol.spec.versions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.spec.methods import Method
@@ -339,23 +339,26 @@ _ERRORS: Final[Mapping[str, _ErrorExample]] = {
 
 def results(method: str, revision: str) -> dict[str, JsonObject]:
     """Return every example of a result, by variant, right for one revision."""
+    return dict(each_result(method, revision))
+
+
+def each_result(method: str, revision: str) -> Iterator[tuple[str, JsonObject]]:
+    """Yield them one after the other: a draft starts from the first and needs no other."""
     record = methods.of(method)
     kind = record.result_in(revision)
-    if not kind:
-        return {}
-    found: dict[str, JsonObject] = {}
-    for variant, other in _variants(record).items():
+    before: list[JsonObject] = []
+    for variant, other in _variants(record).items() if kind else ():
         if _SINCE.get((method, variant), R2024_11) <= revision:
             whole = example_of(kind, revision, usual=variant == "typical")
             made = dated(whole | _trimmed(other, kind, revision), kind, revision)
-            if made not in found.values():
-                found[variant] = made
+            if made not in before:
+                yield variant, made
+            before.append(made)
     if method == "tools/call" and revision >= R2025_11:
-        found["task"] = _task(revision)
+        yield "task", _task(revision)
     if features(revision).input_required and record.asks_back:
         for variant, asking in _ASKING.items():
-            found[variant] = {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
-    return found
+            yield variant, {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
 
 
 def named(server: Mapping[str, Json]) -> JsonObject:

@@ -12,7 +12,7 @@ from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
@@ -45,32 +45,29 @@ def _start(exchange: Exchange, established: Established, language: str) -> str:
     -32601, a revision that there is not with -32022, and a request that lacks what 2026-07-28
     wants of each in its `_meta` with -32602, which is what a server would say.
     """
-    found = _results(exchange, language)
+    first = next(_results(exchange, language), None)
     if versions.unserved_in(exchange.request) is not None:
         wrong = examples.errors("", exchange.revision)["unsupported_protocol_version"]
         return message(exchange, "error", _fitted_error(exchange, wrong))
-    if not found or not methods.of(exchange.method).is_in(exchange.revision):
+    if first is None or not methods.of(exchange.method).is_in(exchange.revision):
         return message(
             exchange, "error", examples.errors("", exchange.revision)["method_not_found"]
         )
     lacking = methods.lacking_in(exchange.request, exchange.revision)
     if lacking is not None:
         return message(exchange, "error", examples.lacking(lacking))
-    first = {**next(iter(found.values())), **established.prepared.get(exchange.method, {})}
-    if versions.META_SERVER in first.get("_meta", {}):
-        first["_meta"] = {**first["_meta"], **examples.named(established.server)}
+    result = {**first[1], **established.prepared.get(exchange.method, {})}
+    if versions.META_SERVER in result.get("_meta", {}):
+        result["_meta"] = {**result["_meta"], **examples.named(established.server)}
     listed = established.tools if not established.newly_prepared else None
     if exchange.method == "tools/list" and listed:
-        first = {**first, "tools": list(listed.values())}
-    return message(exchange, "result", first)
+        result["tools"] = list(listed.values())
+    return message(exchange, "result", result)
 
 
 def variants(exchange: Exchange) -> Mapping[str, str]:
     """Return every text there is an example of, results and errors, by name."""
-    texts = {
-        name: message(exchange, "result", result)
-        for name, result in _results(exchange, "en").items()
-    }
+    texts = {name: message(exchange, "result", result) for name, result in _results(exchange, "en")}
     for name, result in calls(exchange).items():
         texts[f"call {name}"] = message(exchange, "result", result)
     for name, error in examples.errors(exchange.method, exchange.revision).items():
@@ -100,10 +97,10 @@ def message(exchange: Exchange, member: str, body: Json) -> str:
     return f'{{\n  "jsonrpc": "2.0",\n  "id": {exchange.id.token},\n  "{member}": {text}\n}}'
 
 
-def _results(exchange: Exchange, language: str) -> dict[str, JsonObject]:
-    found = examples.results(exchange.method, exchange.revision)
+def _results(exchange: Exchange, language: str) -> Iterator[tuple[str, JsonObject]]:
     words = examples.PLACEHOLDERS.get(language, examples.PLACEHOLDERS["en"])
-    return {name: _fitted(exchange, result, words) for name, result in found.items()}
+    for name, result in examples.each_result(exchange.method, exchange.revision):
+        yield name, _fitted(exchange, result, words)
 
 
 def _fitted(  # noqa: PLR0911 - one line a method
