@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say
 from humanmcp.protocol.spec import methods, types
+from humanmcp.protocol.spec.examples import example
 from humanmcp.protocol.spec.objects import SHAPES
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _schema(name: str, member: Member, revision: str) -> dict[str, Any]:
         return {**schema, "format": "media"}
     if schema == {"type": "string"} and name in _LONG:
         return {**schema, "format": "long"}
-    return schema or {"default": member.example}
+    return schema or {"default": example(member, revision)}
 
 
 def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - one line a kind
