@@ -30,6 +30,7 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
+from functools import _lru_cache_wrapper
 from itertools import zip_longest
 from pathlib import Path
 from time import process_time
@@ -88,8 +89,8 @@ class Measured(NamedTuple):
     def order(self, mistake: Mistake, items: list[pytest.Item]) -> list[pytest.Item]:
         """Return the tests that can notice a mistake, those first that are likely to and quick.
 
-        A fixture and a cache run a line for the first test that needs them alone, so all tests
-        of its module are among them; what runs while modules are loaded can show in any test.
+        A fixture runs a line for the first test that needs it alone, so all tests of its module
+        are among them; what runs while modules are loaded can show in any test.
         """
         ran = self.ran[mistake]
         files = {test.partition("::")[0] for test in ran}
@@ -112,15 +113,23 @@ class Measuring:
     def __init__(self, under: str) -> None:
         """Begin before anything is loaded."""
         self.seconds: dict[str, float] = {}
+        self.caches: list[_lru_cache_wrapper[Any]] = []
         self.coverage = coverage.Coverage(
             data_file=None, include=[f"{ROOT / under}/*"], config_file=False
         )
         self.coverage.set_option("run:core", "ctrace")
         self.coverage.start()
 
+    def pytest_collection_finish(self) -> None:
+        """Find the caches: they would run a line for the first test that needs it alone."""
+        found = (one for one in gc.get_objects() if isinstance(one, _lru_cache_wrapper))
+        self.caches = [one for one in found if (one.__module__ or "").startswith("humanmcp")]
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Keep the time of each test and the lines it runs."""
+        """Keep the time of each test and the lines it runs: with nothing in any cache."""
+        for cache in self.caches:
+            cache.cache_clear()
         self.coverage.switch_context(item.nodeid)
         began = process_time()
         result = yield

@@ -30,6 +30,7 @@ from tests.protocol import (
     damaging,
     recorded_conversations,
     recorded_decisions,
+    recorded_results,
     recorded_texts,
 )
 
@@ -75,6 +76,13 @@ def problem(found: Diagnostic) -> str:
         edits = " ".join(f"{one.start}-{one.end}:{_short(one.new)}" for one in found.fix.edits)
         said += f" | {found.fix.label} {found.fix.applicability.value} {edits}"
     return said
+
+
+def _brief(found: Diagnostic) -> str:
+    """Write a problem without its place in the text."""
+    words = " ".join(f"{name}={_short(said)[:80]}" for name, said in found.detail)
+    fix = found.fix and " ".join((found.fix.label, *(one.new[:60] for one in found.fix.edits)))
+    return f"{found.severity.value} {found.code} {found.pointer} {words} {fix!r}"
 
 
 def verdict(judged: Verdict, *, lines: bool = False) -> Iterator[str]:
@@ -189,6 +197,26 @@ def observed() -> Iterator[str]:
                 found = check.review(exchange, passed, strict="gone" in what)
                 yield f"  {what}"
                 yield from (f"    {problem(one)}" for one in found)
+
+
+def results() -> Iterator[str]:
+    """Yield what is said of results with much in them, and of words as the result of a tool."""
+    for number, case in enumerate(recorded_results.CASES, 1):
+        for revision in case.revisions:
+            exchange = case.exchange(revision)
+            yield f"{number} {case.method} {revision}"
+            usual: set[str] = set()
+            for what, value in damaged(case.result):
+                text = case.text(value, revision)
+                judged = check.check(exchange, text, TextForm.RESULT, case.established)
+                found = {_brief(one): None for one in judged.diagnostics}
+                yield f"  {what}{'' if judged.sendable else ' blocked'}"
+                yield from (f"    {one}" for one in found if one not in usual)
+                usual = usual or set(found)
+            for text, form in recorded_results.PLAIN:
+                yield f"  {text!r} {form.value}"
+                judged = check.check(exchange, text, form, case.established)
+                yield from verdict(judged, lines=True)
 
 
 def requests() -> Iterator[str]:
@@ -396,7 +424,20 @@ def _rule(rule: Rule) -> str:
 
 
 EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
-    *(answers, observed, requests, outgoing, envelopes, errors, repairs, drafts, broken, typed),
+    *(
+        answers,
+        results,
+        recorded_results.counted,
+        observed,
+        requests,
+        outgoing,
+        envelopes,
+        errors,
+        repairs,
+        drafts,
+        broken,
+        typed,
+    ),
     *(books, recorded_decisions.patience, recorded_decisions.decisions, recorded_decisions.rules),
     *(recorded_decisions.schemas, recorded_decisions.headers, recorded_decisions.texts),
     *(recorded_texts.scalars, recorded_texts.marks, recorded_texts.around, recorded_texts.words),
