@@ -14,6 +14,7 @@ import select
 import sys
 import threading
 import time
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -23,6 +24,7 @@ from humanmcp.locales import say
 from humanmcp.protocol.http import guard
 from humanmcp.protocol.http.headers import SESSION, SPELLING, Headers, content_length
 from humanmcp.protocol.http.inbound import (
+    NOT_ALLOWED,
     Acknowledged,
     HttpRefusal,
     HttpRequest,
@@ -62,8 +64,6 @@ SLOW: Final = HttpRefusal(408, "slow")
 ENDED: Final = HttpRefusal(502, "ended", -32603)
 _NO_CONTENT: Final = 204
 _PART: Final = 256 * 1024
-_OTHERS: Final = ("HEAD", "OPTIONS", "PATCH", "PUT", "TRACE")
-"""Methods that are 405 here, and would be 501 and a page of HTML."""
 
 
 class BodyReading:
@@ -112,6 +112,14 @@ class TapHandler(BaseHTTPRequestHandler):
         """Write it to the log; stderr is for people."""
         logger.debug(format, *arguments)
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no request, and other methods: as everything here, and not as HTML."""
+        del explain
+        self.close_connection, self.request_version = True, self.protocol_version
+        why = (("why", (message or "").rstrip(".")),)
+        is_method = code == HTTPStatus.NOT_IMPLEMENTED
+        self._refuse(NOT_ALLOWED if is_method else HttpRefusal(code, "no http", fillings=why))
+
     def do_POST(self) -> None:
         """Take a message."""
         self._serve()
@@ -125,6 +133,9 @@ class TapHandler(BaseHTTPRequestHandler):
         self._serve()
 
     def _serve(self) -> None:
+        if self.headers.defects:  # what follows such a line was not read as headers
+            self.send_error(HTTPStatus.BAD_REQUEST, "a line of its head is no header")
+            return
         headers = Headers.of(self.headers.items())
         refusal = guard.refused(self.path, headers, self.front.address)
         length = content_length(headers.all("content-length"))
@@ -166,7 +177,9 @@ class TapHandler(BaseHTTPRequestHandler):
                 self._stream(own, self._named(client))
                 client.leave(own)
             case Posted(stated=stated) if stated is not None and stated.error is not None:
-                return HttpRefusal(400, "mismatch", int(stated.error["code"]))
+                wrong = HttpRefusal(400, "mismatch", int(stated.error["code"]))
+                said = refused_to(wrong, inbound.message).body(str(stated.error["message"]))
+                self._whole(wrong.status, said, (("Content-Type", JSON),))
             case Posted():
                 refusal = self._post(inbound, headers)
                 return refusal and refused_to(refusal, inbound.message)
@@ -179,6 +192,8 @@ class TapHandler(BaseHTTPRequestHandler):
         if isinstance(client, HttpRefusal):
             return client
         waiting = client.post(posted)
+        if isinstance(posted.message, Malformed):  # the server has it; a pipe knows no status
+            return refused_body(posted.message)
         if not waiting.keys:
             self._whole(202, headers=self._named(client))
             return None
@@ -271,8 +286,7 @@ class FrontServer(ThreadingHTTPServer):
 
 def handler_of(front: TapFront) -> type[TapHandler]:
     """Return what handles the connections to an address."""
-    refused = {f"do_{method}": TapHandler.do_GET for method in _OTHERS}
-    return type("Handler", (TapHandler,), {"front": front, "reading": BodyReading(), **refused})
+    return type("Handler", (TapHandler,), {"front": front, "reading": BodyReading()})
 
 
 def serve(listening: socket.socket, front: TapFront, ready: Callable[[], object]) -> None:

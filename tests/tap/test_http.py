@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -293,7 +294,7 @@ def test_a_client_too_many_takes_the_place_of_the_one_that_is_idle_longest(
     assert "result" in json.loads(posted(where, LIST, second)[1])
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "HEAD", "OPTIONS"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "HEAD", "OPTIONS", "get"])
 def test_another_method_is_405_and_says_which_there_are(front: str, method: str) -> None:
     """It was 501, with a page of HTML."""
     where = front.removeprefix("http://").removesuffix("/mcp")
@@ -310,6 +311,34 @@ def test_a_refusal_names_the_request_that_it_is_about(front: str) -> None:
     """A client that compares ids would wait for ever."""
     where = front.removeprefix("http://").removesuffix("/mcp")
     assert json.loads(posted(where, LIST, {"Mcp-Session-Id": "x"})[1])["id"] == 8
+    refused = json.loads(posted(where, LIST, {"MCP-Protocol-Version": "2026-07-28"})[1])
+    assert (refused["id"], "_meta lacks" in refused["error"]["message"]) == (8, True)
+
+
+def test_a_body_that_is_no_message_is_400_in_a_session_too(front: str) -> None:
+    """HTTP-31: it was 202, which says that it was accepted."""
+    where = front.removeprefix("http://").removesuffix("/mcp")
+    session = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
+    assert json.loads(posted(where, b"5", session)[1])["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"garbage\r\n\r\n", 400),
+        (b"POST /mcp HTTP/1.1\r\nX-A : 1\r\nContent-Length: 2\r\n\r\n{}", 400),
+        (b"GET /mcp HTTP/1.1\r\nX-A: " + b"a" * 65_540 + b"\r\n\r\n", 431),
+    ],
+)
+def test_what_is_no_request_is_refused_in_json(front: str, head: bytes, status: int) -> None:
+    """HTTP-31: it was a page of HTML; and what followed a line that is no header was not read."""
+    host, _, port = front.removeprefix("http://").removesuffix("/mcp").partition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as line:
+        line.sendall(head)
+        said = line.makefile("rb").read()
+    first, _, body = said.partition(b"\r\n\r\n")
+    assert first.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body)["error"]["code"] == -32600
 
 
 def test_bodies_have_no_more_memory_and_time_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
