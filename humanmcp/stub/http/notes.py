@@ -27,7 +27,7 @@ from humanmcp.stub.http.relaying import RELAY
 from humanmcp.stub.process import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from humanmcp.protocol.http.inbound import HttpRequest
     from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
@@ -102,20 +102,24 @@ class ExchangeNotes:
 
     def no_line(self) -> None:
         """Write the head down by itself: the request brings no line to the session."""
-        self._put(self.head)
+        self._soon(lambda: self.head)
 
-    def response(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
+    def response(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
         """Note the head of the response."""
         reason = responses.get(status, "")
-        self._put(response_part(self._call, status, reason, without_keys(headers)))
+        self._soon(lambda: response_part(self._call, status, reason, without_keys(headers)))
 
     def event(self, name: str, retry: int | None = None) -> None:
         """Note an event by its id."""
-        self._put(event_part(self._call, name, retry=retry))
+        self._soon(lambda: event_part(self._call, name, retry=retry))
 
     def cut(self, by: str) -> None:
         """Note that one side hung up before the response was whole."""
-        self._put(cut_part(self._call, by))
+        self._soon(lambda: cut_part(self._call, by))
 
-    def _put(self, text: str) -> None:
-        self._notes.put(text, 0 if self.stream is None else self.stream.at.stream)
+    def _soon(self, part: Callable[[], str]) -> None:
+        """Make a note once what is being said is out."""
+        asyncio.get_running_loop().call_soon(self._put, part)
+
+    def _put(self, part: Callable[[], str]) -> None:
+        self._notes.put(part(), 0 if self.stream is None else self.stream.at.stream)
