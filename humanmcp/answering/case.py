@@ -15,6 +15,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.validation import check, inquiry
 from humanmcp.protocol.validation.held import HeldMessage
 
@@ -104,8 +105,7 @@ class Case:
     @property
     def name(self) -> str:
         """The tool of a call, the prompt that is asked for; "" elsewhere."""
-        name = self.params.get("name")
-        return name if isinstance(name, str) else ""
+        return text_at(self.params, "name")
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
 from humanmcp.protocol.http.faults import TAKEN_BACK
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
+from humanmcp.protocol.json.tree import array_at, object_at
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
@@ -169,9 +170,7 @@ class _Watch:
 
     def _list(self, capability: str, entries: Any) -> None:  # noqa: ANN401 - any JSON value
         named = {
-            str(one["name"])
-            for one in (entries if isinstance(entries, list) else ())
-            if isinstance(one, dict) and "name" in one
+            str(one["name"]) for one in array_at(entries) if isinstance(one, dict) and "name" in one
         }
         before = self.listed.get(capability, set()) | self.gone.get(capability, set())
         self.listed[capability], self.gone[capability] = named, before - named
@@ -250,10 +249,8 @@ class _Watch:
 
 def _actions(message: Message) -> Iterable[str]:
     """List what users did: accept, decline, cancel."""
-    result = message.body.get("result")
-    responses = message.params.get("inputResponses")
-    answers = [result, *(responses.values() if isinstance(responses, dict) else ())]
-    for one in answers:
+    responses = object_at(message.params, "inputResponses").values()
+    for one in (message.body.get("result"), *responses):
         if isinstance(one, dict) and isinstance(one.get("action"), str):
             yield one["action"]
 

@@ -19,6 +19,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.tree import array_at, follow, object_at, text_at
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import inquiry
 
@@ -117,10 +118,7 @@ def _words_in(said: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _client(params: dict[str, Any]) -> tuple[str, str]:
-    meta = params.get("_meta")
-    modern = meta.get(versions.META_CLIENT) if isinstance(meta, dict) else None
-    found = params.get("clientInfo", modern)
-    client = found if isinstance(found, dict) else {}
+    client = object_at(params.get("clientInfo", follow(params, "_meta", versions.META_CLIENT)))
     words = f"{_text(client.get('name'))} {_text(client.get('version'))}".strip()
     return "", one_line(words, GIST)
 
@@ -147,7 +145,7 @@ def _short(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _text(value: object) -> str:
-    return one_line(value, GIST) if isinstance(value, str) else ""
+    return one_line(text_at(value), GIST)
 
 
 def outcome(body: dict[str, Any]) -> str:
@@ -162,7 +160,7 @@ def outcome(body: dict[str, Any]) -> str:
 
 
 def _texts(content: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    for entry in content if isinstance(content, list) else ():
+    for entry in array_at(content):
         if isinstance(entry, dict) and isinstance(entry.get("text"), str):
             yield entry["text"][: GIST * 2]
 

@@ -9,6 +9,7 @@ from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.raw import json_text
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.policy.filling import fill_answer, placeholders
 from humanmcp.protocol.policy.memory import GIVEN
 from humanmcp.protocol.policy.rule import RuleAction
@@ -89,9 +90,7 @@ def doubts(book: Book, language: str) -> Iterator[str]:
 def _unknown_names(
     rule: Rule, tool: Mapping[str, Any], number: int, language: str
 ) -> Iterator[str]:
-    schema = tool.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    known = {*(properties if isinstance(properties, dict) else ()), "params"}
+    known = {*object_at(tool.get("inputSchema"), "properties"), "params"}
     for turn in rule.turns:
         names = (
             known

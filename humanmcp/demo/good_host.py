@@ -21,6 +21,7 @@ from humanmcp.protocol.conversation.events import (
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, unreadable
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import versions
 
@@ -218,8 +219,7 @@ class GoodHost:
 
     def _speaks_not(self, message: Message) -> bool:
         """Return True if the server chose a revision that this host does not speak."""
-        result = message.body.get("result")
-        chosen = result.get("protocolVersion") if isinstance(result, dict) else None
+        chosen = follow(message.body, "result", "protocolVersion")
         return isinstance(chosen, str) and chosen not in versions.HANDSHAKE
 
     def _understood(self, asked: Message, message: Message) -> Answered | None:
@@ -282,5 +282,5 @@ def _shown(item: object) -> str:
     """Return one item of content as words; of what is no text, its kind."""
     if isinstance(item, dict) and isinstance(item.get("text"), str):
         return str(item["text"])
-    kind = item.get("type") if isinstance(item, dict) else None
+    kind = follow(item, "type")
     return f"[{kind}]" if isinstance(kind, str) else "[?]"

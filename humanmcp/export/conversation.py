@@ -22,6 +22,7 @@ from humanmcp.protocol.http.recorded import words_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.observed import hints
 
@@ -134,12 +135,12 @@ class Conversation:
     @property
     def server(self) -> str:
         """The server's name, "" where it did not say."""
-        return _text(self.server_info.get("name"))
+        return text_at(self.server_info, "name")
 
     @property
     def server_version(self) -> str:
         """The server's version, "" where it did not say."""
-        return _text(self.server_info.get("version"))
+        return text_at(self.server_info, "version")
 
     @property
     def client(self) -> str:
@@ -235,15 +236,8 @@ class _ConversationBuilder:
 
     def _meet_server(self, asked: ObservedRequest, message: Message) -> None:
         """Learn the server's name, which each era says in its own place."""
-        result = message.body.get("result")
-        if not isinstance(result, dict) or asked.way is not Direction.IN:
-            return
-        meta = result.get("_meta")
-        modern = meta.get(versions.META_SERVER) if isinstance(meta, dict) else None
-        info = result.get("serverInfo") if asked.method == "initialize" else modern
-        if isinstance(info, dict):
+        modern = ("_meta", versions.META_SERVER)
+        place = ("serverInfo",) if asked.method == "initialize" else modern
+        info = follow(message.body, "result", *place)
+        if isinstance(info, dict) and asked.way is Direction.IN:
             self._server = info
-
-
-def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return value if isinstance(value, str) else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.export.conversation import build_conversation
 from humanmcp.export.source import comment, identifier, literal, program
-from humanmcp.protocol.json.tree import well_formed
+from humanmcp.protocol.json.tree import array_at, follow, text_at, well_formed
 from humanmcp.protocol.policy.recording import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.spec import methods
 
@@ -85,8 +85,7 @@ def _module(conversation: Conversation, around: Mapping[int, Recorded]) -> Itera
 
 
 def _docstring(tool: Mapping[str, Any]) -> str:
-    description = tool.get("description")
-    words = comment(description if isinstance(description, str) else "").strip()
+    words = comment(text_at(tool, "description")).strip()
     return f'"""{words or "Say what this tool does."}"""'
 
 
@@ -97,7 +96,7 @@ def _constant(method: str) -> str:
 def _instructions(conversation: Conversation) -> str:
     for method in ("initialize", "server/discover"):
         for call in conversation.asked_by_client(method):
-            found = call.result.get("instructions") if isinstance(call.result, dict) else None
+            found = follow(call.result, "instructions")
             if isinstance(found, str):
                 return found
     return ""
@@ -107,8 +106,7 @@ def _listed(conversation: Conversation, method: str, member: str) -> list[dict[s
     """Collect what was listed, page by page; what was listed again counts once, as it was last."""
     found: dict[str, dict[str, Any]] = {}
     for call in conversation.asked_by_client(method):
-        entries = call.result.get(member) if isinstance(call.result, dict) else None
-        for entry in entries if isinstance(entries, list) else ():
+        for entry in array_at(call.result, member):
             if isinstance(entry, dict):
                 key = entry.get("uri") or entry.get("uriTemplate") or entry.get("name")
                 if isinstance(key, str):
@@ -147,7 +145,7 @@ def _pages(conversation: Conversation) -> dict[str, list[tuple[str, int]]]:
     for method, member in _LISTS.items():
         pages: list[tuple[str, int]] = []
         for call in conversation.asked_by_client(method):
-            entries = call.result.get(member) if isinstance(call.result, dict) else None
+            entries = follow(call.result, member)
             cursor = call.asked.request.params.get("cursor", "")
             if isinstance(entries, list) and isinstance(cursor, str):
                 pages = [*(pages if cursor else []), (cursor, len(entries))]

@@ -12,6 +12,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.json.tree import array_at, object_at
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.json_schema.validator import Choice
 
@@ -75,10 +76,9 @@ def fields(schema: object) -> tuple[FormField, ...]:
     """List the fields of an object's schema, the required ones as such."""
     if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
         return ()
-    required = schema.get("required")
-    names = required if isinstance(required, list) else []
+    names = array_at(schema, "required")
     return tuple(
-        _field(str(name), part if isinstance(part, dict) else {}, required=name in names)
+        _field(str(name), object_at(part), required=name in names)
         for name, part in schema["properties"].items()
     )
 

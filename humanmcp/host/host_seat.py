@@ -13,6 +13,7 @@ from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.tree import object_at
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -89,8 +90,7 @@ class HostAtDesk:
         result = answer.body.get("result") if isinstance(answer, Message) else None
         if not isinstance(result, dict) or result.get("action") != "accept":
             return None
-        content = result.get("content")
-        return content if isinstance(content, dict) else {}
+        return object_at(result, "content")
 
     def end(self) -> None:
         """Leave the seat."""

@@ -28,6 +28,7 @@ from humanmcp.connecting import jsonc
 from humanmcp.connecting.hosts import HOSTS, Format, place, user_place
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.repair import reading
 
 if TYPE_CHECKING:
@@ -105,8 +106,7 @@ class ConfigFile:
         keys = self.host.keys
         found = {(*keys, name): one for name, one in self.entries().items()}
         for projects in self.host.project_keys[:1]:
-            within = self.value.get(projects)
-            for project in within if isinstance(within, dict) else ():
+            for project in object_at(self.value, projects):
                 keys = (projects, project, *self.host.project_keys[1:])
                 with contextlib.suppress(ConfigFileError):  # a project of another shape has none
                     found |= {(*keys, name): one for name, one in self.entries(keys).items()}

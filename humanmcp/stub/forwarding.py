@@ -33,6 +33,7 @@ from humanmcp.protocol.conversation.events import Sent
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
 
@@ -295,8 +296,7 @@ class Forwarding:
             error = jsonrpc.member(message.raw, "error") or ""
             self._give_up(say("serve", "forward refused", self._language, error=error))
             return
-        result = message.body["result"]
-        speaks = result.get("protocolVersion") if isinstance(result, dict) else None
+        speaks = follow(message.body, "result", "protocolVersion")
         if speaks != run.asked_for:
             logger.warning("the real server speaks %.40r, the session %s", speaks, run.asked_for)
         run.opened = True

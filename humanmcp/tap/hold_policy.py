@@ -14,6 +14,7 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.policy.answer_book import first_rule
 from humanmcp.protocol.policy.filling import fill_answer
 from humanmcp.protocol.policy.rule import Rule, RuleAction
@@ -210,9 +211,8 @@ class HoldPolicy:
         if heard.asked is None:
             return
         number = self._held_requests.pop(heard.asked.number, 0)
-        reason = heard.message.params.get("reason")
         if number:
-            self._keep(Cancelled(number, reason if isinstance(reason, str) else ""))
+            self._keep(Cancelled(number, text_at(heard.message.params, "reason")))
 
 
 def _asks(heard: ObservedMessage) -> tuple[ObservedRequest, ...]:

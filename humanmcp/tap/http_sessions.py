@@ -21,6 +21,7 @@ from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.tree import object_at, text_at
 from humanmcp.protocol.session import cancellation
 
 if TYPE_CHECKING:
@@ -174,12 +175,10 @@ class TappedClient:
             self._waiting.pop(message.id.key, None)
             if message.id.key in place.keys:
                 place.keys.remove(message.id.key)
-            result = message.body.get("result")
-            result = result if isinstance(result, dict) else {}
+            result = object_at(message.body, "result")
             if result.get("resultType") == "input_required":
                 self._asked.append(_round_of(result, "inputRequests") or "")
-            chosen = result.get("protocolVersion")
-            self.revision = self.revision or (chosen if isinstance(chosen, str) else "")
+            self.revision = self.revision or text_at(result, "protocolVersion")
 
     def stderr_line(self, line: bytes) -> None:
         """Show what the tap and its server say beside the wire."""

@@ -17,6 +17,7 @@ from humanmcp.desk.presenters.readable_json import WrittenNumber, decoded, is_te
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.tree import follow, object_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,8 +152,7 @@ def conversation_of(item: Item) -> ModelConversation | None:
 
 def _beside(params: Mapping[str, Any]) -> Any:  # noqa: ANN401 - it came over a wire
     """Return what was said at a table of ours before its host was asked."""
-    meta = params.get("_meta")
-    return meta.get(CONVERSATION) if isinstance(meta, dict) else None
+    return follow(params.get("_meta"), CONVERSATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def user_asked(item: Item) -> UserAsked | None:
 def tool_result(text: str) -> ModelToolResult | None:
     """Read the result of a tool, as JSON; None when it is none."""
     found = decoded(text)
-    content = found.get("content") if isinstance(found, dict) else None
+    content = follow(found, "content")
     return _result(found, content, {}) if isinstance(content, list) else None
 
 
@@ -184,8 +184,7 @@ def _params(line: str) -> dict[str, Any]:
     """Decode the parameters, numbers as they were written; empty where the line is no request."""
     if not isinstance(read_line(line), Message):
         return {}
-    found = decoded(jsonrpc.member(line, "params") or "{}")
-    return found if isinstance(found, dict) else {}
+    return object_at(decoded(jsonrpc.member(line, "params") or "{}"))
 
 
 # -- who said what --------------------------------------------------------------------------------

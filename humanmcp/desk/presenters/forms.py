@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods, types
 from humanmcp.protocol.spec.examples import example
 from humanmcp.protocol.spec.objects import SHAPES
@@ -201,8 +202,7 @@ def _asked_for(item: Item, language: str) -> Mapping[str, Any]:
 
 def _output_schema(established: Established, tool: str) -> Mapping[str, Any] | None:
     """Return what a tool declared of its answers. It came over a wire: it may be anything."""
-    declared = (established.tools or {}).get(tool)
-    schema = declared.get("outputSchema") if isinstance(declared, dict) else None
+    schema = follow((established.tools or {}).get(tool), "outputSchema")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return None
     return schema if len(json.dumps(schema)) <= LARGEST_SCHEMA else None

@@ -18,6 +18,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.tree import array_at, follow, object_at
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
@@ -109,8 +110,7 @@ def _shown_request(asked: AskedBack) -> ShownRequest:
     if heard.kind is Kind.ERROR:
         why = (("error", summary.outcome(heard.body)),)
         return ShownRequest(asked.question, asked.token, words, "error", why, line)
-    result = heard.body.get("result")
-    outcome, fields = _heard(asked.question, result if isinstance(result, dict) else {})
+    outcome, fields = _heard(asked.question, object_at(heard.body, "result"))
     return ShownRequest(asked.question, asked.token, words, outcome, fields, line)
 
 
@@ -125,8 +125,8 @@ def _words(asked: AskedBack) -> str:
 
 
 def _said(message: Any) -> str:  # noqa: ANN401 - any JSON value
-    content = message.get("content") if isinstance(message, dict) else None
-    text = content.get("text") if isinstance(content, dict) else None
+    content = follow(message, "content")
+    text = follow(content, "text")
     return text if isinstance(text, str) else summary.gist(content)
 
 
@@ -137,20 +137,16 @@ def _heard(
     match question:
         case InputRequest.USER:
             action = result.get("action")
-            content = result.get("content")
-            filled = content.items() if isinstance(content, dict) else ()
+            filled = object_at(result, "content").items()
             told = action if action in ("accept", "decline", "cancel") else "result"
             return str(told), tuple((one_line(name, 80), _short(value)) for name, value in filled)
         case InputRequest.MODEL:
             return "result", ((one_line(str(result.get("model", "")), 80), _said(result)[:1000]),)
         case InputRequest.ROOTS:
-            roots = result.get("roots")
-            listed = (
-                [one for one in roots if isinstance(one, dict)] if isinstance(roots, list) else ()
-            )
             return "result", tuple(
                 (one_line(str(one.get("name", "")), 80), one_line(str(one.get("uri", "")), 300))
-                for one in listed
+                for one in array_at(result, "roots")
+                if isinstance(one, dict)
             )
 
 

@@ -12,6 +12,7 @@ from humanmcp.desk.presenters.schema_form import rows_in, values_of
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.tree import array_at, object_at
 from humanmcp.protocol.policy.answer_book import ATTRIBUTES, LISTED, Book
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
@@ -162,8 +163,7 @@ def fields_of(entry: Mapping[str, Any], member: str) -> dict[str, str]:
             if rows is None:
                 return {**values, "text": text}
             values |= values_of(rows, prefix)
-        given = entry.get("annotations")
-        hints = given if isinstance(given, dict) else {}
+        hints = object_at(entry, "annotations")
         values |= {name: "on" for name, usual in HINTS.items() if hints.get(name, usual) is True}
     if member == "prompts":
         values |= values_of(_arguments(entry.get("arguments")), _ARGUMENTS)
@@ -177,7 +177,7 @@ def _arguments(given: Any) -> tuple[SchemaRow, ...]:  # noqa: ANN401 - any JSON 
             needed=one.get("required") is True,
             description=str(one.get("description", "")),
         )
-        for one in (given if isinstance(given, list) else ())
+        for one in array_at(given)
         if isinstance(one, dict)
     )
 
@@ -207,8 +207,7 @@ def _fill(entry: JsonObject, values: Mapping[str, str], member: str) -> None:
         entry["inputSchema"] = schema_of(rows_in(values, "in "), entry.get("inputSchema"))
         out, before = rows_in(values, "out "), entry.get("outputSchema")
         _put(entry, "outputSchema", schema_of(out, before) if out or before else None)
-        given = entry.get("annotations")
-        hints = dict(given) if isinstance(given, dict) else {}
+        hints = dict(object_at(entry, "annotations"))
         for name, usual in HINTS.items():
             wanted = name in values
             if wanted is not usual or name in hints:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.tree import follow, object_at
 from humanmcp.protocol.spec import uri_templates
 
 if TYPE_CHECKING:
@@ -75,11 +76,10 @@ def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for frame in frames:
         message = read(frame.raw)
-        result = message.body.get("result") if isinstance(message, Message) else None
         if not isinstance(message, Message) or message.kind is not Kind.RESULT:
             continue
         for name in _LISTS:
-            listed = result.get(name) if isinstance(result, dict) else None
+            listed = follow(message.body, "result", name)
             if isinstance(listed, list) and name not in found:
                 found[name] = [one for one in listed if isinstance(one, dict)]
     return found
@@ -87,8 +87,7 @@ def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
 
 def tool_form(name: str, entry: object) -> RequestForm:
     """Return the form of a call."""
-    schema = entry.get("inputSchema") if isinstance(entry, dict) else None
-    form = field_of(schema if isinstance(schema, dict) else {})
+    form = field_of(object_at(entry, "inputSchema"))
     return RequestForm("tools/call", name, {"name": name, "arguments": {}}, tuple(form["fields"]))
 
 

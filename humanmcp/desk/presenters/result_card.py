@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.desk.presenters.readable_json import decoded, is_text, shown, written
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.tree import array_at, follow, object_at
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
@@ -67,22 +68,20 @@ def _agreed(found: Mapping[str, Any]) -> Iterable[Row]:
 
 
 def _entries(entries: object, key: str) -> Iterable[Row]:
-    for one in entries if isinstance(entries, list) else ():
+    for one in array_at(entries):
         about = one if isinstance(one, dict) else {"description": one}
         said = about.get("description", about.get("title", about.get("name", "")))
         yield _text(about.get(key, "")), _text(said)
 
 
 def _messages(found: Mapping[str, Any]) -> Iterable[Row]:
-    messages = found.get("messages")
-    for one in messages if isinstance(messages, list) else ():
+    for one in array_at(found, "messages"):
         said = one if isinstance(one, dict) else {"content": one}
         yield _text(said.get("role", "")), _content(said.get("content"))
 
 
 def _contents(found: Mapping[str, Any]) -> Iterable[Row]:
-    contents = found.get("contents")
-    for one in contents if isinstance(contents, list) else ():
+    for one in array_at(found, "contents"):
         held = one if isinstance(one, dict) else {"text": one}
         yield _text(held.get("uri", "")), _text(held.get("text", held.get("mimeType", "")))
 
@@ -94,14 +93,13 @@ def _sampled(found: Mapping[str, Any]) -> Iterable[Row]:
 
 
 def _elicited(found: Mapping[str, Any]) -> Iterable[Row]:
-    filled = found.get("content")
     yield "action", _text(found.get("action", ""))
-    yield from _members(filled if isinstance(filled, dict) else {})
+    yield from _members(object_at(found, "content"))
 
 
 def _content(block: object) -> str:
     """Return the words of a content block; what has none as it came."""
-    found = block.get("text") if isinstance(block, dict) else None
+    found = follow(block, "text")
     return _text(block if found is None else found)
 
 

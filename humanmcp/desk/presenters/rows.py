@@ -20,6 +20,7 @@ from humanmcp.protocol.http.recorded import words_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
+from humanmcp.protocol.json.tree import follow, object_at, text_at
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def fields(item: Item, schema: Any = None) -> tuple[Field, ...]:  # noqa: ANN401
 
 def members(text: str, schema: Any = None, depth: int = 0) -> tuple[Field, ...]:  # noqa: ANN401 - as above
     """List the members of a JSON object, as text."""
-    declared = _dict(_dict(schema).get("properties"))
+    declared = object_at(schema, "properties")
     return tuple(
         _field(name, text[start:end], declared.get(name), depth)
         for name, start, end in jsonrpc.members(text)[:200]
@@ -81,13 +82,12 @@ def _field(name: str, raw: str, schema: Any, depth: int) -> Field:  # noqa: ANN4
     value = json.loads(raw)
     kind = jsonrpc.json_type(value)
     shown = value if isinstance(value, str) else raw
-    about = _dict(schema).get("description")
     return Field(
         one_line(name, 80),
         visible(shown[:SHOWN]),
         kind,
         max(0, len(shown) - SHOWN),
-        one_line(about, SHOWN) if isinstance(about, str) else "",
+        one_line(text_at(schema, "description"), SHOWN),
         _inner(raw, value, schema, depth + 1),
     )
 
@@ -98,15 +98,11 @@ def _inner(raw: str, value: Any, schema: Any, depth: int) -> tuple[Field, ...]: 
     if depth <= DEEPEST and isinstance(value, dict):
         found = members(raw, schema, depth)
     elif depth <= DEEPEST and isinstance(value, list):
-        of = _dict(schema).get("items")
+        of = follow(schema, "items")
         items = enumerate(decoded(raw)[:MOST_ITEMS], 1)
         found = tuple(_field(str(at), written(one), of, depth) for at, one in items)
     long = len(raw) > ON_ONE_LINE or any(one.inner or one.about for one in found)
     return found if long else ()
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.presenters.readable_json import Shown, is_text, shown, written
 from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.tree import array_at, object_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,13 +47,13 @@ def offered(tool: Any) -> Offered:  # noqa: ANN401 - it came over a wire
     """Read one of the tools."""
     if not isinstance(tool, dict) or not is_text(tool.get("name")):
         return Offered("", Shown(""), (), unread=shown(written(tool)))
-    schema = _object(tool.get("inputSchema"))
-    properties, needed = _object(schema.get("properties")), schema.get("required")
+    schema = object_at(tool, "inputSchema")
+    properties, needed = object_at(schema, "properties"), array_at(schema, "required")
     return Offered(
         one_line(tool["name"], _NAME),
         _about(tool),
         tuple(
-            _parameter(name, schema, needed=isinstance(needed, list) and name in needed)
+            _parameter(name, schema, needed=name in needed)
             for name, schema in list(properties.items())[:MOST]
         ),
         max(0, len(properties) - MOST),
@@ -60,7 +61,7 @@ def offered(tool: Any) -> Offered:  # noqa: ANN401 - it came over a wire
 
 
 def _parameter(name: str, schema: Any, *, needed: bool) -> Parameter:  # noqa: ANN401 - it came over a wire
-    facts = _object(schema)
+    facts = object_at(schema)
     kinds = facts.get("enum", facts.get("type"))
     several = kinds if isinstance(kinds, list) else [kinds]
     kind = " | ".join(
@@ -72,7 +73,3 @@ def _parameter(name: str, schema: Any, *, needed: bool) -> Parameter:  # noqa: A
 def _about(facts: Mapping[str, Any]) -> Shown:
     words = facts.get("description")
     return shown(words, _ABOUT) if is_text(words) else Shown("")
-
-
-def _object(value: Any) -> Mapping[str, Any]:  # noqa: ANN401 - it came over a wire
-    return value if isinstance(value, dict) else {}

@@ -26,6 +26,7 @@ from humanmcp.inbox.contract import Draft, Key
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.policy.answer_book import Book
 from humanmcp.protocol.policy.filling import fill_answer
 
@@ -120,8 +121,7 @@ def _kept(case: Case, language: str) -> Kept:
     item = case.item
     draft = service.draft_of(case, language)
     line = item.answer.line if item.answer is not None else service.document(case, draft)
-    given = case.params.get("arguments", {})
-    arguments = given.items() if isinstance(given, dict) else ()
+    arguments = object_at(case.params, "arguments").items()
     plain = tuple((name, one) for name, one in arguments if not isinstance(one, dict | list))
     return Kept(body_of(line), plain)
 

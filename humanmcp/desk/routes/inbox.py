@@ -49,6 +49,7 @@ from humanmcp.inbox.contract import (
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.filling import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
@@ -275,8 +276,7 @@ def _is_filled(case: Case, task: Task, draft: Draft) -> bool:
 
 def _declared(case: Case) -> Any:  # noqa: ANN401 - it came over a wire
     """Return what was declared of the arguments of a call; None where nothing was."""
-    tool = (case.established.tools or {}).get(case.name)
-    return tool.get("inputSchema") if isinstance(tool, dict) else None
+    return follow((case.established.tools or {}).get(case.name), "inputSchema")
 
 
 def _plain(case: Case, draft: Draft) -> Draft:

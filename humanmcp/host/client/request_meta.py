@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.json.jsonrpc import RequestId
+from humanmcp.protocol.json.tree import array_at, object_at
 from humanmcp.protocol.policy.answer_book import UNSUPPORTED_REVISION
 from humanmcp.protocol.spec import methods, versions
 
@@ -35,9 +36,8 @@ def with_progress_token(
     # what may ask its user back is what may take a server long
     if not methods.of(method).asks_back:
         return params
-    given = (params or {}).get("_meta")
-    meta = given if isinstance(given, dict) else {}
-    return {**(params or {}), "_meta": {"progressToken": number, **meta}}
+    meta = {"progressToken": number, **object_at((params or {}).get("_meta"))}
+    return {**(params or {}), "_meta": meta}
 
 
 def token_of(request: Message) -> Key:
@@ -58,13 +58,12 @@ def enveloped(
     """Add what every request of 2026-07-28 carries; nothing where no revision is stated."""
     if not stated:
         return params
-    given = (params or {}).get("_meta")
     meta = {
         versions.META_REVISION: stated,
         versions.META_CLIENT: identity.info,
         versions.META_CAPABILITIES: _without_notices(identity.capabilities),
     }
-    return {**(params or {}), "_meta": {**meta, **(given if isinstance(given, dict) else {})}}
+    return {**(params or {}), "_meta": meta | object_at((params or {}).get("_meta"))}
 
 
 def _without_notices(capabilities: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,12 +73,8 @@ def _without_notices(capabilities: Mapping[str, Any]) -> dict[str, Any]:
 
 def supported(response: Response) -> list[Any]:
     """List the revisions that an answer to `server/discover` names, be it a result or an error."""
-    body = response.message.body
     if response.result is not None:
-        found = response.result.get("supportedVersions")
-    else:
-        error = body.get("error")
-        error = error if isinstance(error, dict) else {}
-        data = error.get("data") if error.get("code") == UNSUPPORTED_REVISION else None
-        found = data.get("supported") if isinstance(data, dict) else None
-    return found if isinstance(found, list) else []
+        return array_at(response.result, "supportedVersions")
+    error = object_at(response.message.body, "error")
+    is_told = error.get("code") == UNSUPPORTED_REVISION
+    return array_at(error, "data", "supported") if is_told else []

@@ -15,6 +15,7 @@ from humanmcp.host.terminal.form import LeftError, reason
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.tree import array_at, object_at
 from humanmcp.protocol.spec import methods, uri_templates
 from humanmcp.protocol.validation import check, completing
 
@@ -102,8 +103,7 @@ class Requests:
         return self._listed.get(word, {}).get(name, {})
 
     def _known_tool(self, name: str) -> Mapping[str, Any]:
-        found = (self.client.session.established.tools or {}).get(name)
-        return found if isinstance(found, dict) else {}
+        return object_at((self.client.session.established.tools or {}).get(name))
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -213,8 +213,7 @@ def _quoted(value: str) -> str:
 
 def _form_of(prompt: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a prompt as a form: MCP knows only texts there."""
-    listed = prompt.get("arguments")
-    named = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    named = [one for one in array_at(prompt.get("arguments")) if isinstance(one, dict)]
     return {
         "type": "object",
         "properties": {

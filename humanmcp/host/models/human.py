@@ -27,6 +27,7 @@ from humanmcp.host.models import ModelError
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
 
 if TYPE_CHECKING:
@@ -120,9 +121,7 @@ def said(line: str, number: int = 1) -> Turn:
     body = message.body if isinstance(message, Message) else {}
     if isinstance(body.get("error"), dict):
         raise ModelError.quoting(str(body["error"].get("message", "")))
-    result = body.get("result")
     try:
-        content = result.get("content") if isinstance(result, dict) else None
-        return Turn(TurnRole.ASSISTANT, blocks_of(content, number))
+        return Turn(TurnRole.ASSISTANT, blocks_of(follow(body, "result", "content"), number))
     except TurnError as error:
         raise ModelError(error.code, **error.fillings) from error

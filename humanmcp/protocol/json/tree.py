@@ -31,6 +31,24 @@ def follow(value: Any, *steps: str | int, missing: Any = None) -> Any:
     return value
 
 
+def object_at(value: Any, *steps: str | int) -> dict[str, Any]:
+    """Return the object that steps lead to in what came over a wire; {} where there is none."""
+    found = follow(value, *steps)
+    return found if isinstance(found, dict) else {}
+
+
+def array_at(value: Any, *steps: str | int) -> list[Any]:
+    """Return the array that steps lead to; [] where there is none."""
+    found = follow(value, *steps)
+    return found if isinstance(found, list) else []
+
+
+def text_at(value: Any, *steps: str | int) -> str:
+    """Return the text that steps lead to; "" where there is none."""
+    found = follow(value, *steps)
+    return found if isinstance(found, str) else ""
+
+
 def at(value: Any, text: str, missing: Any = None) -> Any:
     """Return what a JSON Pointer leads to from a value; `missing` where it leads nowhere."""
     steps = (step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])

@@ -22,6 +22,7 @@ from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.http.lifetimes import digest_of, makes_room, silent, visitor_of
 from humanmcp.protocol.http.recorded import calls_in
 from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.tree import follow
 from humanmcp.stub.http.connection import HttpConnection
 from humanmcp.stub.http.notes import WITHIN
 from humanmcp.stub.http.relaying import HELD_ELSEWHERE, HeldElsewhereError
@@ -155,16 +156,13 @@ class HttpSession:
         established = self.stub.session.established
         listed = (established.tools or {}).get(tool)
         of_book = established.prepared.get("tools/list", {}).get("tools", ())
-        return _schema(listed or next((one for one in of_book if one.get("name") == tool), None))
+        found = listed or next((one for one in of_book if one.get("name") == tool), None)
+        return follow(found, "inputSchema")
 
     @property
     def is_idle(self) -> bool:
         """Return True if no client waits or listens."""
         return self.connection.streams.is_idle
-
-
-def _schema(tool: Json) -> Json:
-    return tool.get("inputSchema") if isinstance(tool, dict) else None
 
 
 def _left_open(stub: StubSession) -> tuple[dict[int, int], dict[int, int]]:

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.json.tree import at, follow, leaves, mapped, pointer, well_formed
+from humanmcp.protocol.json.tree import (
+    array_at,
+    at,
+    follow,
+    leaves,
+    mapped,
+    object_at,
+    pointer,
+    text_at,
+    well_formed,
+)
 
 _LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
 _VALUE = st.recursive(
@@ -33,6 +43,22 @@ _VALUE = st.recursive(
 def test_steps_lead_to_a_value_or_nowhere(steps: tuple[str | int, ...], found: Any) -> None:  # noqa: ANN401 - any JSON value
     """`null` that is there is no place that is not there."""
     assert follow({"a": [{"b": None}, 2]}, *steps, missing="none") == found
+
+
+def test_what_is_of_another_type_counts_as_nothing() -> None:
+    """What came over a wire may be anything: an object, a list and a text are read as such."""
+    value = {"object": {"a": 1}, "list": [1], "text": "hi", "null": None}
+    read = {
+        name: (object_at(value, name), array_at(value, name), text_at(value, name))
+        for name in value
+    }
+    assert read == {
+        "object": ({"a": 1}, [], ""),
+        "list": ({}, [1], ""),
+        "text": ({}, [], "hi"),
+        "null": ({}, [], ""),
+    }
+    assert (object_at(None, "a"), array_at(7, "a", "b"), text_at("x", "a")) == ({}, [], "")
 
 
 @given(_VALUE)
