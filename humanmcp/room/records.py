@@ -12,15 +12,13 @@ import secrets
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from humanmcp.desk.auth.login import write_private
+from humanmcp.desk.auth.login import LETTERS, write_private
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ROOM_FILE: Final = "room.json"
 SEAT_FILE: Final = "seat.json"
-# Without 0/O, 1/I/L: a code is read from the wall and typed on a tablet.
-LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 CODE_LENGTH: Final = 6
 
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import base64
 import enum
-import hashlib
 import hmac
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from humanmcp.desk.auth.login import Door
+from humanmcp.desk.auth.login import LETTERS, Door, digest
 from humanmcp.desk.auth.visit_path import parts_of, start_of, visit_of
-from humanmcp.room.records import LETTERS
 
 WRONG_TRIES: Final = 10
 """Wrong codes from one address within `TRIES_COUNT_FOR`; more are not looked at."""
@@ -57,23 +55,23 @@ class RoomDoor(Door):
 
     def admit(self, visitor: Visitor, key: str) -> None:
         """Know who comes with this key from now on."""
-        self._visitors[_digest(visit(visitor, key))] = visitor
+        self._visitors[digest(visit(visitor, key))] = visitor
         if visitor.role is not Role.WATCHER:
-            self._by_key[_digest(key)] = visitor
+            self._by_key[digest(key)] = visitor
 
     def dismiss(self, visitor: Visitor) -> None:
         """Know a visitor no more."""
         for known in (self._visitors, self._by_key):
-            for digest in [one for one, who in known.items() if who == visitor]:
-                del known[digest]
+            for gone in [one for one, who in known.items() if who == visitor]:
+                del known[gone]
 
     def who(self, visit: str) -> Visitor | None:
         """Return who a visit belongs to."""
-        return self._visitors.get(_digest(visit))
+        return self._visitors.get(digest(visit))
 
     def holder(self, key: str) -> Visitor | None:
         """Return whose key this is."""
-        return self._by_key.get(_digest(key))
+        return self._by_key.get(digest(key))
 
     def fits(self, typed: str, code: str, address: str) -> bool | None:
         """Compare a code. None: so many wrong ones came from this address that it has to wait."""
@@ -126,9 +124,5 @@ def place(visitor: Visitor, key: str) -> str:
 
 
 def _derived(key: str, purpose: str) -> str:
-    digest = hmac.digest(key.encode(), purpose.encode(), "sha256")
-    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
-
-
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+    signed = hmac.digest(key.encode(), purpose.encode(), "sha256")
+    return base64.urlsafe_b64encode(signed).decode().rstrip("=")

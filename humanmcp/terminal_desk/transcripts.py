@@ -23,7 +23,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame, from_jso
 from humanmcp.protocol.diagnostics.model import Severity, blocking
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import compact
+from humanmcp.protocol.json.jsonrpc import compact, encoded
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.validation.whole_conversation import (
     Judged,
@@ -106,7 +106,7 @@ def judge(
 
 def verdict_of(text: str, revision: str) -> Verdict:
     """Judge one request or notification."""
-    found = tuple(each for one in _alone(_bytes(text), revision) for each in one.diagnostics)
+    found = tuple(each for one in _alone(encoded(text), revision) for each in one.diagnostics)
     return Verdict(text, None if blocking(found) else compact(text), None, found)
 
 
@@ -123,9 +123,9 @@ def _each(text: str, form: TranscriptForm, revision: str) -> Iterator[Judged]:
         case TranscriptForm.LOG:
             yield from judge_frames(_logged(lines), revision)
         case TranscriptForm.LINES:
-            yield from judge_messages((_bytes(line) for line in lines), revision)
+            yield from judge_messages((encoded(line) for line in lines), revision)
         case TranscriptForm.MESSAGE | TranscriptForm.ANSWER:
-            yield from _alone(_bytes(text), revision)
+            yield from _alone(encoded(text), revision)
 
 
 def _alone(raw: bytes, revision: str) -> Iterator[Judged]:
@@ -146,11 +146,7 @@ def _logged(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
     for number, line in enumerate(lines, 1):
         found = read_log_line(line.rstrip("\r"))
         if found is not None:
-            yield number, Frame(number, "", found.way, _bytes(found.text))
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+            yield number, Frame(number, "", found.way, encoded(found.text))
 
 
 # -- printing -------------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ TRIES: Final = 5
 PAUSE: Final = 5.0
 """Seconds after that in which no code is looked at: codes are not guessed or changed quickly."""
 _WRITE_EVERY: Final = 60.0
-# Without 0/O, 1/I/L: a code is read from one screen and typed at another.
-_LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+# Without 0/O, 1/I/L: a code is read from one screen and typed at another, or read from a wall.
+LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 
 @dataclass(slots=True)
@@ -237,4 +237,4 @@ def _same(given: str, ours: str) -> bool:
 
 def new_code() -> str:
     """Make a code that cannot be guessed."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(8))
+    return "".join(secrets.choice(LETTERS) for _ in range(8))

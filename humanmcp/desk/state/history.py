@@ -20,7 +20,7 @@ from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.jsonrpc import Message, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -265,12 +265,14 @@ def _completed(board: Board, pair: Pair) -> Pair:
         return pair
     view = board.session(step.session)
     if step.kind != "request":
-        asked = Frame(0, item.arrived, Direction.IN, _bytes(item.line), step.number)
+        asked = Frame(0, item.arrived, Direction.IN, encoded(item.line), step.number)
         state = "error" if step.kind == "error" or step.failed else "answered"
         return Pair(_step(view, asked), step, state)
     if item.answer is None:
         return replace(pair, state=item.state.value)
-    answered = Frame(0, item.answer.at, Direction.OUT, _bytes(item.answer.line), step.number)
+    answered = Frame(
+        0, item.answer.at, Direction.OUT, jsonrpc.encoded(item.answer.line), step.number
+    )
     answer = _step(view, answered)
     failed = answer.kind == "error" or answer.failed
     return replace(pair, answer=answer, state="error" if failed else "answered")
@@ -279,10 +281,6 @@ def _completed(board: Board, pair: Pair) -> Pair:
 _ANSWERS: Final = ("result", "error")
 """Kinds of lines that are searched by the method and the tool of their request."""
 _HALVES: Final = (("request", True), ("result", False), ("error", False))
-
-
-def _bytes(line: str) -> bytes:
-    return jsonrpc.encoded(line)
 
 
 def last_answer(board: Board, item: Item) -> str | None:

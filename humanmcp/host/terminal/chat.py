@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.conversation import (
@@ -19,11 +18,12 @@ from humanmcp.host.conversation import (
 from humanmcp.host.lent import Lent
 from humanmcp.host.runner import Instead, Refuse, ToolCall
 from humanmcp.host.servers import NoServerError
+from humanmcp.host.terminal.results import as_json
 from humanmcp.locales import say
 from humanmcp.locales.stop import Phrase, StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from humanmcp.host.conversation import Block, Turn
     from humanmcp.host.offering import ToolAddress
@@ -91,7 +91,7 @@ class AtHost:
         if self.call_all or self._is_trusted(place):
             return ToolCall()
         to_stdout(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
-        to_stdout("  ", _text(use.input))
+        to_stdout("  ", as_json(use.input))
         match self.typist.choose(self._say("ask permission"), "ctar"):
             case "c":
                 return ToolCall()
@@ -141,7 +141,7 @@ class AtHost:
 
 def call_of(use: ToolUse, place: ToolAddress) -> str:
     """Write a call in one line."""
-    return f"[Calling tool {place.tool} with args {_text(use.input)}]"
+    return f"[Calling tool {place.tool} with args {as_json(use.input)}]"
 
 
 def ending_of(turn: Turn) -> Phrase | None:
@@ -302,13 +302,9 @@ class Chat:
                     case ImageBlock(mime, _):
                         who, said = turn.role.value, f"[image: {mime}]"
                     case ToolUse(_, name, given):
-                        who, said = turn.role.value, f"{name} {_text(given)}"
+                        who, said = turn.role.value, f"{name} {as_json(given)}"
                     case ToolResult(_, text, is_error):
                         who, said = "tool_result", f"(error) {text}" if is_error else text
                 to_stdout(
                     Painted(f"{who}: ", "dim" if turn.role is TurnRole.SYSTEM else "bold"), said
                 )
-
-
-def _text(given: Mapping[str, Any]) -> str:
-    return json.dumps(given, ensure_ascii=False)
