@@ -23,7 +23,7 @@ from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
 from humanmcp.protocol.http.faults import TAKEN_BACK
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
-from humanmcp.protocol.json.tree import array_at, object_at
+from humanmcp.protocol.json.tree import object_at, objects_at
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
@@ -169,9 +169,7 @@ class _Watch:
                 self._list(capability, result.get(_NAMES[capability][0]))
 
     def _list(self, capability: str, entries: Any) -> None:  # noqa: ANN401 - any JSON value
-        named = {
-            str(one["name"]) for one in array_at(entries) if isinstance(one, dict) and "name" in one
-        }
+        named = {str(one["name"]) for one in objects_at(entries) if "name" in one}
         before = self.listed.get(capability, set()) | self.gone.get(capability, set())
         self.listed[capability], self.gone[capability] = named, before - named
 

@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
-from humanmcp.protocol.json.tree import array_at, follow, object_at, text_at
+from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import inquiry
 
@@ -160,8 +160,8 @@ def outcome(body: dict[str, Any]) -> str:
 
 
 def _texts(content: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    for entry in array_at(content):
-        if isinstance(entry, dict) and isinstance(entry.get("text"), str):
+    for entry in objects_at(content):
+        if isinstance(entry.get("text"), str):
             yield entry["text"][: GIST * 2]
 
 

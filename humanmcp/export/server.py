@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.export.conversation import build_conversation
 from humanmcp.export.source import comment, identifier, literal, program
-from humanmcp.protocol.json.tree import array_at, follow, text_at, well_formed
+from humanmcp.protocol.json.tree import follow, objects_at, text_at, well_formed
 from humanmcp.protocol.policy.recording import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.spec import methods
 
@@ -106,11 +106,10 @@ def _listed(conversation: Conversation, method: str, member: str) -> list[dict[s
     """Collect what was listed, page by page; what was listed again counts once, as it was last."""
     found: dict[str, dict[str, Any]] = {}
     for call in conversation.asked_by_client(method):
-        for entry in array_at(call.result, member):
-            if isinstance(entry, dict):
-                key = entry.get("uri") or entry.get("uriTemplate") or entry.get("name")
-                if isinstance(key, str):
-                    found[key] = entry
+        for entry in objects_at(call.result, member):
+            key = entry.get("uri") or entry.get("uriTemplate") or entry.get("name")
+            if isinstance(key, str):
+                found[key] = entry
     return list(found.values())
 
 

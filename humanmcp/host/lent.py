@@ -17,6 +17,7 @@ from humanmcp.host.terminal.form import FormAtTerminal
 from humanmcp.host.terminal.results import line_of
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.json.tree import objects_at
 
 if TYPE_CHECKING:
     from humanmcp.host.client.requests import Asking
@@ -91,9 +92,7 @@ class Lent:
         """
         server, uri, rest = self._words(typed, "read what")
         result = self._asked(server, self._requests(server).read(uri, rest))
-        contents = result.get("contents")
-        listed = contents if isinstance(contents, list) else []
-        return tuple(_block(one) for one in listed if isinstance(one, dict))
+        return tuple(map(_block, objects_at(result.get("contents"))))
 
     def _words(self, typed: str, otherwise: str) -> tuple[Server, str, str]:
         """Take a server's name and the name of what it has from the beginning of a line."""

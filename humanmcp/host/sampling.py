@@ -19,6 +19,7 @@ from humanmcp.host.terminal.answering import show_sampling
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json.tree import objects_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,14 +138,12 @@ def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:
 
 def turns_heard(messages: Any) -> tuple[Turn, ...]:  # noqa: ANN401 - any JSON value
     """Return the messages of a server, of a sampling request or a prompt, as turns."""
-    listed = messages if isinstance(messages, list) else []
     return tuple(
         Turn(
             TurnRole.ASSISTANT if one.get("role") == "assistant" else TurnRole.USER,
             blocks_heard(one.get("content")),
         )
-        for one in listed
-        if isinstance(one, dict)
+        for one in objects_at(messages)
     )
 
 

@@ -18,7 +18,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.layout import pretty
-from humanmcp.protocol.json.tree import array_at, follow, object_at
+from humanmcp.protocol.json.tree import follow, object_at, objects_at
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
@@ -145,8 +145,7 @@ def _heard(
         case InputRequest.ROOTS:
             return "result", tuple(
                 (one_line(str(one.get("name", "")), 80), one_line(str(one.get("uri", "")), 300))
-                for one in array_at(result, "roots")
-                if isinstance(one, dict)
+                for one in objects_at(result, "roots")
             )
 
 

@@ -12,7 +12,7 @@ from humanmcp.desk.presenters.schema_form import rows_in, values_of
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.layout import pretty
-from humanmcp.protocol.json.tree import array_at, object_at
+from humanmcp.protocol.json.tree import object_at, objects_at
 from humanmcp.protocol.policy.answer_book import ATTRIBUTES, LISTED, Book
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
@@ -177,8 +177,7 @@ def _arguments(given: Any) -> tuple[SchemaRow, ...]:  # noqa: ANN401 - any JSON 
             needed=one.get("required") is True,
             description=str(one.get("description", "")),
         )
-        for one in array_at(given)
-        if isinstance(one, dict)
+        for one in objects_at(given)
     )
 
 

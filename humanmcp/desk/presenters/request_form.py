@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.layout import pretty
-from humanmcp.protocol.json.tree import follow, object_at
+from humanmcp.protocol.json.tree import follow, object_at, objects_at
 from humanmcp.protocol.spec import uri_templates
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def lists_of(frames: Iterable[Frame]) -> dict[str, list[dict[str, Any]]]:
         for name in _LISTS:
             listed = follow(message.body, "result", name)
             if isinstance(listed, list) and name not in found:
-                found[name] = [one for one in listed if isinstance(one, dict)]
+                found[name] = objects_at(listed)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.tree import objects_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,8 +73,7 @@ class Response:
 
 def entries_of(page: Response, member: str) -> list[dict[str, Any]]:
     """Return the entries of one page of a list, as far as they are objects."""
-    found = (page.result or {}).get(member)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return objects_at(page.result, member)
 
 
 class NoAnswerError(StopError):

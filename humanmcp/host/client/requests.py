@@ -15,7 +15,7 @@ from humanmcp.host.terminal.form import LeftError, reason
 from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.json.tree import array_at, object_at
+from humanmcp.protocol.json.tree import object_at, objects_at
 from humanmcp.protocol.spec import methods, uri_templates
 from humanmcp.protocol.validation import check, completing
 
@@ -213,7 +213,7 @@ def _quoted(value: str) -> str:
 
 def _form_of(prompt: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a prompt as a form: MCP knows only texts there."""
-    named = [one for one in array_at(prompt.get("arguments")) if isinstance(one, dict)]
+    named = objects_at(prompt.get("arguments"))
     return {
         "type": "object",
         "properties": {

@@ -13,6 +13,7 @@ from humanmcp.host.client.requests import LISTS, List
 from humanmcp.host.offering import text_of
 from humanmcp.locales import UnknownSentenceError, fillings_of, say
 from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.tree import objects_at
 from humanmcp.protocol.validation.completing import values_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def gist(method: str, result: Any) -> str:  # noqa: ANN401 - any JSON value
         case "tools/call", {"content": _}:
             return ("isError: " if result.get("isError") is True else "") + text_of(result)
         case "prompts/get", {"messages": list(said)}:
-            return "\n".join(_said(one) for one in _objects(said))
+            return "\n".join(map(_said, objects_at(said)))
         case "resources/read", {"contents": list(read)}:
             return text_of({"content": [{"type": "resource", "resource": one} for one in read]})
         case "completion/complete", {"completion": _}:
@@ -43,14 +44,13 @@ def _names(method: str, result: Mapping[str, Any]) -> str:
     for each in LISTS.values():
         listed = result.get(each.member)
         if method == each.method and isinstance(listed, list):
-            return ", ".join(str(one.get(each.key)) for one in _objects(listed)) or "-"
+            return ", ".join(str(one.get(each.key)) for one in objects_at(listed)) or "-"
     return ""
 
 
 def line_of(entry: Mapping[str, Any], each: List) -> tuple[str, str]:
     """Return the name of an entry of a list, and what is said of it: arguments, description."""
-    listed = entry.get("arguments") if each.member == "prompts" else None
-    known = _objects(listed) if isinstance(listed, list) else []
+    known = objects_at(entry, "arguments") if each.member == "prompts" else []
     takes = [
         f"{one.get('name')}=…" if one.get("required") is True else f"[{one.get('name')}=…]"
         for one in known
@@ -62,10 +62,6 @@ def line_of(entry: Mapping[str, Any], each: List) -> tuple[str, str]:
 def _said(message: Mapping[str, Any]) -> str:
     """Return one message of a prompt: who says what."""
     return f"{message.get('role')}: {text_of({'content': [message.get('content')]})}"
-
-
-def _objects(found: list[Any]) -> list[dict[str, Any]]:
-    return [one for one in found if isinstance(one, dict)]
 
 
 def as_json(value: Any) -> str:  # noqa: ANN401 - any JSON value

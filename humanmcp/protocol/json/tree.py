@@ -43,6 +43,11 @@ def array_at(value: Any, *steps: str | int) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+def objects_at(value: Any, *steps: str | int) -> list[dict[str, Any]]:
+    """Return the objects in the array that steps lead to."""
+    return [one for one in array_at(value, *steps) if isinstance(one, dict)]
+
+
 def text_at(value: Any, *steps: str | int) -> str:
     """Return the text that steps lead to; "" where there is none."""
     found = follow(value, *steps)

@@ -15,6 +15,7 @@ from humanmcp.protocol.json.tree import (
     leaves,
     mapped,
     object_at,
+    objects_at,
     pointer,
     text_at,
     well_formed,
@@ -59,6 +60,7 @@ def test_what_is_of_another_type_counts_as_nothing() -> None:
         "null": ({}, [], ""),
     }
     assert (object_at(None, "a"), array_at(7, "a", "b"), text_at("x", "a")) == ({}, [], "")
+    assert objects_at({"list": [1, {}, "x", {"a": 2}]}, "list") == [{}, {"a": 2}]
 
 
 @given(_VALUE)
