@@ -197,7 +197,7 @@ def _read_envelope(text: str, value: Json) -> Message | Malformed:
     request_id: RequestId | None = None
     if "id" in value:
         request_id = _id_of(text, value["id"])
-    kind = _kind_of(value)
+    kind = kind_of(value)
     if kind is None:
         return Malformed(raw, Flaw.NO_MESSAGE, id=request_id)
     answerless = kind is Kind.NOTIFICATION or (kind is Kind.ERROR and value.get("id") is None)
@@ -208,7 +208,7 @@ def _read_envelope(text: str, value: Json) -> Message | Malformed:
     return Message(kind, text, value, request_id)
 
 
-def _kind_of(body: JsonObject) -> Kind | None:
+def kind_of(body: JsonObject) -> Kind | None:
     """Tell the kind by the members that are present; None when they name none."""
     if "method" in body:
         if not isinstance(body["method"], str):

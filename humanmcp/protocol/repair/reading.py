@@ -142,7 +142,7 @@ def read(text: str) -> Reading:
     size = size_of(text)
     if size > LONGEST:
         found = diagnostic(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text)
-        return Reading(text, "", None, readable=False, diagnostics=(found,), size=size)
+        return _unreadable(text, size, found)
     deep = deeper_than(text, DEEPEST)
     if size >= 0 and not deep:
         try:

@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.escaping import wire_line
-from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type
+from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type, kind_of
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.repair.reading import read
@@ -83,17 +83,13 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
     line = compact(reading.json)
     blocked = any(each.blocks for each in diagnostics)
     forced = wire_line(text) if reading.edits and blocked else line
-    return Verdict(text, None if blocked else line, forced, diagnostics, _kind(value))
-
-
-def _kind(value: Json) -> Kind | None:
-    if not isinstance(value, dict):
-        return None
-    if "method" in value:
-        return Kind.REQUEST if "id" in value else Kind.NOTIFICATION
-    if "error" in value:
-        return Kind.ERROR
-    return Kind.RESULT if "result" in value else None
+    return Verdict(
+        text,
+        None if blocked else line,
+        forced,
+        diagnostics,
+        kind_of(value) if isinstance(value, dict) else None,
+    )
 
 
 def _judge(

@@ -10,6 +10,7 @@ plain schema is judged without it.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -55,25 +56,13 @@ _FREE: Final = frozenset({"default", "const", "examples"})
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 """What a schema is written in that says nothing: MCP says so since 2025-11-25."""
 _DIALECTS: Final = {
-    "json-schema.org/draft/2020-12/schema": ("Draft202012Validator", DIALECT),
-    "json-schema.org/draft/2019-09/schema": (
-        "Draft201909Validator",
-        "https://json-schema.org/draft/2019-09/schema",
-    ),
-    "json-schema.org/draft-07/schema": (
-        "Draft7Validator",
-        "http://json-schema.org/draft-07/schema#",
-    ),
-    "json-schema.org/draft-06/schema": (
-        "Draft6Validator",
-        "http://json-schema.org/draft-06/schema#",
-    ),
-    "json-schema.org/draft-04/schema": (
-        "Draft4Validator",
-        "http://json-schema.org/draft-04/schema#",
-    ),
+    "draft/2020-12": ("Draft202012Validator", DIALECT),
+    "draft/2019-09": ("Draft201909Validator", "https://json-schema.org/draft/2019-09/schema"),
+    "draft-07": ("Draft7Validator", "http://json-schema.org/draft-07/schema#"),
+    "draft-06": ("Draft6Validator", "http://json-schema.org/draft-06/schema#"),
+    "draft-04": ("Draft4Validator", "http://json-schema.org/draft-04/schema#"),
 }
-"""The dialects that can be read: address without scheme, the library's class, and its full name."""
+"""The dialects that can be read, each with the library's class and its full name."""
 
 
 class SchemaDifference(NamedTuple):
@@ -101,7 +90,7 @@ def trouble_in(schema: JsonObject) -> tuple[Path, Detail] | None:
     dialect = _dialect_of(schema)
     if dialect is None and isinstance(schema.get("$schema"), str):
         return None
-    _class, name = dialect or _DIALECTS["json-schema.org/draft/2020-12/schema"]
+    _class, name = dialect or _DIALECTS["draft/2020-12"]
     if not within_limits(schema):
         return None
     error = _quietly(lambda: _meta_error({**schema, "$schema": name} if dialect else schema))
@@ -269,8 +258,8 @@ def _dialect_of(schema: Json) -> tuple[str, str] | None:
     stated = _stated(schema)
     if not isinstance(stated, str):
         return None
-    address = stated.removeprefix("https://").removeprefix("http://").removesuffix("#")
-    return _DIALECTS.get(address)
+    found = re.fullmatch(r"(?:https?://)?json-schema\.org/(.+)/schema#?", stated)
+    return _DIALECTS.get(found[1]) if found else None
 
 
 def _stated(schema: Json) -> Json:
