@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.inbox.ordering import handed_in, not_understood, offer_change
-from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
+from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
 from humanmcp.protocol.policy.answer_book import LISTED
-from humanmcp.stub.journal import DELIBERATE
 from humanmcp.stub.text_files.problems_txt import note
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.inbox import layout
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, Key, NotHeldError, StoreError
-from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
+from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,14 +43,11 @@ HOLD: Final = "hold"
 CUT_OFF: Final = "the server began again, and the stream was cut"
 """The note of a request whose client may ask the same again."""
 
-DELIBERATE: Final = "deliberate"
-"""The note of a line that was sent although the check found errors in it."""
-
 ASKS: Final = b'"input_required"'
 """What a result of 2026-07-28 says that asks back: the client's reaction to it is told."""
 
-DELIBERATE_BYTES: Final = "deliberate bytes"
-DELIBERATE_UNENDED: Final = "deliberate bytes, no line end"
+DELIBERATE_BYTES: Final = f"{DELIBERATE} bytes"
+DELIBERATE_UNENDED: Final = f"{DELIBERATE} bytes, no line end"
 """The notes of a frame that nothing was checked in: all of it was typed."""
 
 

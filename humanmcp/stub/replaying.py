@@ -15,12 +15,12 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.capture_log import read_recording
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
+from humanmcp.protocol.conversation.transcript import DELIBERATE
 from humanmcp.protocol.json.jsonrpc import member
 from humanmcp.protocol.policy.recording import RecordedMessage, recorded, renewed
 from humanmcp.protocol.policy.replay import Match, Otherwise, Replay
 from humanmcp.protocol.spec import versions
 from humanmcp.stub.adding import Addition, beside, growing
-from humanmcp.stub.journal import DELIBERATE
 from humanmcp.stub.options import Forward
 
 if TYPE_CHECKING:

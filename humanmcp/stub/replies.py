@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 from humanmcp.inbox.contract import Answer
 from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
 from humanmcp.protocol.conversation.pending import REMEMBERED
+from humanmcp.protocol.conversation.transcript import DELIBERATE
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.answer_book import (
     Book,
@@ -25,7 +26,7 @@ from humanmcp.protocol.policy.answer_book import (
 )
 from humanmcp.protocol.policy.timeouts import outlasted, patience
 from humanmcp.protocol.validation.crash_guard import failure
-from humanmcp.stub.journal import BY_US, DELIBERATE
+from humanmcp.stub.journal import BY_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
 from humanmcp.protocol.conversation.events import Sent
 from humanmcp.protocol.conversation.exchange import CUT, ExchangeState
-from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
+from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
 from humanmcp.protocol.policy.answer_book import Decision
@@ -33,7 +33,6 @@ from humanmcp.protocol.spec import methods
 from humanmcp.stub.journal import (
     BY_US,
     CUT_OFF,
-    DELIBERATE,
     DELIBERATE_BYTES,
     DELIBERATE_UNENDED,
     HOLD,

@@ -15,7 +15,7 @@ from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk.presenters.readable_json import decoded, written
 from humanmcp.inbox.contract import Seat
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.http.recorded import words_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line, visible
@@ -138,6 +138,8 @@ class Step:
     """It is the result of a tool that failed."""
     method: str = ""
     """Of an answer the method of its request (`paired`)."""
+    deliberate: bool = False
+    """It was sent although the check found errors in it."""
 
     @property
     def sender(self) -> str:
@@ -220,6 +222,7 @@ def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> S
         id=of,
         seat=seat,
         raw=frame.text[:SHOWN],
+        deliberate=frame.note.startswith(DELIBERATE),
         failed=isinstance(found, Message) and _failed(found.body.get("result")),
     )
 

@@ -41,6 +41,9 @@ FORGOTTEN: Final = "forgotten"
 COMMAND: Final = "the command of the real server"
 """Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""
 
+DELIBERATE: Final = "deliberate"
+"""How the note of a line begins that was sent although the check found errors in it."""
+
 ON_PURPOSE: Final = "on purpose: "
 """How the note of a NOTE frame begins that names an order to the server: `http wrong-type`."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Reply
 from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
+from humanmcp.protocol.conversation.transcript import DELIBERATE
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.repair import decoding
@@ -14,7 +15,6 @@ from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
 from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.protocol.validation.documents import divide
-from humanmcp.stub.journal import DELIBERATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
