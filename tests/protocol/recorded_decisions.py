@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.http.headers import Headers
-from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
+from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_line
 from humanmcp.protocol.policy import answer_book, book_format, known_clients, timeouts
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.spec import methods
@@ -228,8 +228,37 @@ def headers() -> Iterator[str]:
             yield f"  {raw[:60]!r}: {_judged(verb, base, raw, schema)}"
 
 
+def repeated() -> Iterator[str]:
+    """Yield what becomes of a request with a header that is there twice, and of its body."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": stating()}}
+    right = [
+        ("MCP-Protocol-Version", R2026),
+        ("Mcp-Method", "tools/list"),
+        ("X", "X  X"),
+        ("Content-Type", "application/json"),
+        ("Accept", "*/*"),
+    ]
+    for name in (
+        "MCP-Protocol-Version",
+        "Mcp-Method",
+        "Mcp-Name",
+        "Mcp-Session-Id",
+        "X",
+        "Authorization",
+    ):
+        found = Headers.of([*right, (name, "\tX x \t"), (name, "y")])
+        yield f"{name} {found.pairs} {found.repeated()!r} {found.charset!r}"
+        yield f"  {_inbound('POST', found, json.dumps(call).encode(), None)}"
+    for body in (b'{"a":"\n\r"}', b"\xff\r\n\r\xff", b" a\nb ", b"a\rb", b'{\n"a" :\r 1}\n', b""):
+        yield f"{body!r} {on_one_line(body)!r}"
+
+
 def _judged(verb: str, sent: dict[str, str], body: bytes, schema: Any) -> str:  # noqa: ANN401 - any JSON value
-    found = judge(HttpRequest(verb, Headers.of(sent.items()), body), lambda _call: schema)
+    return _inbound(verb, Headers.of(sent.items()), body, schema)
+
+
+def _inbound(verb: str, sent: Headers, body: bytes, schema: Any) -> str:  # noqa: ANN401 - any JSON value
+    found = judge(HttpRequest(verb, sent, body), lambda _call: schema)
     if not isinstance(found, Posted):
         return repr(found)
     stated = found.stated
@@ -244,7 +273,7 @@ def _judged(verb: str, sent: dict[str, str], body: bytes, schema: Any) -> str:  
 def texts() -> Iterator[str]:
     """Yield where a text divides into documents, and what in it looks like a secret."""
     for text in (
-        "", " ", "{}", "{} {}", '{"a":"}"}[1]', "{};{}", "{}} {}", "{} // x\n{}", "{} /* x */ []", "{} x",
+        "", " ", "{}", "X{}", "{} {}", '{"a":"}"}[1]', "{};{}", "{}} {}", "{} // x\n{}", "{} /* x */ []", "{} x",
         '{"a', "[{]", "\ufeff{}", '{"a":"\\"}"} ,{}', "[[]", "x {}", "{}\n\n# done\n[]", '{"a":1}{"b":',
     ):  # fmt: skip
         yield f"{text!r}: {tuple(documents.divide(text))}"

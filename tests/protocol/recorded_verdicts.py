@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from copy import deepcopy
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -256,6 +257,18 @@ def outgoing() -> Iterator[str]:
                 yield from verdict(judged, lines=what.count("/") == 0)
 
 
+def misdirected() -> Iterator[str]:
+    """Yield what is said of what a server says of its own that only a client may say, or nobody."""
+    for revision in REVISIONS:
+        for name, own in product((*METHODS, "x/y", "ping2", "Tools/List", ""), ({}, {"id": 3})):
+            if not own or revision not in methods.of(name).to_client:
+                text = _json({"jsonrpc": "2.0", **own, "method": name, "params": {}})
+                for known in (Established(), Established(client_capabilities=ALL, offered={})):
+                    yield f"{revision} {text}"
+                    found = check.check_outgoing(text, revision, known, initialized=not own)
+                    yield from verdict(found)
+
+
 def envelopes() -> Iterator[str]:
     """Yield what is said of whole answers with one thing wrong with what stands around them."""
     text = {"content": [{"type": "text", "text": "x"}]}
@@ -325,6 +338,7 @@ def drafts() -> Iterator[str]:
                 exchange = _exchange(name, revision)
                 yield f"{name} {revision}"
                 yield f"  {_json(json.loads(starting_draft.start(exchange)))}"
+                yield f"  {_json(starting_draft.calls(exchange))}"
                 for variant, text in starting_draft.variants(exchange).items():
                     yield f"  {variant}: {_json(json.loads(text))}"
     wrong: tuple[dict[str, Any], ...] = (
@@ -426,6 +440,7 @@ def _rule(rule: Rule) -> str:
 EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
     *(
         answers,
+        misdirected,
         results,
         recorded_results.counted,
         observed,
@@ -439,7 +454,12 @@ EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
         typed,
     ),
     *(books, recorded_decisions.patience, recorded_decisions.decisions, recorded_decisions.rules),
-    *(recorded_decisions.schemas, recorded_decisions.headers, recorded_decisions.texts),
+    *(
+        recorded_decisions.schemas,
+        recorded_decisions.headers,
+        recorded_decisions.repeated,
+        recorded_decisions.texts,
+    ),
     *(recorded_texts.scalars, recorded_texts.marks, recorded_texts.around, recorded_texts.words),
     *(recorded_texts.cut, recorded_conversations.conversations, recorded_conversations.questions),
     *(recorded_conversations.held_messages, recorded_conversations.addresses),

@@ -104,4 +104,5 @@ def test_what_is_missing_in_a_part_is_left_out_of_its_words() -> None:
     assert words_of(frame('{"call":1,"method":"GET"}')) == "HTTP 1 -> GET "
     assert words_of(frame('{"call":1,"status":404}')) == "HTTP 1 <- 404"
     assert words_of(frame('{"call":1}')) == "HTTP 1 <- event"
+    assert words_of(frame('{"call":1,"cut":"server"}')) == "HTTP 1 -- hung up by the server"
     assert exchanges_in([frame('{"method":"GET"}')])[0].carries == ""
