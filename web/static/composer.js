@@ -1,7 +1,6 @@
 // The box a person writes in. It is an island: nothing that happens elsewhere writes into it; what
 // happens elsewhere may only lock it and say why. Its parts meet here and nowhere else.
 
-import { Breaking } from "./breaking.js";
 import { Checker } from "./checker.js";
 import { Diagnostics } from "./diagnostics.js";
 import { byId, maybe } from "./dom.js";
@@ -32,7 +31,6 @@ export class Composer {
     this.path = `/api/exchanges/${facts.session}/${facts.number}`;
     this.drafts = new DraftStore(facts, this.path);
     this.draft = this.drafts.draft;
-    this.breaking = new Breaking(facts);
     this.checker = new Checker(this);
     this.diagnostics = new Diagnostics(this);
     this.sender = new Sender(this);
@@ -42,6 +40,7 @@ export class Composer {
     this.draft.listeners.push((from) => this.changed(from));
     this.listen();
     this.views.show(this.views.best);
+    this.showState();
     this.checker.check();
     if (facts.state !== "pending") this.lock(null);
   }
@@ -52,11 +51,9 @@ export class Composer {
 
   /** @param {Origin} from */
   changed(from) {
-    // Another answer altogether, or the one from before it was broken.
-    if (["kind", "replaced"].includes(from) || this.draft.text === this.breaking.before) this.breaking.end();
     this.drafts.changed();
     this.views.refresh(from);
-    this.showReplaced();
+    this.showState();
     this.checker.pause.soon();
   }
 
@@ -70,8 +67,13 @@ export class Composer {
     else this.views.focus();
   }
 
-  showReplaced() {
-    byId("replaced").hidden = this.draft.replaced === null || this.locked;
+  showState() {
+    const { replaced, broken, facts } = this.draft;
+    byId("replaced").hidden = replaced === null || this.locked;
+    const fault = facts.faults.find((one) => one.name === broken?.fault);
+    byId("broken").hidden = !fault;
+    byId("broken-what").textContent = fault?.title ?? "";
+    byId("broken-host").textContent = fault?.host ?? "";
   }
 
   /** @param {string | null} why null when the page says it elsewhere */

@@ -21,7 +21,7 @@ export class Diagnostics {
 
   // A broken answer is meant as it is; else what is still to be written is not wrong.
   get nothingYet() {
-    return !this.composer.breaking.fault && this.composer.draft.unwritten;
+    return !this.composer.draft.broken && this.composer.draft.unwritten;
   }
 
   show() {

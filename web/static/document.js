@@ -6,11 +6,12 @@ import { EditHistory } from "./edithistory.js";
 import { stringAt } from "./jsontext.js";
 
 export class MessageDocument {
-  /** @param {Island} facts @param {string} text @param {UnreadFields | null} fields */
-  constructor(facts, text, fields) {
+  /** @param {Island} facts @param {string} text @param {UnreadFields | null} fields @param {BrokenDraft | null} broken */
+  constructor(facts, text, fields, broken) {
     this.facts = facts;
     this.text = text;
     this.fields = fields; // what the form makes of a text that is no JSON
+    this.broken = broken; // on purpose
     this.touched = facts.touched || text !== facts.document;
     this.typed = false; // in this page: a draft may be older
     this.locked = false;
@@ -29,7 +30,17 @@ export class MessageDocument {
   write(text, from, fields = null) {
     if (this.locked || text === this.text) return;
     this.history.keep(this.snapshot, from);
-    this.set({ text, fields, touched: true }, from);
+    // Another answer altogether, or the one from before it was broken.
+    const broken = from === "kind" || text === this.broken?.before ? null : this.broken;
+    this.set({ text, fields, touched: true, broken }, from);
+  }
+
+  // Break it, or put back what was there before.
+  /** @param {string} text @param {BrokenDraft | null} broken */
+  spoil(text, broken) {
+    if (this.locked) return;
+    this.history.keep(this.snapshot, "break");
+    this.set({ text, fields: null, touched: true, broken }, "break");
   }
 
   // Put another text in the place of all that was written, which is put aside.
@@ -38,7 +49,7 @@ export class MessageDocument {
     if (this.locked || text === this.text) return;
     this.replaced = this.touched ? this.snapshot : null;
     this.history.keep(this.snapshot, "replaced");
-    this.set({ text, fields: null, touched }, "replaced");
+    this.set({ text, fields: null, touched, broken: null }, "replaced");
   }
 
   // Back to the draft that was replaced; what took its place can be had again with redo.
@@ -64,16 +75,13 @@ export class MessageDocument {
   }
 
   get snapshot() {
-    return { text: this.text, fields: this.fields, touched: this.touched };
+    return { text: this.text, fields: this.fields, touched: this.touched, broken: this.broken };
   }
 
   /** @param {Snapshot} next @param {Origin} from */
-  set({ text, fields, touched }, from) {
-    this.text = text;
-    this.fields = fields;
-    this.touched = touched;
-    this.typed = true;
-    this.kind = kindOf(fields?.base ?? text) ?? this.kind;
+  set(next, from) {
+    Object.assign(this, next, { typed: true });
+    this.kind = kindOf(next.fields?.base ?? next.text) ?? this.kind;
     for (const act of this.listeners) act(from);
   }
 

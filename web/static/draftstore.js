@@ -27,13 +27,13 @@ export class DraftStore {
   open(facts) {
     const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
     const text = kept && kept.at > this.known ? String(kept.text) : facts.document;
-    const fields = kept?.fields && kept.text === text ? new UnreadFields(kept.fields.base, kept.fields.unread) : null;
-    return new MessageDocument(facts, text, fields);
+    const { fields, broken } = kept?.text === text ? kept : {};
+    return new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, broken ?? null);
   }
 
   keepHere(at = Date.now()) {
-    const { text, fields } = this.draft;
-    keep(this.name, { text, fields, at });
+    const { text, fields, broken } = this.draft;
+    keep(this.name, { text, fields, broken, at });
   }
 
   changed() {

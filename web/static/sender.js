@@ -53,13 +53,12 @@ export class Sender {
 
   /** @param {{anyway: boolean, option: string | null}} what */
   async hand({ anyway, option }) {
-    const { draft, drafts, breaking, path } = this.composer;
+    const { draft, drafts, path } = this.composer;
     try {
       if (option !== null && draft.touched) await drafts.save();
       const body = option === null ? { text: draft.text, form: "message", anyway, action: draft.facts.action } : { text: option, form: "text" };
       const outcome = await call(`${path}/reply`, body);
       drafts.forget();
-      breaking.end();
       this.composer.onSent(outcome, this.composer);
     } catch (error) {
       this.setSending(false);
@@ -79,7 +78,7 @@ export class Sender {
   }
 
   async maySend() {
-    const { draft, diagnostics, checker, breaking } = this.composer;
+    const { draft, diagnostics, checker } = this.composer;
     const verdict = await checker.settled();
     if (verdict === null || verdict.sendable) return true;
     this.setSending(false);
@@ -87,7 +86,7 @@ export class Sender {
     diagnostics.show();
     const typing = giveTypingBack();
     // Whoever broke it on purpose is asked once, and need not look for the other button.
-    if (breaking.fault && verdict.forcible) this.sendAnyway();
+    if (draft.broken && verdict.forcible) this.sendAnyway();
     else if (!typing) diagnostics.focus();
     return false;
   }

@@ -74,17 +74,16 @@ export class StartingPoints {
   }
 
   async breakIt() {
-    const { draft, breaking, views, path, sender } = this.composer;
+    const { draft, views, path, sender } = this.composer;
     if (draft.locked || sender.sending || !maybe("break")) return;
     const fault = await askFault();
     if (!fault) return;
     // One fault at a time: into what was there, not into another fault.
-    const before = breaking.before ?? draft.text;
+    const before = draft.broken?.before ?? draft.text;
     sender.setSending(true); // Ctrl+Enter must not send the right answer before it is broken
     try {
       const { document: text } = await call(`${path}/break`, { fault, text: before, form: "message" });
-      breaking.begin(fault, before);
-      draft.write(text, "break");
+      draft.spoil(text, { fault, before });
     } catch (error) {
       tellFailed(error);
       return;
@@ -100,8 +99,8 @@ export class StartingPoints {
   }
 
   mend() {
-    const { draft, breaking, views, path } = this.composer;
-    if (breaking.before !== null) draft.write(breaking.before, "kind");
+    const { draft, views, path } = this.composer;
+    if (draft.broken) draft.spoil(draft.broken.before, null);
     call(`${path}/break`, { fault: null, text: "" }).catch(tellFailed); // what the server was asked for HTTP
     views.show(views.best, { focus: true });
   }

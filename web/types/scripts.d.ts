@@ -26,7 +26,11 @@ interface Snapshot {
   text: string;
   fields: UnreadFields | null;
   touched: boolean;
+  broken: BrokenDraft | null;
 }
+
+/** A fault that was put into a draft on purpose, and what stood there before. */
+interface BrokenDraft { fault: string; before: string }
 
 /** A field whose text is no JSON yet. */
 interface Unread {
