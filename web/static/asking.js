@@ -1,6 +1,6 @@
 // Small questions: send anyway, and which fault an answer shall have.
 
-import { all, byId, maybe, nextOf } from "./dom.js";
+import { all, byId, led, maybe } from "./dom.js";
 
 // What was chosen; Esc means "".
 /** @param {HTMLDialogElement} dialog */
@@ -21,11 +21,6 @@ export async function askFault() {
   const dialog = maybe("break-dialog", HTMLDialogElement);
   if (!dialog) return "";
   const buttons = all(".faults button", dialog);
-  dialog.onkeydown = (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    nextOf(buttons, /** @type {any} */ (document.activeElement), step).focus();
-  };
+  dialog.onkeydown = (event) => { led(event, buttons, { ArrowDown: 1, ArrowUp: -1 }); };
   return ask(dialog);
 }

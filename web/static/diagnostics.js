@@ -1,7 +1,7 @@
 // What the check says, under the box: how many problems, which, and the line that would go out.
 
-import { byId, maybe, Shown } from "./dom.js";
-import { fixed, ProblemList, problemParts } from "./problemlist.js";
+import { button, byId, make, maybe, Shown } from "./dom.js";
+import { fixed, problemParts } from "./problemlist.js";
 import { say, tellFailed, visible } from "./words.js";
 
 const LONGEST_LINE = 100_000;
@@ -16,7 +16,7 @@ export class Diagnostics {
     seen.observe(byId("problems"));
     composer.closing.signal.addEventListener("abort", () => seen.disconnect());
     this.refusedEmpty = false; // Send was pressed with nothing written
-    this.list = new ProblemList(this);
+    this.listed = new Shown();
   }
 
   // A broken answer is meant as it is; else what is still to be written is not wrong.
@@ -34,7 +34,7 @@ export class Diagnostics {
     const quiet = this.nothingYet || (!draft.touched && !verdict.sendable);
     // That it has several lines is how it is shown here, not what the person did.
     const problems = quiet ? [] : verdict.problems.filter((one) => one.level !== "repaired");
-    this.list.show(views.marks?.show(problems, this.fix) ?? problems);
+    this.list(views.marks?.show(problems, this.fix) ?? problems);
     views.json.mark(problems.filter((one) => !one.field), draft.text);
     const blocking = problems.filter((one) => one.blocks).length;
     this.showFirst(problems.find((one) => one.blocks));
@@ -43,6 +43,25 @@ export class Diagnostics {
     found.textContent = this.sentence(quiet, blocking, problems.length);
     anyway.hidden = draft.locked || !blocking || !verdict.forcible;
     this.showWire();
+  }
+
+  /** @param {Problem[]} problems those that are shown at no field */
+  list(problems) {
+    if (!this.listed.changes(problems)) return;
+    const { views } = this.composer;
+    const list = byId("problems");
+    const focused = list.contains(document.activeElement);
+    const rows = problems.map((one) => {
+      const place = one.line ? button(say("place", one), "place", () => views.showPlace(one)) : null;
+      return make("li", { class: `problem ${one.level}` }, place, ...problemParts(one, this.fix));
+    });
+    const fixable = problems.filter((one) => one.fix?.applicability === "safe");
+    if (fixable.length > 1) {
+      const label = say("fixall", { count: fixable.reduce((sum, one) => sum + one.count, 0) });
+      rows.unshift(make("li", { class: "problem-all" }, button(label, "fix small", () => this.fixAll())));
+    }
+    list.replaceChildren(...rows);
+    if (focused) list.querySelector("button")?.focus();
   }
 
   // Why Send is blocked stands beside it, while what is wrong is listed out of sight.

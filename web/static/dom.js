@@ -41,9 +41,19 @@ export function keyOfOpen() {
   return first("article.message")?.dataset.key ?? "";
 }
 
-/** Which of a list comes after another, or before it, and round. @template T @param {T[]} list @param {T | null} now @param {number} step */
+/** Which of a list comes after another, or before it, and round. @template T @param {T[]} list @param {unknown} now @param {number} step */
 export function nextOf(list, now, step = 1) {
   return list[(list.findIndex((one) => one === now) + step + list.length) % list.length];
+}
+
+/** Which of a list a key leads to, from the one that has the focus. @template {HTMLElement} T @param {KeyboardEvent} event @param {T[]} list @param {Record<string, number>} keys */
+export function led(event, list, keys) {
+  const step = keys[event.key];
+  if (!step) return null;
+  event.preventDefault();
+  const next = nextOf(list, document.activeElement, step);
+  next.focus();
+  return next;
 }
 
 /**

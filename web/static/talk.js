@@ -17,12 +17,8 @@ export class Refused extends Error {
 
 /** @param {string} path @param {object} [body] what to POST; without it the call is a GET */
 export async function call(path, body) {
-  const init = body === undefined ? {} : {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  };
-  const answer = await fetch(at(path), { ...init, credentials: "same-origin" });
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(at(path), body && { method: "POST", headers, body: JSON.stringify(body) });
   if (answer.status === 401) location.assign(at("/login"));
   const record = await answer.json().catch(() => null);
   if (!answer.ok) throw new Refused(answer.status, record);

@@ -1,6 +1,6 @@
 // The three views of the document and their tabs: which one is shown, and what it shows.
 
-import { all, byId, nextOf } from "./dom.js";
+import { all, byId, led, nextOf } from "./dom.js";
 import { FormView } from "./formview.js";
 import { JsonView } from "./jsonview.js";
 import { TextView } from "./textview.js";
@@ -23,7 +23,7 @@ export class Views {
     this.remembered = `humanmcp:view:${draft.facts.method} ${draft.facts.tool}`;
     for (const tab of this.tabs) {
       tab.addEventListener("click", () => this.choose(viewOf(tab)));
-      tab.addEventListener("keydown", (event) => this.moveTab(event, tab));
+      tab.addEventListener("keydown", (event) => this.moveTab(event));
     }
   }
 
@@ -116,14 +116,10 @@ export class Views {
     this.json.select(problem);
   }
 
-  /** @param {KeyboardEvent} event @param {HTMLButtonElement} tab */
-  moveTab(event, tab) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    const next = nextOf(this.tabs.filter((one) => !one.disabled), tab, step);
-    this.show(viewOf(next));
-    next.focus();
+  /** @param {KeyboardEvent} event */
+  moveTab(event) {
+    const next = led(event, this.tabs.filter((one) => !one.disabled), { ArrowRight: 1, ArrowLeft: -1 });
+    if (next) this.show(viewOf(next));
   }
 }
 

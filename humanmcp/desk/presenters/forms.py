@@ -103,7 +103,8 @@ def _schema(name: str, member: Member, revision: str) -> dict[str, Any]:
         return {"const": None}
     schema = _schema_of(member.kind(revision), revision)
     if "enum" in schema:  # what one begins with stands first
-        schema["enum"].sort(key=lambda one: one != member.example)
+        first = example(member, revision)
+        schema["enum"].sort(key=lambda one: one != first)
     if name == "data":
         return {**schema, "format": "media"}
     if schema == {"type": "string"} and name in _LONG:

@@ -10,6 +10,7 @@ import pytest
 from humanmcp.answering import summary
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.desk.presenters import forms, rendering, rows, rules, sequence
+from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.conversation.exchange import Established
@@ -207,6 +208,24 @@ def test_the_answers_that_people_write_have_a_form() -> None:
         assert found is not None
         assert found.pointer == "/result"
     assert forms.form_of(item("{}", "ping"), Established(), "", "en") is None
+
+
+@pytest.mark.parametrize(
+    ("method", "begun"),
+    [
+        ("tools/list", {"name": "", "inputSchema": {"type": "object"}}),
+        ("prompts/get", {"role": "user", "content": {"type": "text", "text": ""}}),
+        ("sampling/createMessage", {"type": "text", "text": ""}),
+    ],
+)
+def test_what_is_added_to_a_list_of_a_form_begins_as_the_check_wants_it(
+    method: str, begun: dict[str, Any]
+) -> None:
+    """A tool has a schema that is an object, a message and a part have a type."""
+    form = forms.form_of(item("{}", method), Established(), "", "en")
+    assert form is not None
+    (blank,) = [one["blank"] for one in field_of(form.schema)["fields"] if one["item"]]
+    assert json.loads(blank) == begun
 
 
 def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> None:
