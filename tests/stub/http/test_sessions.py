@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
+import pytest
+
+from humanmcp.inbox.contract import SessionFacts, StoreError
 from humanmcp.protocol.http import lifetimes
+from humanmcp.protocol.http.lifetimes import digest_of, visitor_of
+from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.stub.http import sessions as of_http
+from humanmcp.stub.http.relaying import HeldElsewhereError
 from humanmcp.stub.http.sessions import TOO_MANY, HttpSession, HttpSessions
 from humanmcp.stub.http.streams import Stream
 
 if TYPE_CHECKING:
-    import pytest
-
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import StubInbox
+    from humanmcp.stub.http.connection import HttpConnection
+    from humanmcp.stub.http.relaying import HttpPeers
     from humanmcp.stub.stub_session import StubSession
 
 
@@ -46,3 +53,39 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
         assert (first.connection.closed, second.connection.closed) == (False, True)
 
     asyncio.run(fill())
+
+
+@pytest.mark.parametrize(("lost", "begun"), [("", ["a", "b"]), ("b", ["a"]), ("a", [])])
+def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
+    lost: str, begun: list[str]
+) -> None:
+    """HTTP-23: of two processes that find the same ones, one answers; the other asks it."""
+    message = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    assert isinstance(message, Message)
+    digest = digest_of(visitor_of(message, ""))
+    made: list[str] = []
+
+    async def left_by(_who: tuple[str, ...]) -> list[SessionFacts]:
+        return [SessionFacts(name, "", http_visitor=digest) for name in ("a", "b")]
+
+    def make(_connection: HttpConnection, facts: SessionFacts) -> StubSession:
+        if facts.name == lost:
+            raise StoreError(BlockingIOError(), "session")
+        made.append(facts.name)
+        session = SimpleNamespace(repeated_by=lambda _message: None)
+        inbox = SimpleNamespace(frames=lambda _name: iter(()))
+        ledger = SimpleNamespace(inbox=inbox, name=facts.name)
+        return cast("StubSession", SimpleNamespace(session=session, ledger=ledger))
+
+    async def ask() -> None:
+        attendant, inbox = cast("Attendant", Unattended()), cast("StubInbox", None)
+        peers = cast("HttpPeers", SimpleNamespace(left_by=left_by))
+        sessions = HttpSessions(make, attendant, inbox, peers=peers)
+        if begun:
+            assert isinstance(await sessions.visit(message, "", "host"), HttpSession)
+        else:
+            with pytest.raises(HeldElsewhereError):
+                await sessions.visit(message, "", "host")
+
+    asyncio.run(ask())
+    assert made == begun
