@@ -183,6 +183,7 @@ def test_desk_4_a_broken_answer_says_what_the_client_made_of_it(asked: Asked) ->
     assert f"/say/{session}?answer=1" in asked.desk.page(asked.path)
     assert 'class="arrow result current deliberate"' in asked.desk.page(asked.path)
     assert ">sent anyway</b>" in asked.desk.page("/history")
+    assert f"{said}the client went on." in asked.desk.page(f"/say/{session}")
     box = html.unescape(asked.desk.page(f"/say/{session}?answer=1").partition("<textarea")[2])
     assert '"id": 7' in box.partition("</textarea>")[0]
 

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.reactions import WATCHED, reactions
+from humanmcp.answering.reactions import WATCHED, Reaction, reactions
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
@@ -151,7 +151,6 @@ def _show(
     except StopError as error:
         why = desk.shown(error.sentence(language))
     found = [(member, _listed(lists.get(member, ()), member, typed)) for member in offer.MEMBERS]
-    told = reactions(desk.inbox.before(target.session, 0, WATCHED)) if target.session else ()
     return page(
         request,
         "offer.html",
@@ -162,8 +161,15 @@ def _show(
         why=why,
         servers=_servers(desk),
         book=desk.shown(desk.book),
-        told=[(one, one.sentence(language)) for one in reversed(told[-20:])],
+        told=told(desk, target.session, language) if target.session else (),
+        session=target.session,
     )
+
+
+def told(desk: Desk, session: str, language: str, most: int = 20) -> list[tuple[Reaction, str]]:
+    """Return what a client made of what was said to it, newest first, each with its sentence."""
+    found = reactions(desk.inbox.before(session, 0, WATCHED))[-most:]
+    return [(one, one.sentence(language)) for one in reversed(found)]
 
 
 def _servers(desk: Desk) -> list[Any]:
