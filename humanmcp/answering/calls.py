@@ -66,7 +66,7 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
                 requests += 1
                 by_request[heard.asked.number] = key
                 found.setdefault(key, _call(max(key, 0), frame, message))
-            elif frame.way is Direction.OUT and heard.asked and message.kind in _ANSWERS:
+            elif frame.way is Direction.OUT and heard.asked and message.kind.is_answer:
                 key = by_request.pop(heard.asked.number, 0)
                 if key and frame.note != _TO_GAIN_TIME:
                     found[key] = _answered(found[key], frame, message)
@@ -94,9 +94,6 @@ def answered_at_once(
             ExchangeState.ANSWERED,
             answer=Answer(call.answer, call.by, call.answered_at),
         )
-
-
-_ANSWERS: Final = (Kind.RESULT, Kind.ERROR)
 
 
 def _call(number: int, frame: Frame, request: Message) -> ReceivedCall:

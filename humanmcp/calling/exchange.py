@@ -226,7 +226,7 @@ class HttpExchange:
     def _deliver(self, line: bytes) -> None:
         message = jsonrpc.read(line)
         for one in message.items if isinstance(message, Batch) else (message,):
-            if isinstance(one, Message) and one.kind in (Kind.RESULT, Kind.ERROR) and self.asked:
+            if isinstance(one, Message) and one.kind.is_answer and self.asked:
                 self._is_answered = True
                 self._transport.conversation.answer_came(self.asked, one)
         self._transport.listener.line_arrived(line)

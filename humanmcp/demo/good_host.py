@@ -147,7 +147,7 @@ class GoodHost:
     def _awaited_as_other_type(self, message: Message) -> Message | None:
         """Find the request whose id differs from that of an answer in its JSON type only."""
         typed = message.id
-        if typed is None or message.kind not in (Kind.RESULT, Kind.ERROR):
+        if typed is None or not message.kind.is_answer:
             return None
         alike = (
             one

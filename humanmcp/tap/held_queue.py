@@ -277,7 +277,7 @@ class HeldQueue:
 def _asked(held: Held) -> str:
     """Return the request that a held answer belongs to, "" for anything but an answer."""
     asked = held.heard.asked
-    is_answer = held.heard.message.kind in (Kind.RESULT, Kind.ERROR)
+    is_answer = held.heard.message.kind.is_answer
     return asked.request.raw if asked is not None and is_answer and not held.batch else ""
 
 

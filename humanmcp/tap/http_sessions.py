@@ -206,7 +206,7 @@ def _round_of(said: dict[str, Json], member: str) -> str | None:
 
 
 def _answers(message: Message | Malformed) -> bool:
-    return isinstance(message, Message) and message.kind in (Kind.RESULT, Kind.ERROR)
+    return isinstance(message, Message) and message.kind.is_answer
 
 
 class ResponseLines:

@@ -16,7 +16,7 @@ from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
 from humanmcp.inbox.contract import Key, Reply, Seat
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, read
+from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.session import cancellation
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.typed import Schemas
@@ -106,7 +106,7 @@ def _answer(desk: Desk, session: str, key: str) -> Message | None:
     """Return the answer to a request, None as long as there is none."""
     for frame in desk.inbox.before(session, 0, _LOOK_BACK):
         message = read(frame.raw) if frame.way is Direction.OUT else None
-        if not isinstance(message, Message) or message.kind not in (Kind.RESULT, Kind.ERROR):
+        if not isinstance(message, Message) or not message.kind.is_answer:
             continue
         if message.body.get("id") == key:
             return message

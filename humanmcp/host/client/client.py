@@ -382,7 +382,7 @@ class Client:
     def _meant(self, line: bytes) -> tuple[bytes, Stray | None]:
         """Look at the id of an answer. Returns the line, with the right id where we are lenient."""
         message = jsonrpc.read(line)
-        if not isinstance(message, Message) or message.kind not in (Kind.RESULT, Kind.ERROR):
+        if not isinstance(message, Message) or not message.kind.is_answer:
             return line, None
         waiting = self.session.awaited
         key = message.id.key if message.id is not None else None

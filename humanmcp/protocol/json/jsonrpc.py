@@ -42,6 +42,11 @@ class Kind(enum.Enum):
     RESULT = "result"
     ERROR = "error"
 
+    @property
+    def is_answer(self) -> bool:
+        """Return True for what answers a request."""
+        return self is Kind.RESULT or self is Kind.ERROR
+
 
 class RequestId(NamedTuple):
     """A request's id: the token exactly as the peer wrote it, and its value for comparing.

@@ -201,7 +201,7 @@ class _Reader:
 
     def _from_server(self, frame: Frame, message: Message) -> None:
         heard = self._conversation.observe(Direction.OUT, message)
-        if message.kind in (Kind.RESULT, Kind.ERROR):
+        if message.kind.is_answer:
             part = self._of(heard)
             if part is None:
                 self._place(frame, RecordedMessage(frame.seq, frame.raw))
@@ -219,7 +219,7 @@ class _Reader:
             if not isinstance(item, Message):
                 continue
             part = self._of(self._conversation.observe(Direction.OUT, item))
-            if part is not None and item.kind in (Kind.RESULT, Kind.ERROR):
+            if part is not None and item.kind.is_answer:
                 self._answered(part, frame, item)
                 parts.append(part)
         if not parts:

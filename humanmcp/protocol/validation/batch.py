@@ -5,7 +5,7 @@ Each answer is judged against its own request, and placed in the text that was t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.diagnostics.kinds.rpc import AnswersMissing, AnswerToNothing
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.repair.reading import Reading
 
-_ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
-
 
 def requests_in(held: Batch, revision: str) -> tuple[Exchange, ...]:
     """Return the requests of an array, as exchanges that can be answered."""
@@ -38,8 +36,8 @@ def requests_in(held: Batch, revision: str) -> tuple[Exchange, ...]:
 def is_answers(text: str) -> bool:
     """Return True if a text is an array of answers, well formed or not: nothing in it asks."""
     found = _array(read(text))
-    kinds = {item.kind for item in found.items if isinstance(item, Message)} if found else set()
-    return bool(kinds & _ANSWERS) and kinds <= _ANSWERS
+    messages = [item for item in found.items if isinstance(item, Message)] if found else []
+    return bool(messages) and all(one.kind.is_answer for one in messages)
 
 
 def judge_answers(asked: tuple[Exchange, ...], text: str, established: Established) -> Verdict:

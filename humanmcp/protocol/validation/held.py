@@ -6,7 +6,7 @@ The same function runs at a desk while the person types and in the tap, which de
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, Exchange
 from humanmcp.protocol.diagnostics.kinds.rpc import IdChanged, OtherKind
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Direction
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Malformed
-
-_ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class HeldMessage:
     def answered(self) -> Exchange | None:
         """The exchange that a held answer belongs to; None for anything else."""
         held, asked = self.message, read_text(self.asked)
-        is_answer = isinstance(held, Message) and held.kind in _ANSWERS
+        is_answer = isinstance(held, Message) and held.kind.is_answer
         if is_answer and isinstance(asked, Message) and asked.id is not None:
             return Exchange(0, asked, self.revision)
         return None
@@ -74,7 +72,8 @@ def answers(held: HeldMessage, text: str, form: TextForm) -> bool:
     """Return True if a text answers the held request, or array, instead of letting it go on."""
     if held.question is None:
         return bool(held.questions) and form is TextForm.MESSAGE and is_answers(text)
-    return form is not TextForm.MESSAGE or kind_of(text) in _ANSWERS
+    kind = kind_of(text)
+    return form is not TextForm.MESSAGE or (kind is not None and kind.is_answer)
 
 
 def judge(

@@ -169,7 +169,7 @@ def asked_at(number: int, lines: Iterable[tuple[Direction, bytes]]) -> tuple[Ask
             continue
         if way is Direction.OUT and heard.kind is Kind.REQUEST and heard.method in _BY_METHOD:
             found[token] = AskedBack(_BY_METHOD[heard.method], token, heard)
-        elif way is Direction.IN and token in found and heard.kind in (Kind.RESULT, Kind.ERROR):
+        elif way is Direction.IN and token in found and heard.kind.is_answer:
             found[token] = AskedBack(found[token].question, token, found[token].request, heard)
     return tuple(found.values())
 

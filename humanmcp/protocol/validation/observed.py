@@ -66,7 +66,7 @@ def _found(
     heard: ObservedMessage, established: Established, revision: str, *, strict: bool
 ) -> tuple[Diagnostic, ...]:
     message = heard.message
-    if message.kind in (Kind.RESULT, Kind.ERROR):
+    if message.kind.is_answer:
         if heard.asked is None:
             return (rpc.AnswerToNothing(("id",)).unplaced(),)
         return check.review(heard.asked.exchange, message, established, strict=strict)

@@ -63,7 +63,7 @@ class Unanswered:
         self, seq: int, heard: ObservedMessage, said: Iterable[Diagnostic]
     ) -> NeverAnswered | None:
         """Take note of what the check said of an answer. Returns the request that it fails."""
-        is_answer = heard.message.kind in (Kind.RESULT, Kind.ERROR)
+        is_answer = heard.message.kind.is_answer
         if heard.asked is None or not is_answer or DROPPED.isdisjoint(p.code for p in said):
             return None
         return self._failed(seq, heard.asked)

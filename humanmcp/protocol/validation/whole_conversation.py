@@ -12,7 +12,7 @@ from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.state import ConversationState, ObservedMessage
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.observed import hints, line_hints
 from humanmcp.protocol.validation.unanswered import Unanswered
@@ -113,7 +113,7 @@ class Overheard:
         message = found.items[0] if isinstance(found, Batch) else found
         if not isinstance(message, Message):
             return Direction.OUT  # servers print what is no message, clients hardly ever
-        if message.kind in (Kind.RESULT, Kind.ERROR):
+        if message.kind.is_answer:
             own = None if message.id is None else message.id.key
             asked = (one for one in self._conversation.open if one.request.id is not None)
             ways = [one.way for one in asked if one.request.id and one.request.id.key == own]
