@@ -111,6 +111,7 @@ def test_a_server_that_ends_by_a_rule_ends_for_one_client(server: ServingHttp, f
     ping = '{"jsonrpc":"2.0","id":9,"method":"ping"}'
     until(lambda: server.ask(body=ping, headers=gone).status == 404, "the session is over")
     assert server.ask(body=ping, headers=other).status == 200
+    until(lambda: not [*server.home.glob("sessions/*/pending/*")], "what waited in it is closed")
 
 
 def test_a_rule_that_is_silent_leaves_its_request_waiting(server: ServingHttp) -> None:
