@@ -12,6 +12,7 @@ from humanmcp.common.book_file import read_book
 from tests.asking import stating
 from tests.browser.seats import Window, begin, request
 from tests.serving import Serving
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +91,7 @@ def test_desk_2_2_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
     with Serving(home) as host:
         host.say(request("subscriptions/listen", listen, '"s"'))
         assert json.loads(host.hear())["method"] == "notifications/subscriptions/acknowledged"
-        (session,) = desk.get("/api/sessions")["sessions"]
+        (session,) = until(lambda: desk.get("/api/sessions")["sessions"], "the desk has seen it")
         page = window().goto(f"offer/entry?session={session['name']}")
         page.locator("main [name=name]").fill("forecast")
         page.locator("button[value=keep]").click()
