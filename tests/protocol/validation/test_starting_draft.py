@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.validation.starting_draft import empty_arguments, start
+from humanmcp.protocol.validation.starting_draft import calls, empty_arguments, start
 from tests.asking import asked, check
 
 if TYPE_CHECKING:
@@ -101,3 +101,14 @@ def test_r3_a_draft_takes_the_first_choice_and_the_least_that_fits() -> None:
     exchange = asked("elicitation/create", {"message": "?", "requestedSchema": form})
     content = json.loads(start(exchange))["result"]["content"]
     assert content == {"colour": "r", "n": 3, "many": ["a"], "note": ""}
+
+
+def test_a_turn_of_the_model_may_call_each_of_the_tools_that_it_was_offered() -> None:
+    """The id of the turn makes that of the call one of its own; what is no tool is left out."""
+    tools = [{"name": "t", "inputSchema": {"required": ["a"], "properties": {"a": {}}}}, 7, {}]
+    turn = asked("sampling/createMessage", {"tools": tools})
+    (call,) = calls(turn).values()
+    assert (call["role"], call["stopReason"]) == ("assistant", "toolUse")
+    assert call["content"] == {"type": "tool_use", "id": "call-3", "name": "t", "input": {"a": ""}}
+    assert calls(asked("tools/call", {"tools": tools})) == {}
+    assert calls(asked("sampling/createMessage", {"tools": "t"})) == {}
