@@ -509,3 +509,11 @@ def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
     assert json.loads(start(asked("tools/list"), given))["result"]["tools"] == [{"name": "given"}]
     assert start(asked("resources/list"), established) == start(asked("resources/list"))
     assert prepared(Book()) == {}
+
+
+def test_a_decision_that_was_answered_asks_nothing_more() -> None:
+    """Its text stays where nothing fills it."""
+    asking = Decision(0.0, "{a}", ask=({},))
+    assert asking.answered({"a": 1}) == Decision(0.0, "{a}")
+    plain = Decision(0.0, "{a}")
+    assert plain.answered({"a": 1}) is plain

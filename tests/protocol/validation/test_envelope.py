@@ -210,3 +210,14 @@ def test_more_in_an_error_is_a_warning() -> None:
     verdict = check(asked("ping"), '{"error":{"code":1,"message":"x","reason":"y"}}')
     assert codes(verdict.diagnostics) == ["R11"]
     assert verdict.sendable
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"), [('"result":{},"error":null', ["R05"]), ('"error":null', ["R18"])]
+)
+def test_an_error_of_null_beside_a_result_is_one_too_many_and_alone_no_error(
+    members: str, expected: list[str]
+) -> None:
+    """What some languages write for "no error": said once, not as a wrong error object as well."""
+    text = f'{{"jsonrpc":"2.0","id":3,{members}}}'
+    assert codes(check(asked("ping"), text).diagnostics) == expected
