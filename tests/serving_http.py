@@ -29,10 +29,10 @@ INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 QUICK: Final = (
     "import sys; from humanmcp.stub.http import responding; "
     "responding.STATUS_WITHIN = 0.2; responding.COMMENT_EVERY = 0.2; "
-    "responding.POLLED_AFTER = 1.0; responding.POLL_AGAIN = 200; "
+    "responding.POLLED_AFTER = {quick}; responding.POLL_AGAIN = 200; "
     "from humanmcp.cli import main; sys.exit(main())"
 )
-"""The same server, whose streams begin and say something sooner."""
+"""The same server, whose streams begin and say something sooner, and end after `quick` seconds."""
 
 
 class Got(NamedTuple):
@@ -56,7 +56,7 @@ class Got(NamedTuple):
 class ServingHttp(AbstractContextManager["ServingHttp"]):
     """One server over HTTP. `home` is its inbox folder."""
 
-    def __init__(self, home: Path, *flags: str, quick: bool = False, address: str = "0") -> None:
+    def __init__(self, home: Path, *flags: str, quick: float = 0, address: str = "0") -> None:
         """Start it, and wait until it listens."""
         self.home = home
         http_flags = ["--http", address] if address != "0" else ["--http"]
@@ -69,7 +69,7 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
             (null, to_out, to_err),
             bare_environment(home.parent),
             home.parent,
-            (sys.executable, "-c", QUICK) if quick else (),
+            (sys.executable, "-c", QUICK.format(quick=quick)) if quick else (),
         )
         for one in (null, to_out, to_err):
             os.close(one)

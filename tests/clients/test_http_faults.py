@@ -126,7 +126,7 @@ def test_a_person_breaks_what_carries_an_answer_from_text_files_and_terminal(
     tmp_path: Path,
 ) -> None:
     """HTTP-20: `out.do.txt` names a number; `--break` takes the fault's name."""
-    with ServingHttp(tmp_path / "inbox", "--opening", "book", quick=True) as server:
+    with ServingHttp(tmp_path / "inbox", "--opening", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open({**headers, "Accept": "application/json"}, call())
         folder = server.folder()

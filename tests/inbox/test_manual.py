@@ -13,6 +13,7 @@ from humanmcp.inbox import layout, records
 from humanmcp.inbox.contract import Answer, Draft, Reply, SessionFacts, Waiting
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import to_json
+from humanmcp.protocol.http import recorded
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
 
 if TYPE_CHECKING:
@@ -22,10 +23,17 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "folder.md"
 ROW: Final = re.compile(r"^\| (`[^|]+) \| (?!type)", re.MULTILINE)
 
 FRAME: Final = json.loads(to_json(frame_of(1, b"\xff", number=1)))
+PARTS: Final = (
+    recorded.request_part(1, "", "", (), ""),
+    recorded.response_part(1, 200, "", ()),
+    recorded.event_part(1, "", retry=1),
+    recorded.cut_part(1, "client"),
+)
+IN_PARTS: Final = {name: "" for part in PARTS for name in json.loads(part)}
 RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     layout.SESSION: records.facts_record(SessionFacts("", "")),
     layout.KNOWN: records.record_of(Established()),
-    layout.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0},
+    layout.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, **IN_PARTS},
     layout.HOLDS: records.holds_record(["*"]),
     layout.REQUEST: records.request_record(item_of("s")._replace(headers=(PROBLEM,))),
     layout.WAIT: records.record_of(Waiting()),

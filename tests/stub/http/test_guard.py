@@ -225,7 +225,7 @@ def test_clients_that_say_nothing_keep_nobody_out(server: ServingHttp) -> None:
 
 def test_a_client_that_reads_nothing_keeps_nobody_waiting(tmp_path: Path) -> None:
     """HTTP-16: its stream fills up, and the other client is answered."""
-    with ServingHttp(tmp_path / "inbox", "--auto", quick=True) as server:
+    with ServingHttp(tmp_path / "inbox", "--auto", quick=1) as server:
         headers = server.initialize()
         stuck = server.open(headers, verb="GET")
         until(lambda: stuck.response.status == 200, "a stream")

@@ -38,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingHttp]:
     folder = tmp_path_factory.mktemp("notes")
     (folder / "book.toml").write_text(BOOK, encoding="utf-8")
     flags = ("--opening", "book", "--book", str(folder / "book.toml"))
-    with ServingHttp(folder / "inbox", *flags, quick=True) as running:
+    with ServingHttp(folder / "inbox", *flags, quick=1) as running:
         yield running
 
 

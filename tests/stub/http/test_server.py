@@ -101,7 +101,7 @@ def test_what_a_person_types_goes_out_as_it_was_typed(home: Path) -> None:
 
 def test_nothing_is_sent_until_the_status_is_decided_and_then_a_stream_begins(home: Path) -> None:
     """HTTP-9: first a name for the stream, then comments, then the answer."""
-    with ServingHttp(home, "--opening", "book", quick=True) as server:
+    with ServingHttp(home, "--opening", "book", quick=PATIENCE) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         assert waiting.response.status == 200
@@ -117,7 +117,7 @@ def test_nothing_is_sent_until_the_status_is_decided_and_then_a_stream_begins(ho
 
 def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path) -> None:
     """HTTP-9: SEP-1699, in 2025-11-25 alone; the answer comes to whoever asks."""
-    with ServingHttp(home, "--opening", "book", quick=True) as server:
+    with ServingHttp(home, "--opening", "book", quick=1) as server:
         headers, before = server.initialize(), server.initialize("2025-06-18")
         waiting = server.open(headers, call())
         lines = [line for line in waiting.lines() if line not in (b":", b"")]
@@ -196,7 +196,7 @@ def test_a_client_of_2026_that_hangs_up_has_cancelled(home: Path) -> None:
 
 def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home: Path) -> None:
     """HTTP-10: "Disconnection SHOULD NOT be interpreted as the client cancelling its request"."""
-    with ServingHttp(home, "--opening", "book", quick=True) as server:
+    with ServingHttp(home, "--opening", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         name, data = next(waiting.events())
@@ -217,7 +217,7 @@ def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home
 
 def test_a_stream_that_is_resumed_goes_on_where_it_was(home: Path) -> None:
     """HTTP-11: the client is there again before the answer."""
-    with ServingHttp(home, "--opening", "book", quick=True) as server:
+    with ServingHttp(home, "--opening", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         name, _ = next(waiting.events())
@@ -325,7 +325,7 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
         assert [name for name, _data in waiting.events()] == ["2-0"]
         assert server.process.wait(PATIENCE) == 0
         waiting.close()
-    with ServingHttp(home, "--opening", "book", quick=True, address=port) as server:
+    with ServingHttp(home, "--opening", "book", quick=1, address=port) as server:
         again = server.open({**headers, "Last-Event-ID": "2-0"}, verb="GET")
         assert next(again.events()) == ("2-0", b"")
         server.kill()
@@ -333,7 +333,7 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
     assert [path.name for path in folder.glob("pending/*")] == ["0002"]
     flags = ("--opening", "book", "--book", str(book))
     book.write_text('[[tools]]\nname = "new"\n', encoding="utf-8")
-    with ServingHttp(home, *flags, quick=True, address=port) as server:
+    with ServingHttp(home, *flags, quick=1, address=port) as server:
         changes = server.open(headers, verb="GET").events()
         found = next(json.loads(data) for _name, data in changes if data)
         assert found["method"] == "notifications/tools/list_changed"
