@@ -108,6 +108,7 @@ REQUIREMENTS: Final = {
     "HTTP-26": "Where a server wants OAuth, or refuses in JSON, that is said, and what to do.",
     "HTTP-27": "A header that may stand there once, and is there twice, is refused with 400.",
     "HTTP-28": "What HTTP says beside a served session is recorded, and exported as it was.",
+    "HTTP-32": "What HTTP says of a line is no row of the history: it is in the row of the line.",
     "HTTP-21": "A server of the official Python SDK is spoken to over HTTP as over a pipe.",
     "HTTP-31": "Half a request is none; what RFC 9110 and 9112 let a client say is understood.",
     "HTTP-30": "An answer book keeps what was said, and so plays tasks; the suite passes them.",

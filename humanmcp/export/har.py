@@ -19,7 +19,7 @@ from humanmcp.export.conversation import build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.guard import HttpAddress
 from humanmcp.protocol.http.outbound import status_of
-from humanmcp.protocol.http.recorded import carried, exchanges_in
+from humanmcp.protocol.http.recorded import carried, exchanges_in, headers_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.policy.timeouts import STATUS_WITHIN
 
@@ -146,12 +146,7 @@ def _over_http(entry: dict[str, Any], record: HttpRecord) -> None:
 
 
 def _headers(part: dict[str, Any]) -> list[dict[str, str]]:
-    pairs = part.get("headers")
-    return [
-        {"name": str(pair[0]), "value": str(pair[1])}
-        for pair in (pairs if isinstance(pairs, list) else [])
-        if isinstance(pair, list) and len(pair) == 2
-    ]
+    return [{"name": name, "value": value} for name, value in headers_of(part)]
 
 
 def _entry(request: Entry, answer: Entry | None, address: str) -> dict[str, Any]:

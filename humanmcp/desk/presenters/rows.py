@@ -7,7 +7,7 @@ visible here (`protocol/json/escaping.py`) and escaped by the templates.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
@@ -16,7 +16,7 @@ from humanmcp.desk.presenters.readable_json import decoded, written
 from humanmcp.inbox.contract import Seat
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
-from humanmcp.protocol.http.recorded import words_of
+from humanmcp.protocol.http.recorded import carried, head_of, is_beside, part_in, words_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
@@ -140,6 +140,12 @@ class Step:
     """Of an answer the method of its request (`paired`)."""
     deliberate: bool = False
     """It was sent although the check found errors in it."""
+    part: dict[str, Any] = field(default_factory=dict)
+    """Of a note the part of an HTTP exchange that it is."""
+    carries: str = ""
+    """What tells a client's message, or the message that a part brought, from others."""
+    http: tuple[str, ...] = ()
+    """What HTTP said around it, where its notes have no rows of their own (`folded`)."""
 
     @property
     def sender(self) -> str:
@@ -169,11 +175,14 @@ def parties(seat: Seat) -> tuple[str, str]:
 def folded(steps: Iterable[Step]) -> list[Step]:
     """Make one row of all that was said of one request's progress, where it was said first.
 
-    A session's lines come oldest first.
+    What HTTP says of a line is no row: it is put to the line. A session's lines come oldest first.
     """
     found: list[Step] = []
     first: dict[tuple[str, str, bool], int] = {}
+    http = _Carried(found)
     for one in steps:
+        if http.takes(one):
+            continue
         at = len(found)
         if one.word == PROGRESS:
             at = first.setdefault((one.session, one.id, one.inwards), at)
@@ -182,6 +191,38 @@ def folded(steps: Iterable[Step]) -> list[Step]:
         else:
             found[at] = replace(found[at], times=found[at].times + 1, until=one.at)
     return found
+
+
+class _Carried:
+    """Puts what HTTP says to the rows of its lines, among the rows that were `found` so far."""
+
+    def __init__(self, found: list[Step]) -> None:
+        self._found = found
+        self._lines: dict[tuple[str, str], list[int]] = {}
+        self._calls: dict[tuple[str, str], int] = {}
+
+    def takes(self, one: Step) -> bool:
+        """Return True if a step is no row: it is with its line now, as far as that is here."""
+        call = (one.session, str(one.part.get("call")))
+        lines = self._lines.setdefault((one.session, one.carries), [])
+        if is_beside(one.part):
+            if lines:  # several may be on the way, and one may be brought again
+                fresh = (at for at in lines if not self._found[at].http)
+                self._calls[call] = next(fresh, lines[-1])
+            if call in self._calls:
+                self._put(self._calls[call], one)
+            return True
+        if "method" in one.part:
+            self._calls[call] = len(self._found)
+        elif one.carries:
+            lines.append(len(self._found))
+        return False
+
+    def _put(self, at: int, one: Step) -> None:
+        row = self._found[at]
+        status = "".join(one.gist.partition(" <-")[1:])
+        gist = row.gist + status if row.part and "status" in one.part else row.gist
+        self._found[at] = replace(row, gist=gist, http=(*row.http, head_of(one.part)[:SHOWN]))
 
 
 def paired(steps: Iterable[Step]) -> list[Step]:
@@ -206,13 +247,14 @@ def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> S
     of = "" if token is None else repr(token.key)
     if isinstance(found, Message) and word == PROGRESS:
         of = repr(found.params.get("progressToken"))
+    part, inwards = part_in(frame), frame.way is Direction.IN
     return Step(
         session=session,
         badge=mark,
         seq=frame.seq,
         at=frame.at,
         number=frame.number,
-        inwards=frame.way is Direction.IN,
+        inwards=inwards,
         kind=kind,
         word=word,
         name=name,
@@ -224,6 +266,8 @@ def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> S
         raw=frame.text[:SHOWN],
         deliberate=frame.note.startswith(DELIBERATE),
         failed=isinstance(found, Message) and _failed(found.body.get("result")),
+        part=part,
+        carries=carried(found) if inwards else str(part.get("carries", "")),
     )
 
 

@@ -29,7 +29,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.locales.explain import Card, explain
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.layout import pretty
 
@@ -46,6 +46,9 @@ MOST_CHIPS: Final = 6
 
 AROUND: Final = 6
 """Earlier lines that stand above the one that is shown."""
+
+AFTER: Final = 60
+"""Lines after one that are looked through for what HTTP said of it."""
 
 
 MOST_SHOWN: Final = 12
@@ -158,6 +161,8 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     step, frame = _line(request, f"{name}/{seq}")
     facts = desk_of(request).board.session(name).facts
     card = _card(step, facts, spoken(request))
+    later = desk_of(request).inbox.before(name, seq + AFTER, AFTER)
+    after = (rows.step(name, step.badge, one, facts.seat) for one in later if one.seq >= seq)
     return page(
         request,
         "line.html",
@@ -168,6 +173,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         laid_out=pretty(frame.text),
         copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
         media=media_in(frame.text),
+        http=next((one.http for one in rows.folded(after) if one.seq == seq), ()),
     )
 
 
@@ -248,9 +254,8 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
     Progress is in the picture, and no step of its own.
     """
     mark = desk.board.session(name)
-    said = (Direction.IN, Direction.OUT)
-    lines = [one for one in desk.inbox.before(name, 0, STAGED) if one.way in said]
-    frames = [one for one in lines if not history.is_progress(one)]
+    lines = history.said(desk.board, name, STAGED)
+    frames = [one for one in lines if not history.is_folded(one)]
     at = next((at for at, one in enumerate(frames) if one.seq == seq), len(frames) - 1)
     if at < 0:
         return {}

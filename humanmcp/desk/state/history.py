@@ -7,6 +7,7 @@ inbox finds that place again. So a hundred thousand lines open as fast as a hund
 from __future__ import annotations
 
 import heapq
+import itertools
 import re
 import time
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from humanmcp.desk.presenters.rows import Step, folded, paired, step
 from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.http.recorded import is_beside, part_in
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message, encoded
 
@@ -100,7 +102,8 @@ def look(
 ) -> HistoryMatch:
     """Find the newest lines that are wanted, before `start` if given.
 
-    Where all are wanted, what was said of one request's progress is one row of the page.
+    Where all are wanted, what was said of one request's progress is one row of the page, and what
+    HTTP says of a line is in the row of the line.
     """
     until = time.monotonic() + _SEARCH_FOR
     steps: list[Step] = []
@@ -110,7 +113,7 @@ def look(
         place = (view.facts.name, frame.seq)
         if _wanted(board, view.facts.name, frame, query):
             steps.append(_step(view, frame))
-            rows += not (query.empty and is_progress(frame))
+            rows += not (query.empty and is_folded(frame))
         if rows == most or len(steps) == _MOST_READ:
             further = place
             break
@@ -122,9 +125,9 @@ def look(
     return HistoryMatch(tuple(newest), further, complete)
 
 
-def is_progress(frame: Frame) -> bool:
-    """Return True if a line only says how far something is."""
-    return _PROGRESS in frame.raw
+def is_folded(frame: Frame) -> bool:
+    """Return True if a line is no row of its own: how far something is, or how HTTP carried it."""
+    return _PROGRESS in frame.raw or is_beside(part_in(frame))
 
 
 def _step(view: SessionView, frame: Frame) -> Step:
@@ -234,14 +237,22 @@ def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]
     Progress takes the place of nothing: what was said of one request's is one line.
     """
     view = board.session(session)
+    lines = said(board, session, most)
+    return tuple(folded(paired(_step(view, frame) for frame in lines)))
+
+
+def said(board: Board, session: str, most: int) -> list[Frame]:
+    """Return the last lines that either side said, oldest first. Progress does not count."""
     frames: list[Frame] = []
     rows = 0
-    for _, frame in _newest_first(board, view, None):
-        frames.append(frame)
-        rows += not is_progress(frame)
-        if rows == most or len(frames) == _MOST_READ:
+    newest = _newest_first(board, board.session(session), None)
+    for _, frame in itertools.islice(newest, _MOST_READ):
+        if frame.way in (Direction.IN, Direction.OUT):
+            frames.append(frame)
+            rows += not is_folded(frame)
+        if rows == most:
             break
-    return tuple(folded(paired(_step(view, frame) for frame in reversed(frames))))
+    return frames[::-1]
 
 
 def paired_up(board: Board, found: HistoryMatch) -> list[Pair]:

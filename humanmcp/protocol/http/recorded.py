@@ -114,9 +114,35 @@ def part_in(frame: Frame) -> dict[str, Any]:
     return jsonrpc.object_in(frame.raw) if frame.note == HTTP else {}
 
 
+def is_beside(part: dict[str, Any]) -> bool:
+    """Return True if a part says more of a line or a request that a list shows by itself.
+
+    The head of a request that brought no line stands alone, and so does who hung up.
+    """
+    return bool(part.get("carries") if "method" in part else part) and "cut" not in part
+
+
+def head_of(part: dict[str, Any]) -> str:
+    """Return a part as HTTP writes it: its first line, and one line for each header."""
+    return "\n".join([_words(part), *(f"{name}: {value}" for name, value in headers_of(part))])
+
+
+def headers_of(part: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the headers of a part: what is none, in an edited transcript, is left out."""
+    pairs = part.get("headers")
+    return [
+        (str(pair[0]), str(pair[1]))
+        for pair in (pairs if isinstance(pairs, list) else [])
+        if isinstance(pair, list) and len(pair) == 2
+    ]
+
+
 def words_of(frame: Frame) -> str:
     """Return a part as HTTP writes its first line; "" for a frame that holds none."""
-    part = part_in(frame)
+    return _words(part_in(frame))
+
+
+def _words(part: dict[str, Any]) -> str:
     if "method" in part:
         return f"HTTP {part.get('call')} -> {part['method']} {part.get('url', '')}"
     if "status" in part:

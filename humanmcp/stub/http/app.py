@@ -182,13 +182,13 @@ class HttpApp:
         if isinstance(session, HttpRefusal):
             return session
         response.headers = _named(session)
-        notes = _noted(session, request, response, posted.message)
         broken = session.connection.streams.refusal()
         if broken is not None:
-            notes.no_line()
+            _noted(session, request, response).no_line()
             status, headers = broken.instead(guard.PATH)
             await response.whole(status, more=headers)
             return None
+        notes = _noted(session, request, response, posted.message)
         revision = posted.stated.revision if posted.stated else session.revision
         stream = notes.stream = session.bring(posted, notes.head)
         try:

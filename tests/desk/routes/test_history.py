@@ -10,7 +10,8 @@ import pytest
 from humanmcp.export.command import FORMATS
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
+from humanmcp.protocol.http.recorded import request_part, response_part
 from tests.desk.desking import Desking
 
 if TYPE_CHECKING:
@@ -48,6 +49,28 @@ def test_desk_2_5_a_session_is_saved_in_each_format(session: tuple[Desking, str]
         assert SECRET not in answer.text
     kept = desk.ask("GET", f"/export/{name}?form=jsonl&secrets=keep", headers=desk.bearer)
     assert SECRET in kept.text
+
+
+def test_http_32_a_row_and_a_line_show_the_heads_that_carried_them(tmp_path: Path) -> None:
+    """HTTP-32: where it opens; and a head by itself, where the search leads to it."""
+    home, moment = tmp_path / "home", "2026-11-20T18:00:00.000Z"
+    inbox = FolderInbox(home)
+    name = inbox.begin(SessionFacts("", moment))
+    inbox.record(name, Frame(1, moment, Direction.IN, LINE.encode()))
+    heads = (
+        request_part(1, "POST", "/mcp", (("host", "h<b>"),), "1 tools/call"),
+        response_part(1, 418, "I'm a Teapot", (("retry-after", "7"),)),
+    )
+    for seq, head in enumerate(heads, 2):
+        inbox.record(name, Frame(seq, moment, Direction.NOTE, head.encode(), note=HTTP))
+    shown = "HTTP 1 -> POST /mcp\nhost: h<b>\n\nHTTP 1 <- 418 I'm a Teapot\nretry-after: 7"
+    with Desking(home, "--lang", "en") as desk:
+        for path in ("/history", f"/line/{name}/1"):
+            page = html.unescape(desk.page(path))
+            assert page.count(shown) == 1
+            assert f"/line/{name}/2" not in page
+        assert f'href="/line/{name}/2"' in desk.page("/history?q=kind:note")
+        assert "retry-after" in desk.page(f"/line/{name}/3")
 
 
 def test_desk_2_12_the_projector_shows_what_matters_and_the_model_behind(

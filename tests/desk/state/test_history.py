@@ -10,7 +10,8 @@ from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
+from humanmcp.protocol.http.recorded import cut_part, event_part, request_part, response_part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,12 +31,25 @@ class Past:
         self.names = [self.inbox.begin(SessionFacts("", at(0))) for _ in range(2)]
         self.seq = dict.fromkeys(self.names, 0)
 
-    def say(self, session: int, second: int, line: str) -> None:
+    def say(
+        self, session: int, second: int, line: str, way: Direction = Direction.IN, note: str = ""
+    ) -> None:
         """Record a line of one of them."""
         name = self.names[session]
         self.seq[name] += 1
-        frame = Frame(self.seq[name], at(second), Direction.IN, line.encode())
+        frame = Frame(self.seq[name], at(second), way, line.encode(), note=note)
         self.inbox.record(name, frame)
+
+    def http(self, second: int, part: str) -> None:
+        """Record what HTTP says."""
+        self.say(0, second, part, Direction.NOTE, HTTP)
+
+    def call_over_http(self, call: int, second: int) -> None:
+        """Record a ping with its answer, and what HTTP says around them."""
+        self.say(0, second, ping(call))
+        self.http(second, request_part(call, "POST", "/mcp", (("host", "h"),), f"{call} ping"))
+        self.say(0, second, f'{{"jsonrpc":"2.0","id":{call},"result":{{}}}}', Direction.OUT)
+        self.http(second, response_part(call, 200, "OK", (("x", "y"),)))
 
     def progress(self, second: int, token: int = 7) -> None:
         """Record that a request goes on."""
@@ -102,6 +116,66 @@ def test_d5_who_searches_for_progress_finds_each_line(past: Past) -> None:
         past.progress(second)
     found = history.look(past.board, history.parse("method:notifications/progress"))
     assert [one.times for one in found.steps] == [1, 1, 1]
+
+
+def test_http_32_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
+    """HTTP-32: three calls are six lines; the heads stand in the row of the request."""
+    for call in (1, 2, 3):
+        past.call_over_http(call, call)
+    steps = history.look(past.board, history.Query()).steps
+    assert [one.kind for one in steps] == ["result", "request"] * 3
+    assert [one.http for one in steps[:2]] == [
+        (),
+        ("HTTP 3 -> POST /mcp\nhost: h", "HTTP 3 <- 200 OK\nx: y"),
+    ]
+    found = history.look(past.board, history.parse("kind:note")).steps
+    assert [one.gist for one in found[:2]] == ["HTTP 3 <- 200 OK", "HTTP 3 -> POST /mcp"]
+    assert len(history.look(past.board, history.parse("/mcp post")).steps) == 3
+
+
+def test_http_32_heads_take_the_place_of_nothing(past: Past) -> None:
+    """HTTP-32: a page, the newest lines and the picture have as many lines as without HTTP."""
+    for call in range(20):
+        past.call_over_http(call, call)
+    page = history.look(past.board, history.Query(), most=8)
+    assert len(page.steps) == 8
+    rest = history.look(past.board, history.Query(), start=page.further)
+    assert len(rest.steps) == 32
+    assert len(history.recent(past.board, 8)) == 8
+    assert len(history.conversation(past.board, past.names[0], 8)) == 8
+
+
+def test_http_32_a_request_that_brought_no_line_is_a_row_with_its_status(past: Past) -> None:
+    """HTTP-32: a stream, one that was refused, the end of a session; and who hung up."""
+    for call, (method, status) in enumerate([("GET", 200), ("POST", 415), ("DELETE", 204)], 1):
+        past.http(call, request_part(call, method, "/mcp", (), ""))
+        past.http(call, response_part(call, status, "", ()))
+    past.http(4, event_part(1, "0-1"))
+    past.http(5, cut_part(1, "client"))
+    assert [one.gist for one in history.look(past.board, history.Query()).steps] == [
+        "HTTP 1 -- hung up by the client",
+        "HTTP 3 -> DELETE /mcp <- 204",
+        "HTTP 2 -> POST /mcp <- 415",
+        "HTTP 1 -> GET /mcp <- 200",
+    ]
+
+
+def test_http_32_heads_find_their_line_while_several_are_on_the_way(past: Past) -> None:
+    """HTTP-32: as a tap writes them down; also where a line has to be brought twice."""
+    changed = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
+    for line in (changed, changed, ping(9)):
+        past.say(0, 1, line)
+    names = ("9 ping", *["notifications/roots/list_changed"] * 2, "9 ping")
+    for call, carries in enumerate(names):
+        past.http(2, request_part(call, "POST", "/mcp", (), carries))
+    for call in (2, 1, 0, 3):
+        past.http(3, response_part(call, 200 + call, "", ()))
+    steps = history.look(past.board, history.Query()).steps
+    assert [[text.split(" ", 2)[1] for text in one.http] for one in steps] == [
+        ["0", "3", "0", "3"],
+        ["2", "2"],
+        ["1", "1"],
+    ]
 
 
 def test_desk_3_a_word_is_found_in_any_of_many_lines_without_reading_them_all(past: Past) -> None:
