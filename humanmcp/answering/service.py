@@ -130,14 +130,6 @@ def draft_of(case: Case, language: str) -> Draft:
     return draft if draft is not None and draft.touched else starting_draft(case, language)
 
 
-def edited(case: Case) -> str:
-    """Return what a person has made of a held message so far: "" for nothing, or an answer."""
-    held, draft = case.held, case.item.draft
-    if held is None or draft is None or not draft.touched or draft.form is not TextForm.MESSAGE:
-        return ""
-    return "" if held_check.answers(held, draft.text, draft.form) else draft.text
-
-
 def document(case: Case, draft: Draft) -> str:
     """Return the whole message that a draft stands for: what the JSON view shows.
 
@@ -189,9 +181,22 @@ def mended(case: Case, by: str) -> None:
         say_first(case.inbox, case.key.session, order, within=0)
 
 
-def keep(case: Case, draft: Draft) -> None:
-    """Save a draft, with the moment."""
-    case.inbox.save(case.key, draft._replace(at=now()))
+def keep(case: Case, draft: Draft) -> str:
+    """Save a draft, and return the moment. What was written for another action is put aside."""
+    before = case.item.draft
+    if draft.touched and before and before.touched and before.action is not draft.action:
+        case.inbox.put_aside(case.key, before)
+    at = now()
+    case.inbox.save(case.key, draft._replace(at=at))
+    return at
+
+
+def is_answer(case: Case, draft: Draft) -> bool:
+    """Return True if a draft answers a held request, and False if it is to go on in its place."""
+    held = case.held
+    if held is None or held.question is None:
+        return held is None
+    return draft.action is Action.ANSWER or held_check.answers(held, draft.text, draft.form)
 
 
 def hold(case: Case, language: str, *, on: bool, by: str) -> None:

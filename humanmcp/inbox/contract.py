@@ -174,7 +174,8 @@ class Draft(NamedTuple):
     """What a person is writing. `touched` says that it is no longer the text we started them with.
 
     `hold` asks the stub to stop the countdown of the answer book for this exchange.
-    `by` names the desk, `at` is when it was saved (UTC, ISO 8601).
+    `by` names the desk, `at` is when it was saved (UTC, ISO 8601). `action` is that of the reply
+    that the text is for: what goes on in the place of a held request, or what answers it.
     """
 
     text: str
@@ -183,6 +184,7 @@ class Draft(NamedTuple):
     hold: bool = False
     by: str = ""
     at: str = ""
+    action: Action = Action.PASS
 
 
 class Order(enum.Enum):

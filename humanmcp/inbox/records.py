@@ -221,7 +221,9 @@ def read_reply(record: Record) -> Reply:
 
 def draft_of(reply: Reply) -> Draft:
     """Turn a reply that was not sent into what it was before: a draft."""
-    return Draft(reply.text, reply.form, touched=True, by=reply.by, at=reply.at)
+    return Draft(
+        reply.text, reply.form, touched=True, by=reply.by, at=reply.at, action=reply.action
+    )
 
 
 def close_record(state: ExchangeState, answer: Answer | None, reason: str) -> Record:

@@ -44,10 +44,10 @@ export class DraftStore {
 
   async save() {
     this.pause.stop();
-    const { text, touched, replaced } = this.draft;
+    const { text, touched, replaced, facts } = this.draft;
     const aside = replaced?.text ?? "";
     try {
-      const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, who: this.who, aside });
+      const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, who: this.who, aside, action: facts.action });
       if (text !== this.draft.text || this.closed) return;
       this.keepHere(Date.parse(at));
       byId("saved-at").textContent = say("saved");

@@ -14,7 +14,6 @@ from humanmcp.desk.presenters import rows
 from humanmcp.desk.presenters.conversation import ModelToolResult, tool_result
 from humanmcp.inbox.contract import Action, Draft
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.validation import held as held_check
 
 if TYPE_CHECKING:
     from humanmcp.answering.case import Case
@@ -40,8 +39,11 @@ def task_of(case: Case, wanted: str) -> Task:
         return Task(wanted)
     if draft is None or not draft.touched:
         return Task.NOTHING
-    answers = answerable and held_check.answers(held, draft.text, draft.form)
-    return Task.ANSWER if answers else Task.CHANGE
+    return _task_of(case, draft)
+
+
+def _task_of(case: Case, draft: Draft) -> Task:
+    return Task.ANSWER if service.is_answer(case, draft) else Task.CHANGE
 
 
 def action_of(case: Case, task: Task) -> Action:
@@ -56,12 +58,19 @@ def goes_on(case: Case, task: Task) -> bool:
 
 
 def draft_of(case: Case, task: Task, language: str) -> Draft:
-    """Return what a person has written for a task, or what they start from."""
-    held, draft = case.held, case.item.draft
-    if held is None:
+    """Return what a person has written for a task, or what they start from.
+
+    The draft is what they wrote last; what they had written for the other task was put aside.
+    """
+    item = case.item
+    if case.held is None:
         return service.draft_of(case, language)
-    if draft is not None and draft.touched and task_of(case, "") is task:
-        return draft
+    if item.draft is not None and item.draft.touched:
+        last, *others = item.draft, *reversed(item.kept)
+        texts = [last] if _task_of(case, last) is task else others
+        mine = next((one for one in texts if _task_of(case, one) is task), None)
+        if mine is not None:
+            return mine
     on = task is Task.ANSWER
     return service.starting_draft(case, language) if on else service.as_it_came(case)
 

@@ -57,7 +57,8 @@ class DraftBody:
     """What a person is writing. `hold` stops the answer book, null leaves that as it is.
 
     `who` names the page that writes. `aside` is a text that this one took the place of: it is kept
-    beside it.
+    beside it. `action` says whether a text for a held request goes on in its place (pass), or
+    answers it.
     """
 
     text: str
@@ -66,6 +67,7 @@ class DraftBody:
     hold: bool | None = None
     who: str = ""
     aside: str = ""
+    action: Action = Action.PASS
 
 
 @dataclass
@@ -162,13 +164,12 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
 
     `hold` stops the answer book, null leaves that as it is; `who` names the page that writes.
     """
-    desk = desk_of(request)
-    key, at = Key(session, number), now()
+    desk, key = desk_of(request), Key(session, number)
     held = desk.is_held(key) if body.hold is None else body.hold
-    draft = Draft(body.text, body.form, body.touched, held, BY, at)
-    desk.inbox.save(key, draft)
+    draft = Draft(body.text, body.form, body.touched, held, BY, action=body.action)
+    at = service.keep(desk.case(key), draft)
     if body.aside:
-        desk.inbox.put_aside(key, Draft(body.aside, touched=True, by=BY, at=at))
+        desk.inbox.put_aside(key, draft._replace(text=body.aside, form=TextForm.MESSAGE, at=at))
     if body.touched:
         desk.board.writes(key, Writer(body.who[:LONGEST_NAME], called(request)))
     desk.board.refresh(*key)

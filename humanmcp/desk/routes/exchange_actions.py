@@ -50,7 +50,9 @@ def _forget(desk: Desk, key: Key) -> Response:
 
 def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     desk, here = desk_of(request), f"/m/{key.session}/{key.number}"
-    text, form = values.get("text", ""), _form(values.get("form", ""))
+    action = Action.ANSWER if values.get("do") == Task.ANSWER else Action.PASS
+    form = _form(values.get("form", ""))
+    written = Draft(values.get("text", ""), form, touched=True, action=action)
     broken = _broken(values)
     match values.get("act", "send"):
         case "hold" | "progress on" | "progress off" as act_on:
@@ -58,22 +60,20 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
         case "template":
             _save(desk, key, service.starting_draft(desk.case(key), spoken(request)))
         case "save":
-            _save(desk, key, Draft(text, form, touched=True))
+            _save(desk, key, written)
         case "mend":
             service.mended(desk.case(key), BY)
             if broken:
                 _save(desk, key, broken.before._replace(touched=True))
         case act_on if act_on.startswith("break "):
-            before = broken.before if broken else Draft(text, form)
+            before = broken.before if broken else written
             return _break(request, key, before, act_on.removeprefix("break "))
         case "let go" | "drop" as act_on:
             action = Action.DROP if act_on == "drop" else Action.PASS
             reply = Reply(desk.inbox.item(key).line, action=action)
             return _after_sending(here, key, desk.send(key, reply).outcome)
         case act_on:
-            reply = _reply(desk, key, act_on, Draft(text, form))
-            if values.get("do") == Task.ANSWER:
-                reply = reply._replace(action=Action.ANSWER)
+            reply = _reply(desk, key, act_on, written)._replace(action=action)
             outcome = desk.send(key, reply).outcome
             if broken and outcome is Outcome.BLOCKED:
                 return show_inbox(request, key, chosen=True, broken=broken)
@@ -131,7 +131,7 @@ def _break(request: Request, key: Key, before: Draft, name: str) -> Response:
         raise UnknownItemError(name)
     fault = Fault(name)
     text = service.broken(case, before, fault, spoken(request))
-    _save(desk, key, Draft(text, touched=True))
+    _save(desk, key, before._replace(text=text, form=TextForm.MESSAGE, touched=True))
     return show_inbox(request, key, chosen=True, broken=Broken(fault, before))
 
 

@@ -1,0 +1,76 @@
+"""What a person makes of a held message: which text the page shows for which task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.answering import service
+from humanmcp.answering.case import case_of
+from humanmcp.desk.presenters.held_messages import Task, draft_of, task_of
+from humanmcp.inbox.contract import Action, Draft, Purpose, Seat
+from humanmcp.protocol.conversation.transcript import Direction
+from tests.terminal_desk.rooms import CALL, Room
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from humanmcp.answering.case import Case
+    from humanmcp.inbox.contract import Key
+
+ANSWER = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    """Make an inbox folder without any session."""
+    made = Room(tmp_path / "home")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def held(room: Room) -> Key:
+    """Hold one tool call at a tap."""
+    session = room.session(seat=Seat.TAP)
+    return room.ask(session, 3, purpose=Purpose.PASS, way=Direction.IN, draft=Draft(CALL))
+
+
+def written(room: Room, key: Key, text: str, action: Action) -> Case:
+    """Save what a person has written, as the desk does."""
+    service.keep(case_of(room.inbox, key), Draft(text, touched=True, action=action))
+    return case_of(room.inbox, key)
+
+
+def shown(case: Case, task: Task) -> str:
+    """Return the text that the page shows for a task."""
+    return draft_of(case, task, "en").text
+
+
+def test_d8_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(
+    room: Room, held: Key
+) -> None:
+    """D8: it was told by its text, and took the place of the change that was written before."""
+    changed, wrong = CALL.replace("forecast", "coin"), CALL.replace("tools/call", "tools/list")
+    written(room, held, changed, Action.PASS)
+    case = written(room, held, wrong, Action.ANSWER)
+    assert task_of(case, "") is Task.ANSWER
+    assert shown(case, Task.ANSWER) == wrong
+    assert shown(case, Task.CHANGE) == changed
+    case = written(room, held, changed, Action.PASS)
+    assert (shown(case, Task.CHANGE), shown(case, Task.ANSWER)) == (changed, wrong)
+
+
+def test_d8_what_was_not_begun_starts_from_where_it_always_does(room: Room, held: Key) -> None:
+    """The change from the message that is held, whatever was written as an answer."""
+    case = written(room, held, ANSWER, Action.ANSWER)
+    assert "tools/call" in shown(case, Task.CHANGE)
+    assert shown(case, Task.ANSWER) == ANSWER
+
+
+def test_a_draft_without_its_action_is_told_by_its_text(room: Room, held: Key) -> None:
+    """As those of older desks, and of the terminal."""
+    assert task_of(written(room, held, ANSWER, Action.PASS), "") is Task.ANSWER
+    assert task_of(written(room, held, CALL + " ", Action.PASS), "") is Task.CHANGE
