@@ -1,0 +1,184 @@
+"""How much work a comparison is said to be: what each keyword adds, and where it is too much."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.protocol.validation.json_schema import work
+from humanmcp.protocol.validation.json_schema.references import References
+from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.json.jsonrpc import Json
+
+ONE, TWO = {"type": "string"}, {"type": "string", "minLength": 1}
+"""Schemas of one keyword and of two: as many steps each."""
+
+
+def steps(schema: Json, value: Json) -> int:
+    """Count with patterns that cost a step for each of their characters."""
+    return Work(References(schema), len).of(schema, value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "added"),
+    [
+        ({"type": "string", "minimum": 1}, 5, 0),
+        ({"allOf": [TWO, ONE, True]}, 5, 2 + 1 + 1),
+        ({"not": TWO}, 5, 2),
+        ({"if": ONE, "then": TWO, "else": False}, 5, 1 + 2 + 1),
+        ({"dependentSchemas": {"a": ONE, "b": TWO}}, {}, 1 + 2),
+        ({"dependencies": {"a": ["b", "c", "d"], "b": TWO}}, {}, 3 + 2),
+        ({"dependentSchemas": [ONE]}, {}, 0),
+        ({"oneOf": [ONE, TWO]}, 5, 3 + 3 * 500),
+        ({"oneOf": [ONE, TWO], "anyOf": [ONE]}, 5, 3 + 1 + 3 * 500),
+        ({"$ref": "#/$defs/a", "$defs": {"a": TWO}}, 5, 2),
+        ({"$ref": "#/$defs/a", "$dynamicRef": "#/$defs/b", "$defs": {"a": TWO, "b": ONE}}, 5,
+         (2 + 1) * 2),
+        ({"properties": {"a": TWO, "b": ONE}}, {"a": 1, "c": 2}, 2),
+        ({"properties": {"a": TWO}}, ["a"], 0),
+        ({"properties": ["a"]}, {"a": 1}, 0),
+        ({"additionalProperties": TWO}, {"a": 1, "b": 2}, 2 + 2),
+        ({"additionalProperties": False}, {"a": 1, "b": 2}, 2),
+        ({"additionalProperties": TWO}, ["a"], 0),
+        ({"additionalProperties": "a"}, {"a": 1}, 0),
+        ({"patternProperties": {"abc": ONE}}, {"k": 1, "lm": 2}, 40 * 3 + (2 + 3) * 3 + 1 + 1),
+        ({"patternProperties": {"ab": ONE, "c": TWO}}, {"k": 1}, 40 * 3 + 2 * 3 + 1 + 2),
+        ({"patternProperties": {"abc": ONE}}, ["k"], 40 * 3 + 3),
+        ({"patternProperties": ["abc"]}, {"k": 1}, 0),
+        ({"propertyNames": TWO}, {"a": 1, "b": 2, "c": 3}, 3 * 2),
+        ({"propertyNames": TWO}, ["a"], 0),
+        ({"items": TWO}, [1, 2, 3], 3 * 2),
+        ({"items": [ONE, TWO]}, [1, 2], 2 * 3),
+        ({"items": TWO}, {"a": 1}, 0),
+        ({"contains": TWO, "additionalItems": ONE}, [1, 2], 2 * 3),
+        ({"prefixItems": [ONE, TWO]}, [1], 1),
+        ({"prefixItems": [ONE, TWO]}, [1, 2, 3], 1 + 2),
+        ({"prefixItems": [TWO]}, {"a": 1}, 0),
+        ({"prefixItems": TWO}, [1], 0),
+        ({"pattern": "abc"}, "xy", 40 * 3 + 3 * 3),
+        ({"pattern": "abc"}, 5, 40 * 3 + 3),
+        ({"pattern": 5}, "xy", 0),
+        ({"allOf": [{"pattern": "abc"}, {"pattern": "abc"}]}, 5, 40 * 3 + 2 * (1 + 3)),
+        ({"format": "date"}, "2026", 4),
+        ({"format": "date"}, 5, 0),
+        ({"enum": [1, 2, 3]}, [1], 3),
+        ({"uniqueItems": True}, [1, 2], 2),
+        ({"uniqueItems": True}, 5, 0),
+        ({"unevaluatedProperties": ONE}, {"a": 1, "b": 2}, 3 * 2),
+        ({"unevaluatedItems": TWO, "allOf": [ONE], "items": ONE}, [1], 3 * 2 + 3 * 1 + 1),
+        ({"unevaluatedItems": False, "contains": ONE, "prefixItems": [ONE]}, [1], 3 + 3 + 1),
+    ],
+)  # fmt: skip
+def test_each_keyword_adds_what_it_looks_at(
+    schema: dict[str, Any], value: Json, added: int
+) -> None:
+    """Beside a step of its own, and what each value of the schema and each one of the value costs.
+
+    An empty choice of forms beside it keeps the count from being estimated; it adds nothing.
+    """
+    whole = {"anyOf": [], **schema}
+    assert steps(whole, value) == 300 * size(whole) + 5 * size(value) + len(whole) + added
+
+
+def test_a_schema_that_looks_at_nothing_twice_is_estimated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of its values at each value; counted only where that is too much."""
+    assert steps(True, "x") == 300 + 5 + 1  # noqa: FBT003 - a schema may be `true`
+    schema, value = {"items": TWO}, ["xy"]
+    alone = 4 * 300 + 2 * 5
+    assert steps(schema, value) == alone + 4 * 2
+    monkeypatch.setattr(work, "MOST_STEPS", alone + 4 * 2)
+    assert steps(schema, value) == alone + 4 * 2
+    monkeypatch.setattr(work, "MOST_STEPS", alone + 4 * 2 - 1)
+    assert steps(schema, value) == alone + 1 + 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "counted"),
+    [
+        ({"anyOf": [TWO]}, 5 * 300 + 1 + 2 + 2 * 500),
+        ({"pattern": "abc"}, 2 * 300 + 40 * 3 + 1 + 3),
+        ({"items": TWO}, 4 * 300 + 1 + 2),
+    ],
+)
+def test_the_most_steps_are_made_and_one_more_is_not(
+    schema: dict[str, Any], counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever part of the count goes beyond it."""
+    monkeypatch.setattr(work, "MOST_STEPS", counted + 2 * 5)
+    assert steps(schema, [5]) == counted + 2 * 5
+    monkeypatch.setattr(work, "MOST_STEPS", counted + 2 * 5 - 1)
+    with pytest.raises(UncheckedError, match="too costly"):
+        steps(schema, [5])
+
+
+def test_patterns_that_take_too_long_to_compile_are_not_all_weighed() -> None:
+    """Each takes a while to weigh; the first ones are too much already."""
+    weighed: list[str] = []
+
+    def weigh(pattern: str) -> int:
+        weighed.append(pattern)
+        return 60_000
+
+    schema: Json = {"allOf": [{"pattern": "a"}, {"pattern": "b"}, {"pattern": "c"}]}
+    with pytest.raises(UncheckedError, match="too costly"):
+        Work(References(schema), weigh).of(schema, 5)
+    assert len(weighed) == 2
+
+
+def test_what_was_counted_is_not_counted_anew() -> None:
+    """A schema that meets a value again has the same steps: each meeting would double them."""
+    weighed: list[str] = []
+
+    def weigh(pattern: str) -> int:
+        weighed.append(pattern)
+        return 1
+
+    schema: Json = {"allOf": [{"$ref": "#/$defs/a"}] * 3, "$defs": {"a": {"pattern": "a"}}}
+    Work(References(schema), weigh).of(schema, 5)
+    assert weighed == ["a", "a"]  # to compile it, and to match
+
+
+def test_values_are_counted_up_to_a_bound() -> None:
+    """A hundred thousand in a hundred levels; another number than those of JSON is none."""
+    assert size({"a": [1, "x"], "b": None}) == 5
+    assert size([0] * (work.MOST_VALUES - 1)) == work.MOST_VALUES
+    with pytest.raises(UncheckedError, match="too large"):
+        size([0] * work.MOST_VALUES)
+    nested: Json = 1
+    for _level in range(work.MOST_DEEP - 1):
+        nested = [nested]
+    assert size(nested) == work.MOST_DEEP
+    with pytest.raises(UncheckedError, match="too large"):
+        size({"a": nested})
+    assert size([1.5, 10**400]) == 3
+    for odd in (math.inf, -math.inf, math.nan):
+        with pytest.raises(UncheckedError, match="no JSON"):
+            size({"a": [odd]})
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "schema", "value"),
+    [
+        ("MOST_NESTED", 4 + 2, {"$ref": "#/$defs/a", "$defs": {"a": TWO}}, 5),
+        ("MOST_NESTED", 4 + 2 + 2, {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}],
+                                    "$defs": {"a": ONE, "b": TWO}}, 5),
+        ("_MOST_INSIDE", 2, {"items": {"$ref": "#/$defs/a"}, "$defs": {"a": ONE}}, [1]),
+        ("_MOST_INSIDE", 6, {"items": {"$ref": "#"}}, [[[1]]]),
+        ("_MOST_PAIRS", 1, {"anyOf": [ONE, TWO]}, 5),
+    ],
+)  # fmt: skip
+def test_what_nests_or_grows_too_far_is_not_compared(
+    bound: str, most: int, schema: Json, value: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A schema, all that its references name, and the pairs of a schema and a value."""
+    monkeypatch.setattr(work, bound, most)
+    steps(schema, value)
+    monkeypatch.setattr(work, bound, most - 1)
+    with pytest.raises(UncheckedError, match="too "):
+        steps(schema, value)
