@@ -56,8 +56,8 @@ class HttpBreak(NamedTuple):
         usual, least, most = _NUMBERS.get(fault, (0, 0, -1))
         if not number:
             return cls(fault, usual)
-        known = number.isascii() and number.isdigit() and least <= int(number[:9]) <= most
-        return cls(fault, int(number[:9])) if known else None
+        known = len(number) < 10 and number.isascii() and number.isdigit()
+        return cls(fault, int(number)) if known and least <= int(number) <= most else None
 
     def status(self, right: int) -> int:
         """Return the status that goes out in the place of the right one."""
