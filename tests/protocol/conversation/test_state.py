@@ -124,6 +124,25 @@ def test_without_a_state_method_name_and_keys_must_tell_for_certain() -> None:
     assert (coin.continues, dice.continues, other.continues) == (3, 0, 0)
 
 
+@pytest.mark.parametrize("state", ["", 5, None])
+def test_a_state_that_is_none_leaves_the_telling_to_name_and_keys(state: object) -> None:
+    """An empty one says nothing; and each question is continued once."""
+    ear = Ear()
+    first = ear.asks(1, "tools/call", name="dice", _meta=MODERN).asked
+    ear.answers(1, resultType="input_required", requestState=state, inputRequests={"a": {}})
+    again, more = (
+        ear.asks(
+            number, "tools/call", name="dice", requestState=state, inputResponses={"a": {}},
+            _meta=MODERN,
+        ).asked
+        for number in (2, 3)
+    )  # fmt: skip
+    assert first is not None
+    assert again is not None
+    assert more is not None
+    assert (again.continues, more.continues) == (first.number, 0)
+
+
 def test_what_the_two_say_of_themselves_is_known() -> None:
     """Client, revision, capabilities, tools: what a check needs."""
     ear = Ear()

@@ -43,6 +43,19 @@ def status(request: HttpRequest) -> int:
     return refused.status
 
 
+def test_a_refusal_goes_out_as_an_error_with_the_words_as_they_are() -> None:
+    """HTTP-5: "a JSON-RPC error response that has no id", or the one that could be read."""
+    refusal = HttpRefusal(400, "version", -32020, id='"a"')
+    assert refusal.body("版") == (
+        '{"jsonrpc":"2.0","id":"a","error":{"code": -32020, "message": "版"}}'.encode()
+    )
+    assert json.loads(HttpRefusal(400, "version").body("x")) == {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": -32600, "message": "x"},
+    }
+
+
 @pytest.mark.parametrize("revision", versions.HANDSHAKE[1:])
 def test_initialize_opens_a_session_and_nothing_else_goes_without_one(revision: str) -> None:
     """HTTP-5: 400 without a session, in every version that has them."""

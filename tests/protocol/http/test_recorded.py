@@ -9,7 +9,16 @@ import pytest
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.http.events import ServerSentEvent
-from humanmcp.protocol.http.recorded import as_json, exchanges_in, part_in, words_of
+from humanmcp.protocol.http.recorded import (
+    as_json,
+    calls_in,
+    cut_part,
+    exchanges_in,
+    head_of,
+    is_beside,
+    part_in,
+    words_of,
+)
 
 CALL = b'{"jsonrpc":"2.0","id":"a","method":"tools/call"}'
 NOTICE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -106,3 +115,39 @@ def test_what_is_missing_in_a_part_is_left_out_of_its_words() -> None:
     assert words_of(frame('{"call":1}')) == "HTTP 1 <- event"
     assert words_of(frame('{"call":1,"cut":"server"}')) == "HTTP 1 -- hung up by the server"
     assert exchanges_in([frame('{"method":"GET"}')])[0].carries == ""
+
+
+def test_the_head_of_a_part_has_a_line_for_each_header() -> None:
+    """In the order in which they came; what is no header, in an edited transcript, is left out."""
+    part = part_in(frame(as_json(4, ANSWERED._replace(headers=(("A", "1"), ("B", "2"))))))
+    assert head_of(part) == "HTTP 4 <- 200 OK\nA: 1\nB: 2"
+    odd = {"call": 4, "status": 200, "headers": [["A", 1], ["B"], "CD", ["E", "2", "3"]]}
+    assert head_of(odd) == "HTTP 4 <- 200\nA: 1"
+    assert head_of({"call": 4, "status": 200, "headers": "AB"}) == "HTTP 4 <- 200"
+
+
+def test_who_hung_up_is_said_of_the_exchange_and_stands_alone() -> None:
+    """So does a request that brought no message; any other part is beside a line."""
+    cut = cut_part(1, "client")
+    (found,) = exchanges_in([frame(one) for one in (as_json(1, ASKED), as_json(1, ANSWERED), cut)])
+    assert found.response["cut"] == "client"
+    assert found.response["at"] == found.frame.at
+    parts = [cut, as_json(1, ASKED), as_json(1, ASKED._replace(body=b"")), as_json(1, ANSWERED)]
+    assert [is_beside(part_in(frame(one))) for one in (*parts, "x")] == [
+        False, True, False, True, False,
+    ]  # fmt: skip
+
+
+def test_exchanges_are_numbered_on_from_the_highest() -> None:
+    """An edited transcript may hold any number, or none."""
+    parts = [as_json(3, ASKED), as_json(7, ASKED), as_json(5, ASKED), '{"call":"9"}', "x"]
+    assert calls_in([frame(one) for one in parts]) == 7
+    assert calls_in([frame("x")]) == 0
+    assert calls_in([]) == 0
+
+
+def test_a_request_of_several_messages_names_them_all() -> None:
+    """2025-03-26: what in the array is no message is left out."""
+    batch = b"[" + CALL + b",7," + NOTICE + b"]"
+    said = json.loads(as_json(1, ASKED._replace(body=batch)))
+    assert said["carries"] == '"a" tools/call, notifications/initialized'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy.recording import BY_STUB, Recorded, essence, recorded, renewed
 
 AT = "2026-11-20T00:00:00.000Z"
@@ -200,3 +201,160 @@ def test_what_is_compared_is_what_was_asked_in_an_order_of_its_own() -> None:
     """Not the `_meta`, and not what a server of 2026-07-28 gave for the repeat."""
     params = {"b": 1, "a": "é", "_meta": {"x": 1}, "requestState": "s"}
     assert essence(params) == '{"a":"é","b":1}'
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "line", "owner"),
+    [
+        ('"a"', '"b"', '{"id":"a","resu', '"a"'),
+        ('"a"', '"b"', '{"id":"b","resu', '"b"'),
+        ("1", "2", '{"id": 1', "1"),
+        ("1", "2", '{"id":"1"', "1"),
+        ('"1"', "2", '{"id":1', '"1"'),
+        ("1", '"1"', '{"id":1', '"1"'),
+        ("1", "2", '{"id":2,"x":{"id":1', "2"),
+        ("1", "2", '{"id":9', "2"),
+        ("1", "2", "words", "2"),
+    ],
+)
+def test_a_broken_line_is_of_the_last_request_that_it_can_name(
+    first: str, second: str, line: str, owner: str
+) -> None:
+    """Of those that wait; where it names none, of the last one."""
+    asked = '{{"jsonrpc":"2.0","id":{},"method":"x"}}'
+    found = read(
+        (Direction.IN, asked.format(first)),
+        (Direction.IN, asked.format(second)),
+        (Direction.OUT, line),
+    )
+    assert [(one.id, one.raw) for one in found] == [(owner, line.encode())]
+
+
+PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s}}'
+
+
+@pytest.mark.parametrize(
+    ("token", "owner"), [("7", "1"), ('"7"', "2"), ("8", "3"), ('""', "3"), ("null", "3")]
+)
+def test_progress_without_an_owner_is_of_the_last_request(token: str, owner: str) -> None:
+    """A token is compared as it is written; one that no request gave names none."""
+    (one,) = read(
+        (Direction.IN, call(1, 7)),
+        (Direction.IN, call(2, '"7"')),
+        (Direction.IN, call(3)),
+        (Direction.OUT, PROGRESS % token),
+    )
+    assert (one.id, said(one)) == (owner, ([4], []))
+
+
+def test_a_line_is_of_the_last_request_that_nothing_was_meant_to_answer() -> None:
+    """What came broken may have been its answer: the next line is of the one before it."""
+    first, second = read(
+        (Direction.IN, call(1)),
+        (Direction.IN, call(2)),
+        (Direction.OUT, "{"),
+        (Direction.OUT, LOG),
+    )
+    assert (first.id, said(first)) == ("1", ([4], []))
+    assert (second.id, second.raw, second.seq) == ("2", b"{", 3)
+
+
+def test_the_number_of_an_exchange_that_is_over_names_no_request() -> None:
+    """The line is of one that waits, or else of the last answer."""
+    first, second = read(
+        (Direction.IN, call(1), 1, ""),
+        (Direction.IN, call(2), 2, ""),
+        (Direction.OUT, result(1), 1, "terminal"),
+        (Direction.OUT, LOG, 1, "terminal"),
+        (Direction.OUT, result(2), 2, "terminal"),
+        (Direction.OUT, LOG, 1, "terminal"),
+    )
+    assert (first.id, said(first)) == ("1", ([], []))
+    assert (second.id, said(second)) == ("2", ([4], [6]))
+
+
+def test_an_answer_to_nothing_that_was_asked_is_a_broken_line() -> None:
+    """Of the request that waits for one."""
+    (one,) = read((Direction.IN, call(1)), (Direction.OUT, result(9)))
+    assert (one.id, one.raw, one.text) == ("1", result(9).encode(), None)
+
+
+def test_what_was_cancelled_got_no_answer_by_a_broken_line() -> None:
+    """It was said before it was cancelled, and stays so."""
+    cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
+    (one,) = read((Direction.IN, call(1)), (Direction.OUT, "{"), (Direction.IN, cancel))
+    assert (one.method, one.answered, said(one)) == ("tools/call", False, ([2], []))
+
+
+def test_what_was_printed_before_a_notification_answers_it_in_no_way() -> None:
+    """There is nothing to answer; it is said again when the notification comes."""
+    notice = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    (one,) = read((Direction.OUT, "starting"), (Direction.IN, notice), (Direction.OUT, LOG))
+    assert (one.method, one.id, one.name, one.answered) == (
+        "notifications/initialized",
+        "",
+        "",
+        False,
+    )
+    assert (one.modern, said(one)) == (False, ([1], [3]))
+
+
+def test_a_record_holds_what_was_asked_and_how_it_was_answered() -> None:
+    """The name, the parameters, the token and the revision; the number is the answer's."""
+    line = '{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"dice","_meta":{%s}}}'
+    stated = '"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    error = '{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":"x"}}'
+    for revision in ("", stated):
+        asked = line % f'{revision}"progressToken":"p"'
+        assert read((Direction.IN, asked), (Direction.OUT, error)) == (
+            Recorded(
+                seq=2,
+                method="tools/call",
+                name="dice",
+                params='{"name":"dice"}',
+                text='{"code":1,"message":"x"}',
+                form=TextForm.ERROR,
+                modern=revision == stated,
+                id='"a"',
+                progress_token='"p"',
+            ),
+        )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"jsonrpc":"1.0","id":1,"result":{"n":1}}',
+        '{"id":1,"result":{"n":1}}',
+        '{"jsonrpc":"2.0","id":1,"id":1,"result":{"n":1}}',
+        '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"},"result":{}}',
+    ],
+)
+def test_an_answer_with_another_envelope_is_kept_as_it_was(line: str) -> None:
+    """Another version of JSON-RPC or none, two ids, two answers."""
+    (one,) = read((Direction.IN, call(1)), (Direction.OUT, line))
+    assert one.raw == line.encode()
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "line", "renewed_line"),
+    [
+        ("7", "8", '{"id": "7"}', '{"id": "8"}'),
+        ("7", '"a"', '{"id":"7"}', '{"id":"a"}'),
+        ("7", '"a"', '{"id":7.00}', '{"id":"a"}'),
+        ('"a"', "8", '{"id":"a"}', '{"id":"8"}'),
+        ('"a"', "-8", '{"id":a}', '{"id":-8}'),
+        (
+            "7",
+            "8",
+            '{"id":7.5}{"ids":7}{"id":71}{"xid":7}',
+            '{"id":7.5}{"ids":7}{"id":71}{"xid":7}',
+        ),
+        ('"a.b"', '"c"', '{"id":"axb"}{"id":"a.b"}', '{"id":"axb"}{"id":"c"}'),
+    ],
+)
+def test_the_spelling_stays_as_far_as_the_new_id_allows(
+    was: str, becomes: str, line: str, renewed_line: str
+) -> None:
+    """Quotes stay; a text for a number gets some, and no decimals."""
+    assert renewed(line.encode(), {"id": (was, becomes)}) == renewed_line.encode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+
 import pytest
 
 from humanmcp.protocol.diagnostics.kinds import mcp
@@ -46,6 +48,16 @@ def test_each_form_takes_what_fits_and_nothing_else(form: str, right: str, wrong
     """One of each; the check has the sentences."""
     assert FORMS[form](right) is None
     assert FORMS[form](wrong) is not None
+
+
+@pytest.mark.parametrize("year", [1900, 2000, 2023, 2024])
+def test_each_month_has_its_days_and_no_more(year: int) -> None:
+    """A leap year is one in four, but of the full centuries one in four, too."""
+    for month in range(1, 13):
+        last = calendar.monthrange(year, month)[1]
+        for day in range(1, 33):
+            found = FORMS["moment"](f"{year}-{month:02}-{day:02}T10:30:00Z")
+            assert (found is None) == (day <= last), (year, month, day)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,24 @@ def test_l8_what_looks_like_a_secret_is_found_where_it_stands(
 
 
 @pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("token=sk-abcdefghijklmnop1234", [(6, 29, "token")]),
+        (PEM + PEM, [(0, len(PEM), "----…"), (len(PEM), 2 * len(PEM), "----…")]),
+        ("secret=hunter22 token=hunter33", [(7, 15, "secret"), (22, 30, "token")]),
+        ("sk-abcdefghijklmnop1234 token=hunter33", [(0, 23, "sk-a…"), (30, 38, "token")]),
+        ("token=abc", []),
+        ("token=abcd", [(6, 10, "token")]),
+    ],
+)
+def test_l8_several_are_told_in_their_order_and_each_once(
+    typed: str, found: list[tuple[int, int, str]]
+) -> None:
+    """L8: one that has two shapes is one, two that touch are two."""
+    assert [tuple(one) for one in typed_secrets(typed)] == found
+
+
+@pytest.mark.parametrize(
     "typed",
     [
         "",

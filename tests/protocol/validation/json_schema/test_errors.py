@@ -55,6 +55,12 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
         "a is there, so b must be there too.",
         "a があるので、b も必要です。",
     ),
+    (
+        {"dependentRequired": {"no": ["x"], "c": ["a"], "a": ["c", "b", "d"]}},
+        {"a": 1, "c": 2},
+        "a is there, so b, d must be there too.",
+        "a があるので、b, d も必要です。",
+    ),
     ({"anyOf": [{"type": "null"}]}, [1], "[…] fits none of the forms", "[…] は、許されるどの形"),
     (TWO_FORMS, -1.5, "-1.5 fits none of the forms", "-1.5 は、許されるどの形にも合いません。"),
     (TWO_FORMS, 1, "1 fits several forms", "1 は複数の形に合います"),
