@@ -112,9 +112,8 @@ def _name_the_unsteady(terminalreporter: pytest.TerminalReporter) -> None:
         return
     terminalreporter.section("UNSTEADY: these tests failed and were run again", red=True, bold=True)
     for report in again:
-        lines = report.longreprtext.splitlines()
-        why = next((one.removeprefix("E").strip() for one in lines if one.startswith("E ")), "")
-        terminalreporter.line(f"{report.nodeid}: {why}")
+        terminalreporter.line(f"{report.nodeid}, in its {report.when}:", bold=True)
+        terminalreporter.line(report.longreprtext)
 
 
 def _name_the_skipped(terminalreporter: pytest.TerminalReporter) -> None:
