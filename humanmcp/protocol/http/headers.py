@@ -151,7 +151,7 @@ def decode_value(value: str) -> str | None:
     if found is None:
         return value
     try:
-        raw = binascii.a2b_base64(found[1], strict_mode=True)
+        raw = binascii.a2b_base64(found[1])
         if binascii.b2a_base64(raw, newline=False).decode("ascii") != found[1]:
             return None  # one text has one encoding: who compares texts and who decodes must agree
         return raw.decode("utf-8")

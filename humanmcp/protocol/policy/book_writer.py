@@ -147,7 +147,7 @@ class _Rules:
         except _NullError:
             self.left_out.append(LeftOut("null", one.method, one.name))
             return
-        key = json.dumps(condition, sort_keys=True)
+        key = json.dumps(condition)
         turns = self.found.setdefault(key, (condition, []))[1]
         turns.append(turn)
 
