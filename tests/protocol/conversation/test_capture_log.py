@@ -9,9 +9,10 @@ from humanmcp.protocol.conversation.capture_log import (
     label,
     read_log,
     read_log_line,
+    read_recording,
     write_log_line,
 )
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 TIME = "2025-04-06 15:09:35.419"
 
@@ -59,3 +60,18 @@ def test_a_log_is_read_as_frames_and_what_is_no_entry_as_a_note() -> None:
     ]
     assert is_log_line(lines[0])
     assert not is_log_line('{"seq":1}')
+
+
+def test_a_recording_is_a_transcript_or_a_text_log() -> None:
+    """Its first line tells; what a crash has torn in a transcript is passed over."""
+    frames = [Frame(1, "t", Direction.IN, b"{}"), Frame(2, "t", Direction.OUT, b"[]")]
+    first, second = map(to_json, frames)
+    lines = [" ", first, second[:9], "[" * 100_000, "7", second]
+    assert list(read_recording(lines, str.upper)) == frames
+    log = ["", f"[{TIME}] IN: {{}}", "words", "\r", f"[{TIME}] OUT: []\r"]
+    assert list(read_recording(log, lambda time: f"at {time}")) == [
+        Frame(1, f"at {TIME}", Direction.IN, b"{}"),
+        Frame(2, "", Direction.NOTE, b"", note="words"),
+        Frame(3, f"at {TIME}", Direction.OUT, b"[]"),
+    ]
+    assert list(read_recording([], str.upper)) == []

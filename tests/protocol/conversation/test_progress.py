@@ -182,3 +182,9 @@ def test_of_many_tokens_the_oldest_are_forgotten() -> None:
         progress.asked(message)
     params = [told(number, 1)["params"] for number in (0, 1, MOST_OPEN)]
     assert [[one.code for one in progress.judge(each)] for each in params] == [["N37"], [], []]
+
+
+@pytest.mark.parametrize("params", [None, [], "x", {}, {"progressToken": None, "progress": 1}])
+def test_what_names_no_token_is_no_matter_of_the_rules_of_progress(params: object) -> None:
+    """Its shape is judged elsewhere."""
+    assert Progress().judge(params) == []

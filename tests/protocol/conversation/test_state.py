@@ -159,6 +159,39 @@ def test_what_the_two_say_of_themselves_is_known() -> None:
     assert set(known.tools or {}) == {"dice"}
 
 
+def test_an_answer_to_what_is_not_open_teaches_nothing() -> None:
+    """A seat may give one twice, or too late."""
+    ear = Ear()
+    ear.asks(1, "initialize", protocolVersion="2025-06-18")
+    text = '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"tools":{}}}}'
+    ear.answer(Direction.IN, 7, text)
+    ear.answer(Direction.OUT, 1, text)
+    assert (ear.established.offered, len(ear.open)) == (None, 1)
+    ear.answer(Direction.IN, 1, text)
+    assert (ear.established.offered, len(ear.open)) == ({"tools": {}}, 0)
+
+
+@pytest.mark.parametrize("by_state", [True, False])
+def test_a_question_that_is_never_answered_is_forgotten_in_the_end(*, by_state: bool) -> None:
+    """The oldest first, whether its state tells or its keys."""
+    ear = Ear()
+    for number in range(1, MOST_OPEN + 2):
+        ear.asks(number, "tools/call", name=f"t{number}", _meta=MODERN)
+        told: dict[str, Any] = (
+            {"requestState": f"s{number}"} if by_state else {"inputRequests": {"a": {}}}
+        )
+        ear.answers(number, resultType="input_required", **told)
+    found = []
+    for number in (1, 2, MOST_OPEN + 1):
+        given: dict[str, Any] = (
+            {"requestState": f"s{number}"} if by_state else {"inputResponses": {"a": {}}}
+        )
+        again = ear.asks(0, "tools/call", name=f"t{number}", _meta=MODERN, **given).asked
+        assert again is not None
+        found.append(again.continues)
+    assert found == [0, 2, MOST_OPEN + 1]
+
+
 def test_what_is_never_answered_is_forgotten_in_the_end() -> None:
     """Memory stays bounded."""
     ear = Ear()

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.diagnostics.autofix import mended, together
-from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
+from humanmcp.protocol.diagnostics.autofix import (
+    NO_SUGGESTION,
+    Suggestion,
+    mended,
+    suggestion,
+    together,
+)
+from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 from humanmcp.protocol.validation.check import check
 from tests.asking import asked
 
@@ -62,3 +68,32 @@ def test_of_two_fixes_at_one_place_the_first_is_applied() -> None:
 def test_it_ends_and_never_lies(typed: str) -> None:
     """Whatever was typed: nothing, or something that passes."""
     assert mend(typed) == "" or check(CALL, mend(typed)).sendable
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggested"),
+    [
+        (
+            '{"jsonrpc":"2.0","id":4,"result":{"content":[]}}',
+            Suggestion('{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'),
+        ),
+        (
+            '{"error":{"code":"no","message":"x"}}',
+            Suggestion('{"error":{"code":-32603,"message":"x"}}', Applicability.GUESS),
+        ),
+        (
+            '{"error":{"code":"no","message":"x",}}',
+            Suggestion('{"error":{"code":-32603,"message":"x"}}', Applicability.GUESS),
+        ),
+        ('{"result":{},"error":{}}', NO_SUGGESTION),
+        ('{"content":[],"isError":"maybe"}', NO_SUGGESTION),
+        (f'{{"error":{{"code":"no","message":"{"x" * 30_000}"}}}}', NO_SUGGESTION),
+        (
+            f'{{"jsonrpc":"2.0","id":4,"result":{{"content":[],"x":"{"x" * 30_000}"}}}}',
+            NO_SUGGESTION,
+        ),
+    ],
+)
+def test_one_fix_that_is_a_guess_is_suggested_as_such(typed: str, suggested: Suggestion) -> None:
+    """More than one is nobody's to say; a very long text is not read again."""
+    assert suggestion(typed, lambda text: check(CALL, text)) == suggested

@@ -207,3 +207,47 @@ def test_an_error_has_the_status_that_the_sdk_gives_it() -> None:
         line = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "m"}})
         assert status_of(line.encode(), "2026-07-28") == status
         assert status_of(line.encode(), "2025-11-25") == 200
+
+
+@pytest.mark.parametrize(
+    ("kind", "argument", "values", "wrong"),
+    [
+        ("string", "a", ["a"], None),
+        ("string", "a", ["b"], ("b", "a")),
+        ("string", "a", ["=?base64?YQ==?="], None),
+        ("string", "a", ["=?base64?YQ=?="], ("=?base64?YQ=?=", "a")),
+        ("string", "a", [], (None, "a")),
+        ("string", "a", ["a", "a"], (None, None)),
+        ("string", None, [], None),
+        ("string", None, ["a"], ("a", None)),
+        ("string", ["a"], [], None),
+        ("string", ["a"], ["a"], ("a", None)),
+        ("boolean", True, ["true"], None),
+        ("boolean", False, ["False"], ("False", "false")),
+        ("boolean", True, ["1"], ("1", "true")),
+        ("integer", 42, ["42.0"], None),
+        ("integer", 42, ["42.5"], ("42.5", "42")),
+        ("integer", 42.0, ["42"], None),
+        ("integer", -7, ["-7.00"], None),
+        ("integer", 42, ["1" * 5000], ("1" * 5000, "42")),
+        ("integer", 42, ["4 2"], ("4 2", "42")),
+        ("integer", True, ["1"], ("1", "true")),
+        pytest.param("integer", 10**5000, ["1"], ("1", None), id="too long"),
+        pytest.param("integer", 10**5000, [], None, id="too long to be said"),
+        ("string", 42, ["42.0"], ("42.0", "42")),
+        ("string", 42, ["42"], None),
+    ],
+)  # fmt: skip
+def test_the_header_of_an_argument_says_what_the_argument_says(
+    kind: str,
+    argument: Any,  # noqa: ANN401 - any JSON value
+    values: list[str],
+    wrong: tuple[str | None, str | None] | None,
+) -> None:
+    """HTTP-3: whole numbers are compared as numbers; what no header can say has none."""
+    schema = {"type": "object", "properties": {"a": {"type": kind, "x-mcp-header": "City"}}}
+    headers = Headers.of([("Mcp-Param-City", value) for value in values])
+    found = param_mismatch(schema, {} if argument is None else {"a": argument}, headers)
+    assert (found and (found.got, found.wanted)) == wrong
+    if found is not None:
+        assert (found.header, found.at) == ("Mcp-Param-City", ("params", "arguments", "a"))

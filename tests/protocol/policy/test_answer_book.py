@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Established, Exchange, Stated
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.policy import known_clients
@@ -26,6 +26,7 @@ from humanmcp.protocol.policy.answer_book import (
 from humanmcp.protocol.policy.book_format import parse
 from humanmcp.protocol.policy.book_values import BookError
 from humanmcp.protocol.policy.memory import BookMemory
+from humanmcp.protocol.policy.rule import Notice, OfferChange
 from humanmcp.protocol.validation.starting_draft import start
 from tests.asking import asked, stating
 
@@ -517,3 +518,89 @@ def test_a_decision_that_was_answered_asks_nothing_more() -> None:
     assert asking.answered({"a": 1}) == Decision(0.0, "{a}")
     plain = Decision(0.0, "{a}")
     assert plain.answered({"a": 1}) is plain
+
+
+def test_what_is_offered_is_changed_list_by_list() -> None:
+    """What is added replaces what has its name, and comes last; what is not there is no matter."""
+    found = Book(
+        tools=({"name": "a"}, {"name": "b"}, {"title": "?"}),
+        resources=({"uri": "u:1"}, {"uri": "u:2"}),
+        prompts=({"name": "a"},),
+    ).changed(
+        OfferChange(
+            add={"tools": ({"name": "a", "title": "new"}, {"name": "c"})},
+            remove={"tools": ("b", "none"), "resources": ("u:1",)},
+        )
+    )
+    assert found.tools == ({"title": "?"}, {"name": "a", "title": "new"}, {"name": "c"})
+    assert found.resources == ({"uri": "u:2"},)
+    assert found.prompts == ({"name": "a"},)
+
+
+@pytest.mark.parametrize(
+    ("decision", "steps", "at_once"),
+    [
+        (Decision(0.0), False, True),
+        (Decision(0.5), False, False),
+        (Decision(), False, False),
+        (Decision(0.0, notices=(Notice("x"),)), True, False),
+        (Decision(0.0, ask=({},)), True, False),
+        (Decision(0.0, change=OfferChange(remove={"tools": ("a",)})), True, False),
+    ],
+)
+def test_an_answer_is_given_at_once_where_nothing_comes_before_it(
+    decision: Decision, *, steps: bool, at_once: bool
+) -> None:
+    """No person sees such a request wait."""
+    assert (decision.has_steps, decision.at_once) == (steps, at_once)
+
+
+def test_a_request_whose_headers_lie_gets_its_error_before_any_rule() -> None:
+    """A person may think otherwise in the meantime; by hand it is the person's alone."""
+    error = {"code": -32020, "message": "Mcp-Name"}
+    call = exchange("tools/call", "2026-07-28", name="t")._replace(
+        stated=Stated("2026-07-28", error)
+    )
+    rules = "[[rules]]\ntext = 'a'"
+    found = decide(call, book(rules), Established())
+    assert (found.form, answer(found), found.stoppable) == (TextForm.ERROR, error, True)
+    assert (found.after, found.by) == (8.0, "book")
+    found = decide(call, book(rules), Established(), mode=Mode.AUTO)
+    assert (answer(found), found.after, found.stoppable) == (error, 0.0, False)
+    assert decide(call, book(rules), Established(), mode=Mode.BY_HAND).after is None
+    other = call._replace(stated=Stated("2026-07-28", {**error, "code": -32602}))
+    assert decide(other, book(rules), Established()).text == "a"
+    found = decide(other, book(""), Established())
+    assert (answer(found)["code"], found.after) == (-32602, 0.0)
+
+
+@pytest.mark.parametrize(("given", "after"), [(3.0, 3.0), (9999.0, None)])
+def test_an_opening_message_waits_no_longer_than_its_client(
+    given: float, after: float | None
+) -> None:
+    """As long as a person has set; of a client whose patience is known, at most that."""
+    hello = exchange("initialize", protocolVersion="2025-11-25")
+    last = known_clients.last_moment("claude-code", "initialize")
+    known = Established(client_name="claude-code")
+    assert decide(hello, book(""), known, grace=given).after == (after or last)
+    assert decide(hello, book(""), Established(client_name="unheard-of"), grace=3.0).after == 3.0
+
+
+def test_a_revision_that_is_not_served_is_told_with_those_that_are() -> None:
+    """The client picks another one; a book of the handshake alone has no such error."""
+    meta = {**stating(), "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
+    call = exchange("tools/list", "2026-07-28", _meta=meta)
+    found = decide(call, book("[server]\nrevisions = ['2026-07-28', '2025-11-25']"), Established())
+    assert answer(found)["data"] == {
+        "supported": ["2025-11-25", "2026-07-28"],
+        "requested": "2099-01-01",
+    }
+    assert (answer(found)["code"], found.form) == (-32022, TextForm.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("name", "shared"), [("", True), ("MCP", True), ("rmcp", True), ("claude-code", False)]
+)
+def test_a_name_that_many_programs_give_is_known_as_such(name: str, *, shared: bool) -> None:
+    """The defaults of SDKs: what one of them does says nothing of another."""
+    assert known_clients.is_shared(name) == shared

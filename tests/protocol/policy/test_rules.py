@@ -349,6 +349,45 @@ def test_a_question_is_a_request_before_2026_and_a_result_since() -> None:
     assert (last.text, last.counts, last.notices) == ("Hi Ann", False, ())
 
 
+def test_a_result_of_a_rule_says_what_each_of_2026_says_unless_it_asks_back() -> None:
+    """Who answers, and that it is complete; what asks back is left as the rule has it."""
+    rule = "[[rules]]\ntool = 'greet'\nresult = {inputRequests = {a = {}}}"
+    asks_back = said(rule, call(revision=R2026))
+    assert json.loads(asks_back.text) == {"inputRequests": {"a": {}}}
+    whole = json.loads(said(rule.replace("inputRequests", "x"), call(revision=R2026)).text)
+    assert (whole["resultType"], whole["x"]) == ("complete", {"a": {}})
+    assert json.loads(said(rule, call()).text) == {"inputRequests": {"a": {}}}
+    for_all = rule.replace("tool = 'greet'", "method = 'tools/list'")
+    listed = said(for_all, asked("tools/list", {"_meta": stating()}, revision=R2026))
+    assert json.loads(listed.text)["resultType"] == "complete"
+
+
+def test_a_rule_that_is_switched_off_is_meant_for_nothing() -> None:
+    """`on = false` keeps it in the file."""
+    rules = "[[rules]]\ntool = 'greet'\ntext = 'a'\non = false\n[[rules]]\ntext = 'b'"
+    assert said(rules, call()).text == "b"
+
+
+@pytest.mark.parametrize(
+    ("more", "plain", "remembers"),
+    [
+        ("text = 'a'", True, False),
+        ("do = 'hold'", True, False),
+        ("text = 'a'\nfault = 'wrong-id'", False, False),
+        ("text = 'a'\nnotify = [{log = 'x'}]", False, False),
+        ("text = 'a'\nask = [{q = {method = 'roots/list'}}]", False, False),
+        ("text = 'a'\nadd = {tools = [{name = 'w'}]}", False, False),
+        ("text = '{records}'", False, True),
+    ],
+)
+def test_a_rule_knows_whether_it_does_more_than_answer(
+    more: str, *, plain: bool, remembers: bool
+) -> None:
+    """What is said before, asked, changed, broken or kept."""
+    (rule,) = book(f"[[rules]]\ntool = 'greet'\n{more}").rules
+    assert (rule.is_plain, rule.remembers) == (plain, remembers)
+
+
 def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
     """MCP: servers "MUST treat `requestState` as an attacker-controlled input"."""
     first = said(ASKS, call(revision=R2026, client={"elicitation": {}}))

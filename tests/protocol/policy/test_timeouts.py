@@ -61,6 +61,23 @@ def test_h3_each_method_has_its_own_limit() -> None:
     assert patience(call(method="tools/list"), "unheard-of", own_limit=20).limit == 20
 
 
+@pytest.mark.parametrize(
+    ("learned", "limit", "source"),
+    [(0, 300, "measured"), (299, 299, "learned"), (300, 300, "measured"), (301, 300, "measured")],
+)
+def test_h5_what_was_learned_counts_where_it_is_shorter_than_what_is_known(
+    learned: float, limit: float, source: str
+) -> None:
+    """And where nothing is known; a user's own setting wins."""
+    found = patience(call(), "codex-mcp-client", learned=learned)
+    assert (found.limit, found.source) == (limit, source)
+    unknown = patience(call(), "unheard-of", learned=learned)
+    assert (unknown.limit, unknown.source) == (
+        (learned, "learned") if learned else (None, "unknown")
+    )
+    assert patience(call(), "codex-mcp-client", own_limit=9, learned=5).source == "set"
+
+
 def test_h3_who_counts_repeats_as_one_call_is_not_asked_to_repeat() -> None:
     """The limit of Claude Code covers all rounds."""
     assert patience(call("2026-07-28"), "claude-code", own_limit=600).hold_at is None

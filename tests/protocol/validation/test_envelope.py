@@ -221,3 +221,21 @@ def test_an_error_of_null_beside_a_result_is_one_too_many_and_alone_no_error(
     """What some languages write for "no error": said once, not as a wrong error object as well."""
     text = f'{{"jsonrpc":"2.0","id":3,{members}}}'
     assert codes(check(asked("ping"), text).diagnostics) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ('{"params":{"a":1}}', '{"jsonrpc": "2.0", "id": 3, "result": {"params":{"a":1}}}'),
+        (
+            '{"params":{},"code":1,"message":"x"}',
+            '{"jsonrpc": "2.0", "id": 3, "error": {"params":{},"code":1,"message":"x"}}',
+        ),
+        ('{"params":1,"code":1}', '{"jsonrpc": "2.0", "id": 3, "result": {"params":1,"code":1}}'),
+    ],
+)
+def test_params_without_anything_of_an_answer_stand_inside_it(text: str, becomes: str) -> None:
+    """Nothing else of the envelope is asked for: one fix puts all of it around."""
+    verdict = check(asked("ping"), text)
+    assert codes(verdict.diagnostics) == ["R06"]
+    assert mended(verdict) == becomes
