@@ -78,7 +78,7 @@ def judge_envelope(
         if not _looks_like_an_answer(value):
             return [_no_answer(value, expected)]
         found += rule.judge("", AnswerEnvelope(value, expected, typed))
-    return found + judge_body(value, revision)
+    return found + (judge_error(value["error"], revision, ("error",)) if "error" in value else [])
 
 
 def _is_usual(value: JsonObject, expected: RequestId) -> bool:
@@ -226,14 +226,7 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
     return rpc.NoBody((), mend, typed=_names(value))
 
 
-# -- what the two bodies must be -----------------------------------------------------------------
-
-
-def judge_body(value: JsonObject, revision: str) -> list[RawDiagnostic]:
-    """Return what is wrong with `error`, and with a result that is no object at all."""
-    if "error" in value and not ("result" in value and value["error"] is None):
-        return judge_error(value["error"], revision, ("error",))
-    return []
+# -- what an error must be ------------------------------------------------------------------------
 
 
 def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
