@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import gc
 import hashlib
+import importlib
 import importlib.abc
 import importlib.util
 import multiprocessing
@@ -218,6 +219,8 @@ class Trying:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork and wait."""
+        for file in {mistake.file for mistake in self.sample}:
+            importlib.import_module(_module_of(file))  # some are loaded by the first use alone
         functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
         gc.freeze()
         waiting = list(self.sample)
@@ -284,6 +287,10 @@ def _swapped(file: str, tree: ast.Module, functions: Sequence[FunctionType]) -> 
     return True
 
 
+def _module_of(file: str) -> str:
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
 def _name(code: CodeType) -> tuple[str, int]:
     return code.co_qualname, code.co_firstlineno
 
@@ -300,7 +307,7 @@ class _WithMistake(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self, file: str, tree: ast.Module) -> None:
         """Take the place of the file's module."""
-        self.name = file.removesuffix(".py").replace("/", ".")
+        self.name = _module_of(file)
         self.file = str(ROOT / file)
         self.tree = tree
 
