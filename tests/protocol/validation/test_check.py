@@ -166,6 +166,23 @@ def test_nothing_is_no_answer(text: str, form: TextForm) -> None:
     assert verdict.forced is None
 
 
+@pytest.mark.parametrize(
+    ("more", "expected", "sendable"),
+    [(0, [], True), (1, ["J40"], True), (2, ["J27"], False)],
+)
+def test_words_are_weighed_as_the_line_that_they_become(
+    more: int, expected: list[str], *, sendable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In bytes, envelope and all: a large answer is told, too large a one is not sent."""
+    line = check(asked("tools/call"), "é" * 10, TextForm.TEXT).line
+    assert line is not None
+    size = len(line.encode())
+    monkeypatch.setattr(draft_check, "LONG", size)
+    monkeypatch.setattr(draft_check, "LONGEST", size + 1)
+    found = check(asked("tools/call"), "é" * 10 + "x" * more, TextForm.TEXT)
+    assert (codes(found.diagnostics), found.sendable) == (expected, sendable)
+
+
 def test_prose_for_a_tool_call_can_be_wrapped() -> None:
     """Wrap it with the text-answer form?"""
     verdict = check(asked(CALL), "Sunny, 23 degrees.")
