@@ -16,6 +16,8 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from playwright.sync_api import Page
+
     from tests.desk.desking import Desking
 
     Windows = Callable[..., Window]
@@ -121,6 +123,59 @@ def test_the_countdown_can_be_held(desk: Desking, window: Windows) -> None:
             host.hear(within=4)
 
 
+def look_elsewhere(tab: Page) -> None:
+    """Behave as a window behind others that may notify; count its notifications."""
+    tab.evaluate(
+        """() => {
+            localStorage.setItem("humanmcp:choice:notify", "on");
+            window.notices = [];
+            window.Notification = class {
+                static permission = "granted";
+                constructor(title, options) {
+                    window.notices.push(this);
+                    this.body = options.body;
+                }
+                close() {}
+            };
+            Object.defineProperty(document, "hidden", { get: () => true });
+        }"""
+    )
+
+
+def test_what_arrives_while_the_list_is_on_its_way_is_told(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U16: the list that came did not have it yet, and nobody was ever told."""
+    begin(host, desk)
+    page = window().page
+    look_elsewhere(page)
+    page.evaluate(
+        """() => {
+            window.XMLHttpRequest = class extends XMLHttpRequest {
+                set onload(use) {
+                    super.onload = () => {
+                        const held = !window.release && this.responseURL.includes("/list");
+                        if (held) window.release = use;
+                        else use();
+                    };
+                }
+            };
+            window.arrived = [];
+            const place = localStorage.getItem("humanmcp:place") ?? "";
+            new BroadcastChannel(`humanmcp-live${place}`).onmessage = ({ data }) =>
+                window.arrived.push(
+                    ...(data.changes ?? []).filter(({ what }) => what === "arrived")
+                );
+        }"""
+    )
+    host.say(call("1"))
+    page.wait_for_function("() => window.release")
+    host.say(call("2"))
+    page.wait_for_function("() => window.arrived.length === 2")
+    page.evaluate("window.release()")
+    page.wait_for_function("() => window.notices.length === 2")
+
+
 def test_somebody_who_looks_elsewhere_is_told(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
@@ -129,22 +184,8 @@ def test_somebody_who_looks_elsewhere_is_told(
     shown = window()
     page, other = shown.page, shown.new_page()
     other.goto(desk.facts.address)
-    page.evaluate("localStorage.setItem('humanmcp:choice:notify', 'on')")
     for tab in (page, other):
-        tab.evaluate(
-            """() => {
-                window.notices = [];
-                window.Notification = class {
-                    static permission = "granted";
-                    constructor(title, options) {
-                        window.notices.push(this);
-                        this.body = options.body;
-                    }
-                    close() {}
-                };
-                Object.defineProperty(document, "hidden", { get: () => true });
-            }"""
-        )
+        look_elsewhere(tab)
     host.say(call())
     expect(page).to_have_title("(1) humanmcp · waiting")
     assert "icon-1.svg" in (page.locator("#icon").get_attribute("href") or "")

@@ -6,7 +6,7 @@ import { all, first, keyOfOpen, maybe } from "./dom.js";
 import { oneAtATime } from "./pace.js";
 import { part } from "./talk.js";
 
-/** @type {Set<string>} what arrived since the list was asked for */
+/** @type {Set<string>} what arrived and was not told of yet */
 const fresh = new Set();
 
 /** @param {ChangeShape[]} changes */
@@ -28,6 +28,7 @@ document.addEventListener("input", ({ target }) => {
 export const refreshList = oneAtATime(async () => {
   const list = maybe("list");
   const session = list?.dataset.session ?? "";
+  const asked = [...fresh]; // what arrives from here on may be missing in the answer: the next one tells of it
   const page = await part(`/list?${new URLSearchParams({ session, at: keyOfOpen() })}`);
   const newer = page?.getElementById("list");
   if (!page || !newer) return;
@@ -41,18 +42,18 @@ export const refreshList = oneAtATime(async () => {
     if (!old.querySelector(":focus")) old.replaceWith(now);
   }
   document.title = page.title;
-  announce(newer);
+  announce(newer, asked);
   if (list) settle(list, newer);
   tick();
 });
 
-/** @param {HTMLElement} newer */
-function announce(newer) {
-  for (const key of fresh) {
+/** @param {HTMLElement} newer @param {string[]} keys */
+function announce(newer, keys) {
+  for (const key of keys) {
+    fresh.delete(key);
     const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]:not([data-subscription])`);
     if (row) arrived(key, all(".what > *", row).map((one) => one.textContent).join(" · "));
   }
-  fresh.clear();
 }
 
 /** @param {HTMLElement} list @param {HTMLElement} newer */
