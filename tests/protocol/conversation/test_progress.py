@@ -188,3 +188,25 @@ def test_of_many_tokens_the_oldest_are_forgotten() -> None:
 def test_what_names_no_token_is_no_matter_of_the_rules_of_progress(params: object) -> None:
     """Its shape is judged elsewhere."""
     assert Progress().judge(params) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "taken"),
+    [(told(7, 1), True), (told(8, 1), False), (told("7", 1), False),
+     ({**told(7, 1), "method": "notifications/message"}, False)],
+)  # fmt: skip
+def test_a_person_takes_over_the_progress_of_a_request_that_is_open(
+    said: dict[str, Any], *, taken: bool
+) -> None:
+    """By a notification of their own with its token; another one takes over nothing."""
+    progress = Progress()
+    first, other = (read(json.dumps({"jsonrpc": "2.0", **asked(one)}).encode()) for one in (7, 8))
+    notice = read(json.dumps({"jsonrpc": "2.0", **said}).encode())
+    assert isinstance(first, Message)
+    assert isinstance(other, Message)
+    assert isinstance(notice, Message)
+    progress.asked(first)
+    progress.take_over(notice)
+    assert progress.is_taken_over(first) == taken
+    progress.asked(other)
+    assert not progress.is_taken_over(other)

@@ -69,3 +69,9 @@ def test_an_endless_event_is_not_kept(content: bytes) -> None:
     """Neither one long line nor many short ones fill the memory."""
     with pytest.raises(EventError):
         read(content, longest=100)
+
+
+def test_what_is_no_utf8_is_replaced_in_a_name_and_kept_in_a_message() -> None:
+    """A message is judged as its bytes; a name is only shown, and sent back."""
+    content = b"id: a\xff\nevent: \xc3\xa9\xff\ndata: \xff\n\n"
+    assert read(content) == [ServerSentEvent(b"\xff", "a\ufffd", "é\ufffd")]

@@ -232,6 +232,10 @@ def test_an_error_has_the_status_that_the_sdk_gives_it() -> None:
         ("integer", 42, ["1" * 5000], ("1" * 5000, "42")),
         ("integer", 42, ["4 2"], ("4 2", "42")),
         ("integer", True, ["1"], ("1", "true")),
+        pytest.param("integer", 10**3999, [f"{10**3999}.0"], None, id="just not too long"),
+        pytest.param(
+            "integer", 10**4000, [f"{10**4000}"], (f"{10**4000}", f"{10**4000}"), id="longer"
+        ),
         pytest.param("integer", 10**5000, ["1"], ("1", None), id="too long"),
         pytest.param("integer", 10**5000, [], None, id="too long to be said"),
         ("string", 42, ["42.0"], ("42.0", "42")),

@@ -228,3 +228,8 @@ def test_each_fault_says_what_it_is_and_what_a_good_host_does(language: str) -> 
     for fault in Fault:
         assert say("fault", fault.value, language)
         assert say("fault", f"{fault.value}.host", language)
+
+
+def test_where_nothing_is_left_an_empty_object_is_sent() -> None:
+    """The one member of what was typed is taken away."""
+    assert broken(exchange(), '{"jsonrpc": "2.0"}', Fault.NO_JSONRPC) == "{}"

@@ -7,6 +7,7 @@ import pytest
 from humanmcp.protocol.diagnostics.kinds import mcp
 from humanmcp.protocol.spec.versions import R2025_11
 from humanmcp.protocol.validation.shape_checker import ENOUGH, judge
+from tests.asking import asked, check
 
 
 @pytest.mark.parametrize(("count", "kinds"), [(100, []), (101, [mcp.TooMany])])
@@ -19,3 +20,21 @@ def test_a_hundred_completions_are_allowed(count: int, kinds: list[type]) -> Non
 def test_a_walk_stops_when_enough_is_found() -> None:
     """A list of a million wrong items costs no more than a hundred."""
     assert len(judge({"values": [1] * 10_000}, "Completion", R2025_11)) == ENOUGH + 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [('"5"', "5"), ('" -5 "', "-5"), ('"--5"', None), ('"5.5"', None), ('"\u0665"', None),
+     ('"five"', None), ('""', None), ("true", None)],
+)  # fmt: skip
+def test_digits_in_quotes_are_the_number_that_they_spell(typed: str, meant: str | None) -> None:
+    """With a minus before them; anything else is a person's to mend."""
+    text = f'{{"completion":{{"values":[],"total":{typed}}}}}'
+    params = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "x"}}
+    (found,) = [
+        one
+        for one in check(asked("completion/complete", params), text).diagnostics
+        if one.pointer.endswith("/total")
+    ]
+    made = found.fix.apply(text) if found.fix else None
+    assert made == (None if meant is None else text.replace(typed, meant))

@@ -189,6 +189,18 @@ def test_a_schema_that_is_none_is_told_with_its_place(
     assert found[0] == path
 
 
+def test_a_schema_that_is_too_large_is_taken_at_its_word() -> None:
+    """It is not looked through: nothing is said of it."""
+    nested: dict[str, Any] = {"type": "strin"}
+    for _level in range(200):
+        nested = {"not": nested}
+    assert not validator.within_limits(nested)
+    assert validator.trouble_in(nested) is None
+    assert validator.unusable_in({**nested, "$ref": "#/nowhere"}) is None
+    assert validator.within_limits(nested["not"]["not"]) is False
+    assert validator.within_limits({"not": {}}) is True
+
+
 def test_the_library_is_only_imported_when_it_is_needed() -> None:
     """The stub starts in tens of milliseconds; a plain schema is judged without the library."""
     code = (

@@ -1,0 +1,102 @@
+"""Where in a text a finding stands."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.diagnostics.kinds import rpc
+from humanmcp.protocol.diagnostics.locate import Placer, Source
+from humanmcp.protocol.validation import check as draft_check
+from tests.asking import R2024, R2025, R2026, asked, check
+
+HELLO: dict[str, Any] = {
+    "protocolVersion": R2025,
+    "capabilities": {},
+    "serverInfo": {"name": "s", "version": "1"},
+}
+FORM: dict[str, Any] = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+
+
+@pytest.mark.parametrize(
+    ("method", "revision", "said", "code", "name"),
+    [
+        ("ping", R2025, {"jsonrpc": "2.0", "id": 3, "method": "x", "result": {}}, "R07", "method"),
+        ("ping", R2025, {"jsonrpc": "2.0", "id": 3, "result": {}, "error": None}, "R05", "error"),
+        ("ping", R2025, {"jsonRpc": "2.0", "id": 3, "result": {}}, "R15", "jsonRpc"),
+        ("ping", R2025, {"jsonrpc": "2.0", "id": 3, "result": {}, "note": 1}, "R17", "note"),
+        ("ping", R2025, {"error": {"code": 1, "message": "x", "why": 1}}, "R11", "why"),
+        ("tools/call", R2025, {"content": [], "task": {"taskId": "1"}}, "M12", "task"),
+        ("tools/call", R2026,
+         {"resultType": "input_required", "requestState": "s", "content": []}, "M55", "content"),
+        ("elicitation/create", R2025, {"action": "decline", "content": {"a": 1}}, "M77", "content"),
+        ("initialize", R2025, {**HELLO, "capabilities": {"completion": {}}}, "M48", "completion"),
+        ("initialize", R2025,
+         {**HELLO, "serverInfo": {**HELLO["serverInfo"], "capabilities": {"tools": {}}}}, "M47",
+         "capabilities"),
+        ("initialize", R2025, {**HELLO, "tools": {}}, "M63", "tools"),
+        ("tools/call", R2025, {"Content": []}, "M10", "Content"),
+        ("tools/call", R2025, {"content": [], "is_error": True}, "M11", "is_error"),
+        ("tools/call", R2025, {"content": [{"type": "text", "text": "x", "hue": 1}]}, "M12", "hue"),
+        ("tools/call", R2024, {"content": [], "structuredContent": {}}, "M13", "structuredContent"),
+        ("tools/call", R2025, {"content": [], "_meta": {"-a/b": 1}}, "M73", "-a/b"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_member_that_is_there_stands_at_its_name(
+    method: str, revision: str, said: dict[str, Any], code: str, name: str
+) -> None:
+    """The value is not to blame: it may be a page long."""
+    text = json.dumps(said)
+    verdict = check(asked(method, {"name": "t", **FORM}, revision=revision), text)
+    at = [text[one.start : one.end] for one in verdict.diagnostics if one.code == code]
+    assert at == [f'"{name}"']
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "name"),
+    [
+        ({"result": {}, "params": {"level": "info", "data": 1}}, "R35", "result"),
+        ({"id": 3, "params": {"level": "info", "data": 1}}, "R37", "id"),
+        ({"note": 1, "params": {"level": "info", "data": 1}}, "R17", "note"),
+    ],
+)
+def test_so_it_does_in_what_a_server_says_of_its_own(
+    said: dict[str, Any], code: str, name: str
+) -> None:
+    """And in what a client sends."""
+    text = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", **said})
+    known = Established(offered={"logging": {}})
+    found = draft_check.check_outgoing(text, R2025, known).diagnostics
+    assert [(one.code, text[one.start : one.end]) for one in found] == [(code, f'"{name}"')]
+    heard = asked("tools/call", {"name": "t", "args": {}}).request
+    (one,) = draft_check.remarks(heard, R2025, Established(initialized=True))
+    assert (one.code, heard.raw[one.start : one.end]) == ("M87", '"args"')
+
+
+def test_without_a_text_there_is_no_line() -> None:
+    """A finding about nothing typed stands nowhere."""
+    (found,) = Placer(Source("{}", "")).diagnostics([rpc.MethodMissing()])
+    assert (found.start, found.end, found.line, found.column) == (0, 2, 0, 0)
+    (found,) = Placer(Source("{}", "{}")).diagnostics([rpc.MethodMissing()])
+    assert (found.line, found.column) == (1, 1)
+
+
+def test_what_is_not_in_the_text_stands_at_what_is_around_it() -> None:
+    """The nearest part that is there; of what is outside the root, the whole."""
+    text = ' {"a": [1, {"b": 2}]}'
+    placer = Placer(Source(text, text, root=("result",)))
+    for path, at in (
+        (("result", "a", 1, "b"), "2"),
+        (("result", "a", 1, "c"), '{"b": 2}'),
+        (("result", "a", 7), '[1, {"b": 2}]'),
+        (("result", "a", "x", "y"), '[1, {"b": 2}]'),
+        (("result", "z"), '{"a": [1, {"b": 2}]}'),
+        (("error", "a"), '{"a": [1, {"b": 2}]}'),
+    ):
+        (found,) = placer.diagnostics([rpc.MethodMissing(path)])
+        assert text[found.start : found.end] == at, path
+    assert placer.spot(("error",)) is None
+    assert placer.spot(("result", "z")) is None
