@@ -189,6 +189,20 @@ def test_a_schema_that_is_none_is_told_with_its_place(
     assert found[0] == path
 
 
+@pytest.mark.parametrize("pattern", ["^(?:(?=a)a|(?=a)aa)+$", r"^(?:(a|b)\1|a|aa)+$"])
+def test_r8_a_pattern_that_goes_back_too_often_is_said_to_be_unchecked(pattern: str) -> None:
+    """Row 8: of the text itself, within a form that was tried, and of a name."""
+    text = "a" * 40 + "!"
+    cases: tuple[tuple[dict[str, Any], Json], ...] = (
+        ({"pattern": pattern}, text),
+        ({"anyOf": [{"pattern": pattern}, {"type": "null"}]}, text),
+        ({"propertyNames": {"pattern": pattern}}, {text: 1}),
+    )
+    for schema, value in cases:
+        found = validator.compare(value, schema)
+        assert (found.differences, dict(found.unchecked)["rule"]) == ((), "too costly")
+
+
 def test_a_schema_that_is_too_large_is_taken_at_its_word() -> None:
     """It is not looked through: nothing is said of it."""
     nested: dict[str, Any] = {"type": "strin"}

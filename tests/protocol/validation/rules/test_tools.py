@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from humanmcp.protocol.validation.json_schema.validator import MOST_SHOWN
 from humanmcp.protocol.validation.rules.tools import mime_of
+from tests.asking import asked, check
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,13 @@ from humanmcp.protocol.validation.rules.tools import mime_of
 def test_a_picture_or_a_sound_is_told_by_its_first_bytes(content: bytes, mime: str) -> None:
     """As every reader does; of another file nothing is known."""
     assert mime_of(content) == mime
+
+
+@pytest.mark.parametrize(("count", "offered"), [(MOST_SHOWN, True), (MOST_SHOWN + 1, False)])
+def test_structured_content_is_offered_as_text_unless_it_is_large(
+    count: int, *, offered: bool
+) -> None:
+    """Nobody reads thousands of values in a text."""
+    result = {"content": [], "structuredContent": {"a": list(range(count))}}
+    (found,) = check(asked("tools/call", {"name": "t"}), json.dumps(result)).diagnostics
+    assert (found.code, found.fix is not None) == ("M59", offered)
