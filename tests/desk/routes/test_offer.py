@@ -84,6 +84,6 @@ def test_of_many_sessions_the_page_names_six_and_folds_the_rest(tmp_path: Path) 
         assert "<details><summary>More sessions: 2" in page
         folded = page.partition("<details>")[2]
         last = next(name for name in names if f"session={name}" in folded)
-        assert "<details open><summary>2 more" in desk.page(f"/offer?session={last}")
+        assert "<details open><summary>More sessions: 2" in desk.page(f"/offer?session={last}")
         for name in names:
             inbox.end(name)
