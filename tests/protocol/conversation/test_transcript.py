@@ -22,16 +22,17 @@ from humanmcp.protocol.conversation.transcript import (
     st.integers(0, 10**6),
     st.text(max_size=10),
     st.text(max_size=10),
+    st.integers(0, 10**6),
 )
-def test_a_frame_comes_back_as_it_was_written(
-    raw: bytes, way: Direction, number: int, by: str, note: str
+def test_a_frame_comes_back_as_it_was_written(  # noqa: PLR0917 - each member of a frame
+    raw: bytes, way: Direction, number: int, by: str, note: str, stream: int
 ) -> None:
     """Any bytes survive, also those that are no UTF-8 (T19)."""
     try:
         by.encode(), note.encode()
     except UnicodeEncodeError:
         return
-    frame = Frame(1, "2026-11-20T18:49:07.123Z", way, raw, number, by, note)
+    frame = Frame(1, "2026-11-20T18:49:07.123Z", way, raw, number, by, note, stream)
     line = to_json(frame)
     assert "\n" not in line
     assert from_json(line) == frame

@@ -75,3 +75,11 @@ def test_what_is_no_utf8_is_replaced_in_a_name_and_kept_in_a_message() -> None:
     """A message is judged as its bytes; a name is only shown, and sent back."""
     content = b"id: a\xff\nevent: \xc3\xa9\xff\ndata: \xff\n\n"
     assert read(content) == [ServerSentEvent(b"\xff", "a\ufffd", "é\ufffd")]
+
+
+def test_an_event_may_be_as_long_as_is_allowed() -> None:
+    """Its lines without their ends, and what has come of the next one."""
+    content = b"id: 1\ndata: " + b"x" * 89
+    assert read(content, b"\n\n", longest=100) == [ServerSentEvent(b"x" * 89, "1")]
+    with pytest.raises(EventError):
+        read(content, b"x", longest=100)

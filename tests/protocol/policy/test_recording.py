@@ -344,6 +344,7 @@ def test_an_answer_with_another_envelope_is_kept_as_it_was(line: str) -> None:
         ("7", '"a"', '{"id":"7"}', '{"id":"a"}'),
         ("7", '"a"', '{"id":7.00}', '{"id":"a"}'),
         ('"a"', "8", '{"id":"a"}', '{"id":"8"}'),
+        ('"XaX"', '"XbX"', '{"id":"XaX"}', '{"id":"XbX"}'),
         ('"a"', "-8", '{"id":a}', '{"id":-8}'),
         (
             "7",

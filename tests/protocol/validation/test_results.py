@@ -870,3 +870,20 @@ def test_k14_a_method_that_an_extension_may_know_gets_a_neutral_sentence() -> No
     established = Established(offered={"extensions": {"com.example/x": {}}}, initialized=True)
     assert codes(remarks(request, R2025, established)) == ["M71"]
     assert codes(remarks(request, R2025, Established(initialized=True))) == ["M83"]
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ({"jsonrpc": "2.0", "id": 3, "result": {}}, "M34"),
+        ({"jsonrpc": "2.0", "id": 3, "error": {"code": 1, "message": "x"}}, "M34"),
+        ({"jsonrpc": "2.0", "id": 3, "method": "ping"}, "M34"),
+        ({"result": {}}, "M36"),
+        ({"code": 1, "message": "x"}, "M35"),
+        ({"error": {"code": 1, "message": "x"}}, "M35"),
+    ],
+)
+def test_what_belongs_in_another_place_is_one_problem(value: dict[str, Any], code: str) -> None:
+    """A whole message, a result in the result, an error: not a dozen members that are missing."""
+    found = check(asked("tools/list"), json.dumps(value), TextForm.RESULT)
+    assert codes(found.diagnostics) == [code]

@@ -11,7 +11,7 @@ import pytest
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import examples, methods, versions
-from humanmcp.protocol.validation.secret_shapes import typed_secrets
+from humanmcp.protocol.validation.secret_shapes import is_secret, to_try, typed_secrets
 from tests.asking import asked, check, codes
 
 CALL = "tools/call"
@@ -129,3 +129,23 @@ def test_l8_the_list_of_tools_may_name_what_it_wants() -> None:
     }
     tools = {"tools": [{"name": "a", "inputSchema": schema}]}
     assert codes(check(asked("tools/list"), json.dumps(tools), TextForm.RESULT).diagnostics) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("token=hunter22", True),
+        ("token=[redacted]", False),
+        ('"token": "[redacted: 8]"', False),
+        ("PWD=/home/me", False),
+        ("PWD=hunter22", False),
+        ("pwd=hunter22", True),
+        ("pwd=/home/me", False),
+        ("PASSWD=/home/me", True),
+    ],
+)
+def test_l8_a_mark_and_the_folder_one_works_in_are_no_secrets(text: str, *, secret: bool) -> None:
+    """L8: what is hidden already is not hidden anew."""
+    found = [match for shape in to_try(text) for match in shape.finditer(text)]
+    assert found
+    assert any(map(is_secret, found)) == secret
