@@ -185,7 +185,7 @@ def test_nothing_is_wider_than_the_window(
 def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
     desk: Desking, host: Serving, window: Windows, locale: str
 ) -> None:
-    """The whole box between the arguments and the bar with Send, 390 by 844."""
+    """The whole box between the arguments and the bar with Send, 390 by 844; each view in sight."""
     name = fill(host, desk)
     shown = window(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, locale=locale
@@ -200,6 +200,7 @@ def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
     assert box["height"] >= 80
     assert box["y"] + box["height"] <= bottom["y"]
     assert bottom["y"] + bottom["height"] <= 844
+    assert page.locator(".places").evaluate("bar => bar.scrollWidth - bar.clientWidth") == 0
 
 
 def test_on_the_smallest_phone_the_bar_does_not_cover_the_box(
