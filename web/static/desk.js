@@ -5,8 +5,9 @@ import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
 import { startCompletions } from "./completing.js";
 import { all, keyOfOpen, maybe } from "./dom.js";
+import { EditHistory } from "./edithistory.js";
 import { loadEditor } from "./editor.js";
-import { startKeys } from "./keys.js";
+import { onUndo, startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
@@ -39,7 +40,17 @@ startClock();
 startPreviews();
 startCompletions();
 for (const area of all("[data-schema]", document, HTMLTextAreaElement)) {
+  const history = new EditHistory();
+  const now = () => ({ text: area.value, fields: null, touched: true, broken: null });
   const schema = () => call(area.dataset.schema ?? "");
-  loadEditor(area, { schema, onMove() {}, onChange(text) { area.value = text; } }); // it goes on holding what is sent
+  /** @param {string} text */
+  const onChange = (text) => {
+    history.keep(now(), "json");
+    area.value = text; // it goes on holding what is sent
+  };
+  loadEditor(area, { schema, onMove() {}, onChange }, (editor, place) => onUndo(place, (from) => {
+    const found = history.step(from, now());
+    if (found) editor.set(area.value = found.text);
+  }));
 }
 if (maybe("live")) startLive(changed);

@@ -8,7 +8,7 @@ import { composed } from "./typeahead.js";
  * Have the editor take the place of an area that is seen: it weighs more than the rest of the page. Whoever
  * writes in the area goes on at the same place.
  *
- * @param {HTMLTextAreaElement} area @param {EditorActs} acts @param {(editor: AnyEditor) => void} [taken]
+ * @param {HTMLTextAreaElement} area @param {EditorActs} acts @param {(editor: AnyEditor, place: HTMLElement) => void} [taken]
  */
 export function loadEditor(area, acts, taken) {
   const built = document.body.dataset.editor;
@@ -27,7 +27,7 @@ export function loadEditor(area, acts, taken) {
     const editor = new made.CodeEditor(place, { text, label, ...acts });
     area.hidden = true;
     if (focused) editor.select({ from, to });
-    taken?.(editor);
+    taken?.(editor, place);
   }).observe(area);
 }
 

@@ -46,11 +46,27 @@ function withControl(event, page) {
   } else if (event.code === "KeyS") {
     event.preventDefault();
     composer.saveNow();
-  } else if ((event.code === "KeyZ" || event.code === "KeyY") && undoes(event.target, composer)) {
+  } else if (stepOf(event) && undoes(event.target, composer)) {
     event.preventDefault();
-    if (event.code === "KeyY" || event.shiftKey) composer.draft.redo();
-    else composer.draft.undo();
+    if (stepOf(event) === "past") composer.draft.undo();
+    else composer.draft.redo();
   }
+}
+
+/** Where the text is that a key asks for, null for another key. @param {KeyboardEvent} event */
+function stepOf(event) {
+  if (event.code !== "KeyZ" && event.code !== "KeyY") return null;
+  return event.code === "KeyY" || event.shiftKey ? "future" : "past";
+}
+
+/** @param {HTMLElement} place @param {(from: "past" | "future") => void} act */
+export function onUndo(place, act) {
+  place.addEventListener("keydown", (event) => {
+    const from = event.ctrlKey || event.metaKey ? stepOf(event) : null;
+    if (!from || isComposing(event)) return;
+    event.preventDefault();
+    act(from);
+  });
 }
 
 /** Fields elsewhere undo by themselves. @param {EventTarget | null} target @param {Composer} composer */
