@@ -191,14 +191,6 @@ def keep(case: Case, draft: Draft) -> str:
     return at
 
 
-def is_answer(case: Case, draft: Draft) -> bool:
-    """Return True if a draft answers a held request, and False if it is to go on in its place."""
-    held = case.held
-    if held is None or held.question is None:
-        return held is None
-    return draft.action is Action.ANSWER or held_check.answers(held, draft.text, draft.form)
-
-
 def hold(case: Case, language: str, *, on: bool, by: str) -> None:
     """Stop the countdown of the answer book, or let it run on; the text stays as it is."""
     draft = case.item.draft or starting_draft(case, language)
@@ -248,7 +240,7 @@ def send(
 
 
 def _keep(case: Case, reply: Reply) -> None:
-    keep(case, Draft(reply.text, reply.form, touched=True, hold=True, by=reply.by))
+    keep(case, reply.as_draft._replace(hold=True))
 
 
 def _hand_in(case: Case, reply: Reply, verdict: Verdict, within: float, wake: Wake) -> SendResult:

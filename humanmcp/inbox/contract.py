@@ -225,6 +225,12 @@ class Reply(NamedTuple):
     action: Action = Action.PASS
     order: Order = Order.SAY
 
+    @property
+    def as_draft(self) -> Draft:
+        """What it was before it was handed in, and is again where it is not sent."""
+        text, form, by, at = self.text, self.form, self.by, self.at
+        return Draft(text, form, touched=True, by=by, at=at, action=self.action)
+
 
 class Answer(NamedTuple):
     """What was sent: the line, by whom ("desk", "terminal", "files", "book: …"), and when."""
@@ -267,6 +273,11 @@ class Item(NamedTuple):
     asked: str = ""
     headers: tuple[Diagnostic, ...] = ()
     """What is wrong with what came beside the line, in the headers of HTTP."""
+
+    @property
+    def is_on_hold(self) -> bool:
+        """Return True if a person has stopped the answer book for it."""
+        return self.draft is not None and self.draft.hold
 
     @property
     def is_subscription(self) -> bool:

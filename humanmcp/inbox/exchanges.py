@@ -157,7 +157,7 @@ class SessionFolder:
         A desk may save a draft at any moment: the old draft is taken away in one step, and the
         reply's text gets the name only when no draft was saved meanwhile.
         """
-        text = records.draft_of(reply)
+        text = reply.as_draft
         self._keep_other(path, read_draft(path), text)
         taken_away = path / layout.OLD_DRAFT
         with suppress(FileNotFoundError):
@@ -203,7 +203,7 @@ class SessionFolder:
         """Make a draft of a reply that came too late: something else was sent, or nothing."""
         reply = read_reply(path)
         if reply is not None:
-            self.keep(path, records.draft_of(reply))
+            self.keep(path, reply.as_draft)
             (path / layout.REPLY).unlink(missing_ok=True)
 
     # -- what the desks do --------------------------------------------------------------------
@@ -231,7 +231,7 @@ class SessionFolder:
         finally:
             drop(written)
         if winner is not None:
-            lost = records.draft_of(reply)
+            lost = reply.as_draft
             self.follow(number, lambda _, path: self.keep(path, lost))
             raise TakenError(Key(self.name, number), *winner)
 

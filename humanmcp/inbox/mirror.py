@@ -237,7 +237,7 @@ class Mirror:
         diagnostics = records.read_diagnostics(record["problems"])
         if state is not ExchangeState.PENDING:
             if here.reply is not None and here.reply.text != record.get("sent"):
-                self._inbox.put_aside(key, records.draft_of(here.reply))
+                self._inbox.put_aside(key, here.reply.as_draft)
             answer, reason = records.read_close(ended)
             self._inbox.close(key, state, answer, reason)
         elif diagnostics and here.reply is not None:

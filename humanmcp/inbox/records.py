@@ -192,7 +192,7 @@ def read_item(key: Key, state: ExchangeState, read: Reads, kept: Iterable[str]) 
     reply = read(layout.REPLY, read_reply)
     draft = read(layout.DRAFT, read_draft)
     if draft is None and reply is not None:  # it is being given back just now
-        draft = draft_of(reply)
+        draft = reply.as_draft
     others = (read(name, read_draft) for name in kept)
     return item._replace(
         waiting=read(layout.WAIT, _read_waiting) or Waiting(),
@@ -217,13 +217,6 @@ def read_draft(record: Record) -> Draft:
 def read_reply(record: Record) -> Reply:
     """Read `reply.json`, or a saying."""
     return read(Reply, _has_text(record, "text"))
-
-
-def draft_of(reply: Reply) -> Draft:
-    """Turn a reply that was not sent into what it was before: a draft."""
-    return Draft(
-        reply.text, reply.form, touched=True, by=reply.by, at=reply.at, action=reply.action
-    )
 
 
 def close_record(state: ExchangeState, answer: Answer | None, reason: str) -> Record:

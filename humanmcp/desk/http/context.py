@@ -81,11 +81,6 @@ class Desk:
         """
         return Case(self.inbox, self.inbox.item(key), self.board.session(key.session).facts)
 
-    def is_held(self, key: Key) -> bool:
-        """Return True if a person has stopped the answer book for an exchange."""
-        draft = self.inbox.item(key).draft
-        return draft is not None and draft.hold
-
     def send(self, key: Key, reply: Reply) -> SendResult:
         """Send a reply, and look again at its exchange at once."""
         result = service.send(self.case(key), reply._replace(by=BY), wake=self.board.wait)

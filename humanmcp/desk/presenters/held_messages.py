@@ -14,10 +14,12 @@ from humanmcp.desk.presenters import rows
 from humanmcp.desk.presenters.conversation import ModelToolResult, tool_result
 from humanmcp.inbox.contract import Action, Draft
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.validation import held as held_check
 
 if TYPE_CHECKING:
     from humanmcp.answering.case import Case
     from humanmcp.desk.presenters.rows import Field
+    from humanmcp.protocol.validation.held import HeldMessage
 
 
 class Task(enum.StrEnum):
@@ -39,11 +41,13 @@ def task_of(case: Case, wanted: str) -> Task:
         return Task(wanted)
     if draft is None or not draft.touched:
         return Task.NOTHING
-    return _task_of(case, draft)
+    return _task_of(held, draft)
 
 
-def _task_of(case: Case, draft: Draft) -> Task:
-    return Task.ANSWER if service.is_answer(case, draft) else Task.CHANGE
+def _task_of(held: HeldMessage, draft: Draft) -> Task:
+    meant = draft.action is Action.ANSWER
+    answers = held_check.answers(held, draft.text, draft.form, answer=meant)
+    return Task.ANSWER if answers and held.question is not None else Task.CHANGE
 
 
 def action_of(case: Case, task: Task) -> Action:
@@ -62,15 +66,13 @@ def draft_of(case: Case, task: Task, language: str) -> Draft:
 
     The draft is what they wrote last; what they had written for the other task was put aside.
     """
-    item = case.item
-    if case.held is None:
+    held, item = case.held, case.item
+    if held is None:
         return service.draft_of(case, language)
     if item.draft is not None and item.draft.touched:
-        last, *others = item.draft, *reversed(item.kept)
-        texts = [last] if _task_of(case, last) is task else others
-        mine = next((one for one in texts if _task_of(case, one) is task), None)
-        if mine is not None:
-            return mine
+        for one in (item.draft, *reversed(item.kept)):
+            if _task_of(held, one) is task:
+                return one
     on = task is Task.ANSWER
     return service.starting_draft(case, language) if on else service.as_it_came(case)
 

@@ -165,9 +165,10 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
     `hold` stops the answer book, null leaves that as it is; `who` names the page that writes.
     """
     desk, key = desk_of(request), Key(session, number)
-    held = desk.is_held(key) if body.hold is None else body.hold
-    draft = Draft(body.text, body.form, body.touched, held, BY, action=body.action)
-    at = service.keep(desk.case(key), draft)
+    case = desk.case(key)
+    hold = case.item.is_on_hold if body.hold is None else body.hold
+    draft = Draft(body.text, body.form, body.touched, hold, BY, action=body.action)
+    at = service.keep(case, draft)
     if body.aside:
         desk.inbox.put_aside(key, draft._replace(text=body.aside, form=TextForm.MESSAGE, at=at))
     if body.touched:

@@ -136,7 +136,8 @@ def _break(request: Request, key: Key, before: Draft, name: str) -> Response:
 
 
 def _save(desk: Desk, key: Key, draft: Draft) -> None:
-    service.keep(desk.case(key), draft._replace(hold=desk.is_held(key), by=BY))
+    case = desk.case(key)
+    service.keep(case, draft._replace(hold=case.item.is_on_hold, by=BY))
     desk.board.refresh(*key)
 
 

@@ -132,7 +132,7 @@ class ExchangeRows(SessionRows):
                 return
             item = self._read(key, on)
             if item.reply is not None:
-                text, draft = records.draft_of(item.reply), item.draft
+                text, draft = item.reply.as_draft, item.draft
                 if draft and draft.touched and draft.text != text.text:
                     self._db.run(_KEEP, on, **this, record=text_of(records.record_of(draft)))
                 self._db.run(_GIVE_BACK, on, **this, record=text_of(records.record_of(text)))
@@ -200,7 +200,7 @@ class ExchangeRows(SessionRows):
         if self._db.run(_SEND, **this, record=text_of(records.record_of(reply))):
             self._ring()
             return
-        self.put_aside(key, records.draft_of(reply))
+        self.put_aside(key, reply.as_draft)
         item = self.item(key)
         first = item.answer or item.reply
         raise TakenError(key, item.state, first.by if first else "")
@@ -227,6 +227,6 @@ def _item(session: str, row: Row) -> Item:
     if item is None:
         raise UnknownItemError(f"{session}/{number}")
     if late and reply is not None:
-        text = records.draft_of(records.read_reply(records.decode(reply)))
+        text = records.read_reply(records.decode(reply)).as_draft
         item = item._replace(kept=(*item.kept, text))
     return item

@@ -68,12 +68,15 @@ class HeldMessage:
         return None
 
 
-def answers(held: HeldMessage, text: str, form: TextForm) -> bool:
-    """Return True if a text answers the held request, or array, instead of letting it go on."""
+def answers(held: HeldMessage, text: str, form: TextForm, *, answer: bool = False) -> bool:
+    """Return True if a text answers the held request, or array, instead of letting it go on.
+
+    `answer` says that it is meant as the answer to a held request, whatever it looks like.
+    """
     if held.question is None:
         return bool(held.questions) and form is TextForm.MESSAGE and is_answers(text)
     kind = kind_of(text)
-    return form is not TextForm.MESSAGE or (kind is not None and kind.is_answer)
+    return answer or form is not TextForm.MESSAGE or (kind is not None and kind.is_answer)
 
 
 def judge(
@@ -90,10 +93,10 @@ def judge(
     always sendable, whatever it says: it is not the person's.
     """
     question, answered = held.question, held.answered
-    if question is not None and (answer or answers(held, text, form)):
+    if answers(held, text, form, answer=answer):
+        if question is None:
+            return judge_answers(held.questions, text, established)
         return check.check(question, text, form, established)
-    if answers(held, text, form):
-        return judge_answers(held.questions, text, established)
     if jsonrpc.compact(text) == jsonrpc.compact(held.line):
         return Verdict(text, held.line, held.line)
     if answered is not None:

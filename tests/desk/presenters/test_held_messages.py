@@ -8,8 +8,9 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
+from humanmcp.answering.service import Outcome
 from humanmcp.desk.presenters.held_messages import Task, draft_of, task_of
-from humanmcp.inbox.contract import Action, Draft, Purpose, Seat
+from humanmcp.inbox.contract import Action, Draft, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.terminal_desk.rooms import CALL, Room
 
@@ -61,6 +62,16 @@ def test_d8_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(
     assert shown(case, Task.CHANGE) == changed
     case = written(room, held, changed, Action.PASS)
     assert (shown(case, Task.CHANGE), shown(case, Task.ANSWER)) == (changed, wrong)
+
+
+def test_d8_an_answer_that_the_check_blocks_stays_an_answer(room: Room, held: Key) -> None:
+    """D8: Send keeps it as the draft, which forgot what it was for."""
+    wrong = CALL.replace("tools/call", "tools/list")
+    reply = Reply(wrong, action=Action.ANSWER)
+    assert service.send(case_of(room.inbox, held), reply).outcome is Outcome.BLOCKED
+    case = case_of(room.inbox, held)
+    assert task_of(case, "") is Task.ANSWER
+    assert shown(case, Task.ANSWER) == wrong
 
 
 def test_d8_what_was_not_begun_starts_from_where_it_always_does(room: Room, held: Key) -> None:
