@@ -91,6 +91,11 @@ def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
     return tuple(sorted(watch.found.values(), key=lambda one: one.seq))
 
 
+def carried_wrongly(frames: Iterable[Frame]) -> bool:
+    """Return True if HTTP was to carry an answer wrongly, in one of these lines."""
+    return any(one.note.startswith(_CARRIED) for one in frames)
+
+
 def _with_orders(frames: Iterable[Frame]) -> Iterator[Frame]:
     """Yield what the client saw, and what was asked of the server that carries it."""
     view = Perspective(Direction.IN)

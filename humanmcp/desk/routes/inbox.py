@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
-from humanmcp.answering.reactions import WATCHED, Reaction, reactions
+from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.schema.page import FaultShape, FormShape, Island, SavedShape
@@ -183,10 +183,12 @@ def _sent(desk: Desk, name: str, language: str) -> dict[str, Any] | None:
 
 def _became(desk: Desk, item: Item, language: str) -> list[tuple[Reaction, str]]:
     """Return what the client made of an answer that was wrong on purpose, with its sentence."""
-    carried = bool(desk.inbox.facts(item.key.session).http_port)
-    if item.answer is None or not (item.answer.deliberate or carried):
+    is_http = bool(desk.inbox.facts(item.key.session).http_port)
+    if item.answer is None or not (item.answer.deliberate or is_http):
         return []
     frames = desk.inbox.before(item.key.session, 0, WATCHED)
+    if not (item.answer.deliberate or carried_wrongly(frames)):
+        return []
     ours = {one.seq for one in frames if one.number == item.key.number}
     told = [one for one in reactions(frames) if one.seq in ours and one.is_of_an_answer]
     return [(one, one.sentence(language)) for one in told]
