@@ -42,7 +42,7 @@ def script(
 
 
 def test_every_shell_that_is_offered_has_a_script() -> None:
-    """SHIP-7: the parser names them without loading what writes them."""
+    """The parser names them without loading what writes them."""
     assert set(SHELL_NAMES) == set(SHELLS)
 
 
@@ -66,7 +66,7 @@ def in_bash(script: Path, *words: str) -> list[str]:
 
 @pytest.mark.parametrize("script", ["bash"], indirect=True)
 def test_bash_completes_commands_flags_and_values(script: Path) -> None:
-    """SHIP-7: a blank within a value is escaped; files where nothing is known."""
+    """A blank within a value is escaped; files where nothing is known."""
     assert set(COMMANDS) < set(in_bash(script, ""))
     assert in_bash(script, "ch") == ["check"]
     assert in_bash(script, "check", "--fo") == ["--form"]
@@ -86,7 +86,7 @@ def in_fish(script: Path, line: str) -> list[str]:
 
 @pytest.mark.parametrize("script", ["fish"], indirect=True)
 def test_fish_completes_commands_flags_and_values(script: Path) -> None:
-    """SHIP-7: each with what it means."""
+    """Each with what it means."""
     assert set(COMMANDS) <= set(in_fish(script, "humanmcp "))
     assert in_fish(script, "humanmcp che") == ["check"]
     assert in_fish(script, "humanmcp check --fo") == ["--form"]
@@ -129,7 +129,7 @@ class Typing:
 
 @pytest.mark.parametrize("script", ["zsh"], indirect=True)
 def test_zsh_completes_commands_flags_and_values(script: Path) -> None:
-    """SHIP-7: in a shell at a terminal, with the key that a person uses."""
+    """In a shell at a terminal, with the key that a person uses."""
     typing = Typing(script)
     try:
         typing.type("humanmcp unw\t", "humanmcp unwrap")
@@ -142,7 +142,7 @@ def test_zsh_completes_commands_flags_and_values(script: Path) -> None:
 
 
 def test_the_page_of_man_can_be_read(tmp_path: Path) -> None:
-    """SHIP-7: every command stands in it, and groff has nothing to say against it."""
+    """Every command stands in it, and groff has nothing to say against it."""
     from docs import make_man  # noqa: PLC0415 - beside what needs it
 
     page = make_man.page()

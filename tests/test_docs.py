@@ -139,8 +139,8 @@ def test_every_setting_is_documented(name: str, default: object) -> None:
     assert default == "" or f"`{default}`" in row
 
 
-def test_l9_the_manual_offers_no_home_inside_the_file_that_home_finds() -> None:
-    """L9: every other setting can stand in the file."""
+def test_the_manual_offers_no_home_inside_the_file_that_home_finds() -> None:
+    """Every other setting can stand in the file."""
     rows = [line.split("|") for line in read(REFERENCE / "settings.md").splitlines()]
     offered = {row[1].strip(" `"): row[2].strip() == "yes" for row in rows if len(row) > 6}
     assert {name for name in Settings._fields if not offered[name]} == {"home"}
@@ -174,14 +174,14 @@ def test_every_problem_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["problems.md", "faults.md"])
-def test_l9_an_english_page_of_the_reference_speaks_one_language(name: str) -> None:
-    """L9: who reads the English page wants no line of the Japanese one."""
+def test_an_english_page_of_the_reference_speaks_one_language(name: str) -> None:
+    """Who reads the English page wants no line of the Japanese one."""
     prose = re.sub(r"「[^」]*」", "", read(REFERENCE / name).replace("日本語", ""))
     assert not re.search("[ぁ-んァ-ヴ]", prose)
 
 
-def test_l9_the_japanese_page_of_faults_has_every_fault_of_the_english_one() -> None:
-    """L9: the same headings and the same flags, files and bodies in both."""
+def test_the_japanese_page_of_faults_has_every_fault_of_the_english_one() -> None:
+    """The same headings and the same flags, files and bodies in both."""
     english, japanese = REFERENCE / "faults.md", REFERENCE / "faults.ja.md"
     assert headings(english) == headings(japanese)
     assert named(english) == named(japanese)
@@ -235,8 +235,8 @@ def seconds(cell: str) -> float | None:
     return int(number[1]) * (60 if number[2] == "minutes" else 1) if number else None
 
 
-def test_l9_the_waiting_times_of_the_manual_are_those_that_the_program_knows() -> None:
-    """L9: docs/how-to/connect-a-host.md is read against `protocol/policy/known_clients.py`."""
+def test_the_waiting_times_of_the_manual_are_those_that_the_program_knows() -> None:
+    """Docs/how-to/connect-a-host.md is read against `protocol/policy/known_clients.py`."""
     page = read(ROOT / "docs" / "how-to" / "connect-a-host.md")
     table = page.split("| host | a call, by itself |")[1].split("\n\n")[0]
     rows = [[cell.strip() for cell in row.split("|")[1:5]] for row in table.splitlines()[2:]]
@@ -345,10 +345,10 @@ def test_both_readmes_have_the_same_code() -> None:
 
 
 @pytest.mark.parametrize(("page", "language"), [("README.md", "en"), ("README.ja.md", "ja")])
-def test_f6_the_check_of_each_readme_prints_what_stands_there(
+def test_the_check_of_each_readme_prints_what_stands_there(
     page: str, language: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F6: README.ja's example was in English."""
+    """README.ja's example was in English."""
     blocks = [code for kind, code in BLOCK.findall(read(ROOT / page)) if kind == "console"]
     command, printed = next(one for one in blocks if "humanmcp check" in one).split("\n", 1)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(command.split("'")[1].encode())))
@@ -451,8 +451,8 @@ JAPANESE_PAGES: Final = (ROOT / "README.ja.md", *sorted((ROOT / "docs").rglob(f"
 
 
 @pytest.mark.parametrize("page", JAPANESE_PAGES, ids=rel)
-def test_k16_brackets_and_bold_of_a_japanese_page_are_those_of_japanese(page: Path) -> None:
-    """K16: full-width brackets, and no `**…**` that Markdown shows as asterisks.
+def test_brackets_and_bold_of_a_japanese_page_are_those_of_japanese(page: Path) -> None:
+    """Full-width brackets, and no `**…**` that Markdown shows as asterisks.
 
     A closing `**` after punctuation ends nothing where a letter follows it:
     https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run

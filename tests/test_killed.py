@@ -182,7 +182,7 @@ def moments(tmp_path: Path) -> Iterator[tuple[dict[str, int], Path]]:
 def test_a_command_that_is_killed_leaves_each_file_as_it_was_or_whole(
     name: str, killer: Killer, tmp_path: Path
 ) -> None:
-    """FAILURE-1: at every call that changes a file, and when a write stops in its middle."""
+    """At every call that changes a file, and when a write stops in its middle."""
     deed = DEEDS[name]
     model = prepared(tmp_path / "model", deed, killer)
     old = files_in(model)
@@ -219,7 +219,7 @@ def place_free(text: bytes | None, folder: Path, model: Path) -> bytes | None:
 def test_a_model_that_is_recorded_has_each_turn_whole_whenever_the_host_is_killed(
     killer: Killer, tmp_path: Path
 ) -> None:
-    """S8: `host --record FILE` leaves the turns that were taken; none of them is half a line."""
+    """`host --record FILE` leaves the turns that were taken; none of them is half a line."""
     turns = [json.dumps({"content": [{"type": "text", "text": text}]}) + "\n" for text in "ab"]
     for moment, folder in moments(tmp_path):
         folder.mkdir()
@@ -236,7 +236,7 @@ def test_a_model_that_is_recorded_has_each_turn_whole_whenever_the_host_is_kille
 def test_a_forgetting_that_is_killed_can_be_given_again_and_leaves_nothing(
     killer: Killer, tmp_path: Path
 ) -> None:
-    """L8: at every call; the rest of the session stays readable, and the words are gone at last."""
+    """At every call; the rest of the session stays readable, and the words are gone at last."""
     folder, played = tmp_path / "home", tmp_path / "played"
     folder.mkdir()
     book = ROOT / "samples" / "weather.toml"
@@ -262,7 +262,7 @@ def test_a_forgetting_that_is_killed_can_be_given_again_and_leaves_nothing(
 def test_a_session_over_http_goes_on_in_the_next_process_whenever_one_is_killed(
     killer: Killer, tmp_path: Path
 ) -> None:
-    """HTTP-19: before and after each step; each request has come once, and has one answer."""
+    """Before and after each step; each request has come once, and has one answer."""
     for call in range(1, 400):
         folder = tmp_path / f"call-{call}"
         folder.mkdir()

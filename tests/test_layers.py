@@ -349,7 +349,7 @@ def test_the_core_is_pure() -> None:
 
 
 def test_stdout_is_named_by_its_owners_only() -> None:
-    """T21: what a library prints can never end up on the wire."""
+    """What a library prints can never end up on the wire."""
     assert stdout_users(HOUSE) == []
 
 

@@ -36,8 +36,8 @@ def run(home: Path, command: str, soft: int, hard: int) -> subprocess.CompletedP
 
 
 @pytest.mark.parametrize("command", ["serve", "desk"])
-def test_a7_too_few_open_files_are_a_sentence(tmp_path: Path, command: str) -> None:
-    """A7: with the command that allows more; no traceback, and nothing on stdout."""
+def test_too_few_open_files_are_a_sentence(tmp_path: Path, command: str) -> None:
+    """With the command that allows more; no traceback, and nothing on stdout."""
     ended = run(tmp_path / "home", command, 8, 8)
     assert ended.returncode != 0
     assert "ulimit -n 32" in ended.stderr
@@ -45,6 +45,6 @@ def test_a7_too_few_open_files_are_a_sentence(tmp_path: Path, command: str) -> N
     assert ended.stdout == ""
 
 
-def test_a7_what_may_be_allowed_is_allowed(tmp_path: Path) -> None:
-    """A7: a low limit that the process may raise itself is no obstacle."""
+def test_what_may_be_allowed_is_allowed(tmp_path: Path) -> None:
+    """A low limit that the process may raise itself is no obstacle."""
     assert run(tmp_path / "home", "serve", 8, 4096).returncode == 0

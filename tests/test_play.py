@@ -117,7 +117,7 @@ def asks(place: str) -> dict[str, Any]:
         ("ja", "サンプルのプログラムが担当します", ("晴れ", "遠い。自分で調べて")),
     ],
 )
-def test_l3_nobody_plays_and_the_conversation_is_finished(
+def test_nobody_plays_and_the_conversation_is_finished(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     language: str,
@@ -213,8 +213,8 @@ def test_the_host_may_answer_in_the_tool_s_place_or_refuse(tmp_path: Path) -> No
         assert "client | tools/call" not in table.end()
 
 
-def test_d17_a_tool_that_nobody_offers_is_answered(tmp_path: Path) -> None:
-    """D17: a person in the model's seat types a wrong name, and no call waits for anybody."""
+def test_a_tool_that_nobody_offers_is_answered(tmp_path: Path) -> None:
+    """A person in the model's seat types a wrong name, and no call waits for anybody."""
     with Playing(tmp_path / "box", "model") as table:
         wrong = asks("東京")
         wrong["content"][0]["name"] = "weather__get-forecast"
@@ -227,8 +227,8 @@ def test_d17_a_tool_that_nobody_offers_is_answered(tmp_path: Path) -> None:
         table.end()
 
 
-def test_d17_links_are_made_anew_at_the_port_that_is_wanted(tmp_path: Path) -> None:
-    """D17: each opens its seat once; Enter in the terminal prints others."""
+def test_links_are_made_anew_at_the_port_that_is_wanted(tmp_path: Path) -> None:
+    """Each opens its seat once; Enter in the terminal prints others."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -261,7 +261,7 @@ def test_seats_are_named_and_mistyped_ones_are_explained() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_l3_a_play_that_is_broken_off_takes_its_page_with_it(tmp_path: Path, number: int) -> None:
+def test_a_play_that_is_broken_off_takes_its_page_with_it(tmp_path: Path, number: int) -> None:
     """Ctrl-C, `kill` and a closed terminal: nothing that play started runs on."""
     home = tmp_path / "box"
     with Playing(home, "model", page=True) as table:
@@ -272,7 +272,7 @@ def test_l3_a_play_that_is_broken_off_takes_its_page_with_it(tmp_path: Path, num
     until(lambda: launch.find(home) is None, "the end of the page")
 
 
-def test_l3_a_page_that_was_there_before_outlives_the_play(tmp_path: Path) -> None:
+def test_a_page_that_was_there_before_outlives_the_play(tmp_path: Path) -> None:
     """It belongs to whoever started it."""
     with Desking(tmp_path / "box") as desk:
         with Playing(tmp_path / "box", "model", page=True) as table:

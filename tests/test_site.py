@@ -27,12 +27,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_no_link_is_dead(site: Path) -> None:
-    """SHIP-10: neither to a page nor to a place in one."""
+    """Neither to a page nor to a place in one."""
     assert make_site.dead_links(site) == []
 
 
 def test_a_dead_link_is_found(tmp_path: Path) -> None:
-    """SHIP-10: a page that is not there, a place that is not there; not what lies elsewhere."""
+    """A page that is not there, a place that is not there; not what lies elsewhere."""
     (tmp_path / "a.html").write_text(
         '<h1 id="b">A</h1><a href="#b">b</a><a href="#c">c</a><a href="x.html">x</a>'
         '<a href="https://example.com/">e</a>',
@@ -42,7 +42,7 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
 
 
 def test_every_mistake_has_a_page_in_both_languages(site: Path) -> None:
-    """SHIP-10: at the address that the check names."""
+    """At the address that the check names."""
     for code in make_reference.kinds():
         for folder in (site, site / "ja"):
             assert (folder / "reference" / "mistakes" / f"{code}.html").exists()
@@ -53,14 +53,14 @@ def test_every_mistake_has_a_page_in_both_languages(site: Path) -> None:
 
 
 def test_both_languages_can_be_searched_without_a_server_elsewhere(site: Path) -> None:
-    """SHIP-10: the words of the pages lie beside them."""
+    """The words of the pages lie beside them."""
     for folder, word in ((site, "wheelhouse"), (site / "ja", "授業")):
         index = json.loads((folder / "search.json").read_text(encoding="utf-8"))
         assert word in json.dumps(index, ensure_ascii=False)
 
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
-    """SHIP-10: no fonts, no scripts, no pictures."""
+    """No fonts, no scripts, no pictures."""
     for page in ("index.html", "ja/index.html"):
         text = (site / page).read_text(encoding="utf-8")
         loaded = re.findall(r'<(?:script|link|img)[^>]* (?:src|href)="([^"]+)"', text)
@@ -69,7 +69,7 @@ def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
 
 
 def test_models_find_every_page_of_the_manual(site: Path) -> None:
-    """SHIP-10: llms.txt links to pages that exist, llms-full.txt holds them."""
+    """Llms.txt links to pages that exist, llms-full.txt holds them."""
     text = (site / "llms.txt").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 20

@@ -30,7 +30,7 @@ def said(home: Path, language: str = "en") -> str:
 
 
 def test_it_names_four_commands_and_makes_no_folder(tmp_path: Path) -> None:
-    """SHIP-12: on a computer on which nothing was done yet, in both languages."""
+    """On a computer on which nothing was done yet, in both languages."""
     shown = said(tmp_path / "home")
     assert all(command in shown for command in COMMANDS.values())
     assert "Connected" not in shown
@@ -39,7 +39,7 @@ def test_it_names_four_commands_and_makes_no_folder(tmp_path: Path) -> None:
 
 
 def test_it_says_what_waits_and_where_the_page_is(tmp_path: Path) -> None:
-    """SHIP-12: each session that is connected, and each message of it that is open."""
+    """Each session that is connected, and each message of it that is open."""
     home = tmp_path / "home"
     with Desking(home) as desk, Serving(home, "--by-hand") as serving:
         serving.say(PING)

@@ -139,7 +139,7 @@ def test_the_wheel_carries_every_sentence_compiled_and_no_source(wheel: Path) ->
     assert not {name for name in found if name.endswith(".json")}
 
 
-def test_l4_the_wheel_and_the_source_carry_the_editor(built: Path, wheel: Path) -> None:
+def test_the_wheel_and_the_source_carry_the_editor(built: Path, wheel: Path) -> None:
     """As bundled: nobody who installs it needs Node.js."""
     if not (ROOT / "web" / "static" / "vendor" / "editor.js").exists():
         pytest.skip("there is no way to Node.js here: the page has a plain text area")
@@ -157,7 +157,7 @@ def test_the_wheel_carries_nothing_else(wheel: Path) -> None:
 
 
 def test_two_builds_of_one_source_are_the_same_bytes(built: Path, tmp_path: Path) -> None:
-    """SHIP-1: from another folder, with other times of its files, on another day."""
+    """From another folder, with other times of its files, on another day."""
     made = (".git", ".venv", ".*_cache", ".hypothesis", "dist", "wheelhouse", "site")
     fetched = shutil.ignore_patterns(*made, "node_modules", "__pycache__", "compiled")
     source = tmp_path / "elsewhere"
@@ -166,12 +166,12 @@ def test_two_builds_of_one_source_are_the_same_bytes(built: Path, tmp_path: Path
 
 
 def test_the_wheel_is_small(wheel: Path) -> None:
-    """SHIP-1: who tries it once with `uvx` fetches less than 2 MB of ours."""
+    """Who tries it once with `uvx` fetches less than 2 MB of ours."""
     assert wheel.stat().st_size < 2_000_000
 
 
 def test_the_index_would_take_it(built: Path) -> None:
-    """SHIP-1: its description can be shown, and nothing is missing."""
+    """Its description can be shown, and nothing is missing."""
     files = [str(file) for file in built.iterdir()]
     run = subprocess.run(
         [sys.executable, "-m", "twine", "check", "--strict", *files],
@@ -183,7 +183,7 @@ def test_the_index_would_take_it(built: Path) -> None:
 
 
 def test_the_wheel_has_the_version_that_the_program_says(wheel: Path) -> None:
-    """SHIP-2: written once, in `humanmcp/__init__.py`."""
+    """Written once, in `humanmcp/__init__.py`."""
     assert wheel.name == f"humanmcp-{humanmcp.__version__}-py3-none-any.whl"
 
 
@@ -236,7 +236,7 @@ def test_the_installed_program_is_the_one_that_was_built(installed: Path, tmp_pa
 
 
 def test_the_installed_program_plays_the_demo(complete: Path, tmp_path: Path) -> None:
-    """SHIP-3: with the book that it carries, without a network and without the source."""
+    """With the book that it carries, without a network and without the source."""
     run = subprocess.run(
         [str(complete / "humanmcp"), "demo", "--lang", "en"],
         stdin=subprocess.DEVNULL,
@@ -250,7 +250,7 @@ def test_the_installed_program_plays_the_demo(complete: Path, tmp_path: Path) ->
 
 
 def test_the_installed_program_shows_the_page(complete: Path, tmp_path: Path) -> None:
-    """SHIP-3: with nothing but what it declares to need; its scripts and styles are there."""
+    """With nothing but what it declares to need; its scripts and styles are there."""
     with Desking(tmp_path / "home", command=(str(complete / "humanmcp"), "desk")) as desk:
         page = desk.ask("GET", "/", headers=desk.bearer)
         assert page.status == 200
@@ -261,7 +261,7 @@ def test_the_installed_program_shows_the_page(complete: Path, tmp_path: Path) ->
 
 
 def test_the_installed_program_says_what_to_paste(complete: Path, tmp_path: Path) -> None:
-    """SHIP-3: the command in the entry is the one that was installed."""
+    """The command in the entry is the one that was installed."""
     run = subprocess.run(
         [str(complete / "humanmcp"), "config", "cursor"],
         capture_output=True,

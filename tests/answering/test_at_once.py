@@ -1,4 +1,4 @@
-"""L3: what the book answered at once stands in no folder, and is listed all the same."""
+"""What the book answered at once stands in no folder, and is listed all the same."""
 
 from __future__ import annotations
 

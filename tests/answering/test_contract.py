@@ -209,8 +209,8 @@ def letters(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
     return page, {one["session"]: str(one["letter"]) for one in listed}
 
 
-def test_r1_after_a_probe_and_a_removed_session_a_letter_names_one_session(scene: Scene) -> None:
-    """R1: `answer a/2` answered another client than the page's A/2."""
+def test_after_a_probe_and_a_removed_session_a_letter_names_one_session(scene: Scene) -> None:
+    """`answer a/2` answered another client than the page's A/2."""
     home = scene.terminal.home
     with Serving(home, "--lang", "en") as probing, Serving(home, "--by-hand") as other:
         write(probing, request("server/discover", {"_meta": META}, "1"))
@@ -240,8 +240,8 @@ def test_r1_after_a_probe_and_a_removed_session_a_letter_names_one_session(scene
 
 
 @pytest.mark.parametrize("encoding", ["cp932", "utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
-def test_r6_a_file_is_read_as_out_txt_is(scene: Scene, encoding: str) -> None:
-    """R6: `--message FILE` refused CP932, and garbled UTF-16 without a byte-order mark."""
+def test_a_file_is_read_as_out_txt_is(scene: Scene, encoding: str) -> None:
+    """`--message FILE` refused CP932, and garbled UTF-16 without a byte-order mark."""
     lines = []
     for token in (70, 71):
         key, raw = scene.ask(str(token)), (RIGHT % token).encode(encoding)
@@ -255,8 +255,8 @@ def test_r6_a_file_is_read_as_out_txt_is(scene: Scene, encoding: str) -> None:
     assert lines == [RIGHT % 70, RIGHT % 71]
 
 
-def test_r4_every_fix_is_applied_alike_at_every_desk(scene: Scene) -> None:
-    """R4: the page, `check --fix` and `problems.txt` gave three results."""
+def test_every_fix_is_applied_alike_at_every_desk(scene: Scene) -> None:
+    """The page, `check --fix` and `problems.txt` gave three results."""
     key = scene.ask("70")
     text = "{'jsonrpc':'2.0','id':70,'result':{'content':'sunny',},}"
     path = f"/api/exchanges/{key.session}/{key.number}/autofix"
@@ -309,7 +309,7 @@ def test_a_held_message_is_judged_and_sent_alike(
 
 @pytest.mark.parametrize("name", ["page", "terminal"])
 def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name: str) -> None:
-    """R5: the host's inbox: plain text becomes what a model says, in the document and the line."""
+    """The host's inbox: plain text becomes what a model says, in the document and the line."""
     seat = AtInbox(FolderInbox(scene.terminal.home), inboxes.Seat.MODEL, language="en")
     person = PersonAsked(
         seat, Established("", client_capabilities={"sampling": {}}, initialized=True)

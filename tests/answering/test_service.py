@@ -43,10 +43,10 @@ def send(room: Room, key: Key, text: str, form: TextForm = TextForm.TEXT, **more
 
 @pytest.mark.parametrize("form", [TextForm.TEXT, TextForm.TOOL_ERROR])
 @pytest.mark.parametrize(("seat", "line"), [(Seat.MODEL, SAMPLING), (Seat.SERVER, CALL)])
-def test_r5_the_message_of_a_plain_draft_is_the_one_that_is_sent(
+def test_the_message_of_a_plain_draft_is_the_one_that_is_sent(
     room: Room, seat: Seat, line: str, form: TextForm
 ) -> None:
-    """R5: in the model's seat the page showed the result of a tool, which the check refuses."""
+    """In the model's seat the page showed the result of a tool, which the check refuses."""
     case = case_of(room.inbox, room.ask(room.session(seat=seat), 3, line))
     whole = service.document(case, Draft("sunny", form))
     verdict = service.judge(case, whole)

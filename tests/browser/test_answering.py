@@ -31,7 +31,7 @@ SENTENCE = 'Sunny in Tokyo, 23 °C. "clear" 😀'
 
 
 def test_a_request_appears_without_a_reload(desk: Desking, host: Serving, window: Windows) -> None:
-    """U01: the row is there within a second, and the message is open."""
+    """The row is there within a second, and the message is open."""
     page = window().page
     expect(page.locator(".empty")).to_be_visible()
     page.evaluate("window.untouched = true")
@@ -46,7 +46,7 @@ def test_a_request_appears_without_a_reload(desk: Desking, host: Serving, window
 def test_a_sentence_and_one_key_answer_a_call(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U02: open, type, Ctrl+Enter: exactly one line, the same id, the same text."""
+    """Open, type, Ctrl+Enter: exactly one line, the same id, the same text."""
     begin(host, desk)
     host.say(call("7", city="Tokyo"))
     page = window().page
@@ -65,7 +65,7 @@ def test_a_sentence_and_one_key_answer_a_call(
 def test_the_id_is_echoed_byte_by_byte(
     desk: Desking, host: Serving, window: Windows, token: str
 ) -> None:
-    """U03: also the number that JavaScript cannot hold, and an id with an escape in it."""
+    """Also the number that JavaScript cannot hold, and an id with an escape in it."""
     begin(host, desk)
     host.say(call(token, city="Tokyo"))
     page = window().page
@@ -105,10 +105,10 @@ META: dict[str, Any] = {
 def test_every_template_can_be_sent_as_it_is(
     desk: Desking, host: Serving, window: Windows, era: str
 ) -> None:
-    """U04: opened, untouched, sent, for both eras; the check of the stub lets each one pass."""
+    """Opened, untouched, sent, for both eras; the check of the stub lets each one pass."""
     page = window().page
     modern = era == "modern"
-    # D2: of a prompt only the person knows the words; test_drafting.py answers one.
+    # of a prompt only the person knows the words; test_drafting.py answers one.
     left = ("prompts/get", *(("initialize", "ping") if modern else ()))
     asked = {method: params for method, params in METHODS.items() if method not in left}
     if modern:
@@ -126,7 +126,7 @@ def test_every_template_can_be_sent_as_it_is(
 def test_an_untouched_call_is_not_sent_and_says_why(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U04: a call of a tool wants to be answered by somebody."""
+    """A call of a tool wants to be answered by somebody."""
     begin(host, desk)
     host.say(call())
     page = window().page
@@ -148,7 +148,7 @@ def test_an_untouched_call_is_not_sent_and_says_why(
 def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(
     desk: Desking, host: Serving, window: Windows, mistake: tuple[str, str], line: int
 ) -> None:
-    """U05: the line, a mark beside it, the reason at Send, and the fix."""
+    """The line, a mark beside it, the reason at Send, and the fix."""
     begin(host, desk)
     host.say(call())
     page = window().page
@@ -232,7 +232,7 @@ def test_send_anyway_asks_once_and_is_recorded(
 
 
 def test_two_clicks_and_a_key_send_once(desk: Desking, host: Serving, window: Windows) -> None:
-    """U11: whatever comes at once, one line goes out."""
+    """Whatever comes at once, one line goes out."""
     begin(host, desk)
     host.say(call())
     page = window().page
@@ -254,7 +254,7 @@ def test_two_clicks_and_a_key_send_once(desk: Desking, host: Serving, window: Wi
 
 
 def test_everything_by_keyboard_alone(desk: Desking, host: Serving, window: Windows) -> None:
-    """U17: answer, go on to the next box, answer; leave it with Esc, and Ctrl+Enter still sends."""
+    """Answer, go on to the next box, answer; leave it with Esc, and Ctrl+Enter still sends."""
     begin(host, desk)
     page = window().page
     host.say(call("1", city="Tokyo"))
@@ -276,7 +276,7 @@ def test_everything_by_keyboard_alone(desk: Desking, host: Serving, window: Wind
 
 
 def test_the_json_editor_is_no_trap(desk: Desking, host: Serving, window: Windows) -> None:
-    """U17: Tab indents in it; Esc, then Tab leaves it."""
+    """Tab indents in it; Esc, then Tab leaves it."""
     begin(host, desk)
     host.say(call())
     page = window().page

@@ -165,7 +165,7 @@ def test_a_page_without_scripts_asks_too(desk: Desking, host: Serving, window: W
 def test_axe_finds_nothing_where_one_asks(
     desk: Desking, host: Serving, window: Windows, scheme: str, locale: str
 ) -> None:
-    """U20: the form, and a question with its answer; at 320 pixels nothing is wider."""
+    """The form, and a question with its answer; at 320 pixels nothing is wider."""
     begin(host, desk, elicitation={})
     host.say(call())
     name = until(host.find_session, "a session").name

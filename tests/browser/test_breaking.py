@@ -73,10 +73,10 @@ def test_an_answer_is_broken_and_sent_by_keyboard_alone(
 
 
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
-def test_l9_break_it_is_reached_through_the_menu_by_keyboard(
+def test_break_it_is_reached_through_the_menu_by_keyboard(
     desk: Desking, host: Serving, window: Windows, locale: str
 ) -> None:
-    """L9: Tab to More, Enter, Tab to Break it…, Enter; single keys may be off."""
+    """Tab to More, Enter, Tab to Break it…, Enter; single keys may be off."""
     begin(host, desk)
     host.say(call("7", city="Tokyo"))
     page = window(locale=locale).page
@@ -141,10 +141,10 @@ def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(
     expect(page.locator("#sentence")).to_have_value("")
 
 
-def test_f5_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
+def test_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """F5: *Send, keep it open* writes the line, and the same page then sends the right answer."""
+    """*Send, keep it open* writes the line, and the same page then sends the right answer."""
     begin(host, desk)
     host.say(call())
     page = window().page
@@ -242,7 +242,7 @@ def test_a_page_without_scripts_breaks_too(desk: Desking, host: Serving, window:
 def test_axe_finds_nothing_where_it_is_broken(
     desk: Desking, host: Serving, window: Windows, scheme: str, locale: str
 ) -> None:
-    """U20: the menu and the banner, in both languages and themes."""
+    """The menu and the banner, in both languages and themes."""
     begin(host, desk)
     host.say(call())
     page = window(color_scheme=scheme, locale=locale).page
@@ -260,7 +260,7 @@ def test_axe_finds_nothing_where_it_is_broken(
 def test_the_menus_fit_on_a_small_screen(
     desk: Desking, host: Serving, window: Windows, width: int, height: int
 ) -> None:
-    """U21: More and the faults can be reached whole, and nothing scrolls sideways."""
+    """More and the faults can be reached whole, and nothing scrolls sideways."""
     begin(host, desk)
     host.say(call())
     page = window(viewport={"width": width, "height": height}, has_touch=True).page

@@ -56,8 +56,8 @@ def sends_the_picture(sitting: Sitting, id: str, event: str) -> None:  # noqa: A
     assert content == [{"type": "image", "data": data, "mimeType": "image/png"}]
 
 
-def test_d19_a_dropped_picture_is_the_answer_and_is_seen_everywhere(sitting: Sitting) -> None:
-    """D19: drop, chord. The picture is previewed, and shown in the answer, History, projector."""
+def test_a_dropped_picture_is_the_answer_and_is_seen_everywhere(sitting: Sitting) -> None:
+    """Drop, chord. The picture is previewed, and shown in the answer, History, projector."""
     sends_the_picture(sitting, "21", DROP)
     number = sitting.desk.get("/api/history")["lines"][0]["number"]
     page = sitting.window.goto(f"/m/{sitting.session}/{number}")
@@ -70,8 +70,8 @@ def test_d19_a_dropped_picture_is_the_answer_and_is_seen_everywhere(sitting: Sit
     assert is_shown(page.locator(".media img"))
 
 
-def test_d19_text_link_and_resource_are_added_as_forms(sitting: Sitting) -> None:
-    """D19: each part is a form of its own; what is no picture is never shown as one."""
+def test_text_link_and_resource_are_added_as_forms(sitting: Sitting) -> None:
+    """Each part is a form of its own; what is no picture is never shown as one."""
     page = sitting.asked(call("22"))
     page.locator("#tab-form").click()
     form = page.locator("#form-fields")
@@ -97,14 +97,14 @@ def test_d19_text_link_and_resource_are_added_as_forms(sitting: Sitting) -> None
     page.evaluate("localStorage.clear()")
 
 
-def test_d19_a_pasted_picture_is_the_answer(sitting: Sitting) -> None:
-    """D19: Ctrl+V of a picture into the empty box, then the chord."""
+def test_a_pasted_picture_is_the_answer(sitting: Sitting) -> None:
+    """Ctrl+V of a picture into the empty box, then the chord."""
     sends_the_picture(sitting, "26", PASTE)
     sitting.window.page.evaluate("localStorage.clear()")
 
 
-def test_d19_messages_of_a_prompt_have_content_of_each_kind(sitting: Sitting) -> None:
-    """D19: a role and a content each; a picture is chosen as in an answer of a tool."""
+def test_messages_of_a_prompt_have_content_of_each_kind(sitting: Sitting) -> None:
+    """A role and a content each; a picture is chosen as in an answer of a tool."""
     page = sitting.asked(request("prompts/get", {"name": "poem"}, "27"))
     form = page.locator("#form-fields")
     form.get_by_label("text").fill("What is this?")
@@ -128,8 +128,8 @@ def test_d19_messages_of_a_prompt_have_content_of_each_kind(sitting: Sitting) ->
     ]
 
 
-def test_d19_what_the_model_says_becomes_a_list_with_a_second_part(sitting: Sitting) -> None:
-    """D19: in the client's seat a sampling has content of each kind, and one stays no list."""
+def test_what_the_model_says_becomes_a_list_with_a_second_part(sitting: Sitting) -> None:
+    """In the client's seat a sampling has content of each kind, and one stays no list."""
     inbox = FolderInbox(sitting.desk.home)
     facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=Seat.CLIENT, pid=1)
     key = Key(inbox.begin(facts), 1)
@@ -153,8 +153,8 @@ def test_d19_what_the_model_says_becomes_a_list_with_a_second_part(sitting: Sitt
     assert json.loads(reply.text)["result"]["content"][1]["mimeType"] == "image/png"
 
 
-def test_d19_a_file_is_the_contents_of_a_resource(sitting: Sitting) -> None:
-    """D19: its bytes stand in `blob`, its type beside them, and the text is gone."""
+def test_a_file_is_the_contents_of_a_resource(sitting: Sitting) -> None:
+    """Its bytes stand in `blob`, its type beside them, and the text is gone."""
     page = sitting.asked(request("resources/read", {"uri": "file:///dot.png"}, "28"))
     form = page.locator("#form-fields")
     png: FilePayload = {"name": "dot.png", "mimeType": "image/png", "buffer": PNG}
@@ -170,8 +170,8 @@ def test_d19_a_file_is_the_contents_of_a_resource(sitting: Sitting) -> None:
     ]
 
 
-def test_d18_capabilities_are_switches(sitting: Sitting) -> None:
-    """D18: one line each; it is filled in, so it can be sent; a list that was not offered warns."""
+def test_capabilities_are_switches(sitting: Sitting) -> None:
+    """One line each; it is filled in, so it can be sent; a list that was not offered warns."""
     page = sitting.asked(request("prompts/list", None, "23"))
     expect(page.locator(".problem.warning")).to_contain_text("M05")
     page.locator("#send").click()
@@ -201,8 +201,8 @@ def test_d18_capabilities_are_switches(sitting: Sitting) -> None:
     }
 
 
-def test_d20_arguments_are_a_tree_with_what_was_declared(sitting: Sitting) -> None:
-    """D20: members and items in rows, each with the description of the tool's own schema."""
+def test_arguments_are_a_tree_with_what_was_declared(sitting: Sitting) -> None:
+    """Members and items in rows, each with the description of the tool's own schema."""
     leg = {"type": "object", "properties": {"to": {"description": "the station"}}}
     legs = {"type": "array", "description": "each part of the way", "items": leg}
     tool = {"name": "plan", "inputSchema": {"type": "object", "properties": {"legs": legs}}}
@@ -221,8 +221,8 @@ def test_d20_arguments_are_a_tree_with_what_was_declared(sitting: Sitting) -> No
     sitting.heard()
 
 
-def test_d21_the_quiet_view_is_question_box_and_send(sitting: Sitting) -> None:
-    """D21: nothing else is there, also on the next request, until it is left again."""
+def test_the_quiet_view_is_question_box_and_send(sitting: Sitting) -> None:
+    """Nothing else is there, also on the next request, until it is left again."""
     page = sitting.asked(call("27", city="Tokyo"))
     page.get_by_role("button", name="Quiet view").click()
     for number in ("27", "28"):

@@ -65,8 +65,8 @@ def test_the_whole_demo_by_keyboard_alone(desk: Desking, window: Windows, locale
     assert any("晴れ" in one["gist"] for one in sent)
 
 
-def test_d4_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Windows) -> None:
-    """D4: numbered steps, filled in; what the host understood after each; a summary at the end."""
+def test_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Windows) -> None:
+    """Numbered steps, filled in; what the host understood after each; a summary at the end."""
     page = window().page
     page.get_by_role("button", name="Try it now").click()
     lesson = page.locator(".lesson")
@@ -94,7 +94,7 @@ def test_d4_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window:
 
 
 def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home: Path) -> None:
-    """U02, U03: the official Python client calls a tool; its result is the sentence of the page."""
+    """The official Python client calls a tool; its result is the sentence of the page."""
     results: list[Any] = []
 
     async def host() -> None:

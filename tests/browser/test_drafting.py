@@ -54,7 +54,7 @@ def declare(desk: Desking, host: Serving) -> str:
 def test_a_field_that_is_no_json_blocks_and_keeps_its_text(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D1: cut the last brace of an inputSchema: said there, Send goes there, nothing is sent."""
+    """Cut the last brace of an inputSchema: said there, Send goes there, nothing is sent."""
     begin(host, desk)
     host.say(request("tools/list", None, "1"))
     page = window().page
@@ -88,7 +88,7 @@ def test_a_field_that_is_no_json_blocks_and_keeps_its_text(
 def test_words_in_a_field_of_several_types_are_asked_about(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D1: a plain hello in a field of oneOf is not dropped: quotes are offered."""
+    """A plain hello in a field of oneOf is not dropped: quotes are offered."""
     page = window().goto(declare(desk, host))
     field = page.locator("#form-fields").get_by_label("what")
     field.fill("hello")
@@ -106,7 +106,7 @@ def test_words_in_a_field_of_several_types_are_asked_about(
 def test_what_is_no_number_is_not_sent_as_another(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D1: a number field keeps what was typed, and the check speaks of it there."""
+    """A number field keeps what was typed, and the check speaks of it there."""
     page = window().goto(declare(desk, host))
     fields = page.locator("#form-fields")
     fields.get_by_label("what").fill("1")
@@ -123,7 +123,7 @@ def test_what_is_no_number_is_not_sent_as_another(
 def test_a_removed_item_leaves_what_was_typed_into_the_others(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D1 and D16: the text of a field moves up with its item, and the focus stays in the list."""
+    """The text of a field moves up with its item, and the focus stays in the list."""
     begin(host, desk)
     host.say(request("tools/list", None, "1"))
     page = window().page
@@ -144,7 +144,7 @@ def test_a_removed_item_leaves_what_was_typed_into_the_others(
 
 
 def test_a_placeholder_is_no_text_of_anybody(desk: Desking, host: Serving, window: Windows) -> None:
-    """D2: it is shown as one, it is not sent, and what is typed stands alone."""
+    """It is shown as one, it is not sent, and what is typed stands alone."""
     begin(host, desk)
     host.say(request("prompts/get", {"name": "greet"}, "1"))
     page = window().page
@@ -163,7 +163,7 @@ def test_a_placeholder_is_no_text_of_anybody(desk: Desking, host: Serving, windo
 
 
 def test_a_replaced_draft_comes_back(desk: Desking, host: Serving, window: Windows) -> None:
-    """D3: one key after Esc takes a written answer away: Undo and Ctrl+Z bring it back."""
+    """One key after Esc takes a written answer away: Undo and Ctrl+Z bring it back."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -191,7 +191,7 @@ def test_a_replaced_draft_comes_back(desk: Desking, host: Serving, window: Windo
 
 
 def test_every_view_undoes(desk: Desking, host: Serving, window: Windows) -> None:
-    """D3: Ctrl+Z takes back what was written in the text, in a form and in JSON, and Ctrl+Y not."""
+    """Ctrl+Z takes back what was written in the text, in a form and in JSON, and Ctrl+Y not."""
     host.say(INITIALIZE)
     page = window().page
     field = page.locator("#form-fields").get_by_label("instructions")

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.browser
 def test_ten_calls_in_a_row_are_ten_sentences_and_ten_keys(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U17: type, Ctrl+Enter, and again; nothing in between, and no answer goes astray."""
+    """Type, Ctrl+Enter, and again; nothing in between, and no answer goes astray."""
     begin(host, desk)
     for number in range(1, 11):
         host.say(call(str(number), city=f"City {number}"))
@@ -47,7 +47,7 @@ def test_ten_calls_in_a_row_are_ten_sentences_and_ten_keys(
 def test_the_list_keeps_its_place_while_the_cursor_is_in_the_box(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U17: the next row is the current one, the box names it, and J goes on from it."""
+    """The next row is the current one, the box names it, and J goes on from it."""
     begin(host, desk)
     for number in range(1, 4):
         host.say(call(str(number), city=f"City {number}"))
@@ -109,7 +109,7 @@ def test_the_next_page_does_not_send_in_its_first_moment(
     shown = window()
     page = shown.page
     page.locator("#sentence").fill("sunny")
-    # D14: the next request opens in the same page. The second press, as soon as its box is there.
+    # the next request opens in the same page. The second press, as soon as its box is there.
     page.evaluate(
         """() => new MutationObserver((_, self) => {
             if (!document.querySelector(".sent") || !document.body.matches(".scripted")) return;
@@ -133,7 +133,7 @@ def test_the_next_page_does_not_send_in_its_first_moment(
 def test_letters_typed_after_the_key_are_for_the_next_request(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D14: type, Ctrl+Enter, and type on at once: no letter is lost, and the page is not loaded."""
+    """Type, Ctrl+Enter, and type on at once: no letter is lost, and the page is not loaded."""
     begin(host, desk)
     for number in range(1, 4):
         host.say(call(str(number), city=f"City {number}"))
@@ -157,7 +157,7 @@ def test_letters_typed_after_the_key_are_for_the_next_request(
 def test_what_came_while_the_next_page_was_on_its_way_is_opened(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D14: the last answer goes out, and the next request comes just before the page of nothing."""
+    """The last answer goes out, and the next request comes just before the page of nothing."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -178,7 +178,7 @@ def test_what_came_while_the_next_page_was_on_its_way_is_opened(
 def test_what_became_of_the_last_request_does_not_lock_the_next(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D14: the times of the answered request come when another one is open in its place."""
+    """The times of the answered request come when another one is open in its place."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     host.say(call("2", city="Osaka"))
@@ -208,7 +208,7 @@ def test_what_became_of_the_last_request_does_not_lock_the_next(
 def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D14: an answer that is refused takes back what was typed behind it."""
+    """An answer that is refused takes back what was typed behind it."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -223,7 +223,7 @@ def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(
 
 
 def test_the_way_back_leads_to_what_was_open(desk: Desking, host: Serving, window: Windows) -> None:
-    """D14: the browser's Back shows the request that was answered, though no page was loaded."""
+    """The browser's Back shows the request that was answered, though no page was loaded."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     host.say(call("2", city="Osaka"))
@@ -241,7 +241,7 @@ def test_the_way_back_leads_to_what_was_open(desk: Desking, host: Serving, windo
 def test_esc_closes_a_menu_and_goes_back_to_what_opened_it(
     desk: Desking, host: Serving, window: Windows, menu: str
 ) -> None:
-    """D16: More, and the settings."""
+    """More, and the settings."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -270,7 +270,7 @@ def test_what_arrives_takes_the_focus_from_nobody(
 def test_on_a_phone_the_next_row_has_the_focus(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U17: there the list is what is shown, and a field would bring up the keyboard over it."""
+    """There the list is what is shown, and a field would bring up the keyboard over it."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     host.say(call("2", city="Osaka"))
@@ -341,7 +341,7 @@ def test_what_was_sent_and_a_remark_leave_room_for_the_box(
 def test_the_kinds_of_answer_stand_in_one_row_on_the_smallest_phone(
     desk: Desking, host: Serving, window: Windows, locale: str
 ) -> None:
-    """U21: three choices beside each other at 320 pixels, none of them broken."""
+    """Three choices beside each other at 320 pixels, none of them broken."""
     begin(host, desk)
     host.say(call())
     name = until(host.find_session, "a session").name

@@ -39,10 +39,10 @@ def said(host: Serving) -> str:
     return text
 
 
-def test_l6_the_question_is_the_headline_and_one_press_answers(
+def test_the_question_is_the_headline_and_one_press_answers(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """L6: what to know stands below; an option goes out word for word, with one click."""
+    """What to know stands below; an option goes out word for word, with one click."""
     begin(host, desk)
     host.say(call("7", tool="whatever", **ASKED, urgent=True))
     page = window().page
@@ -56,10 +56,10 @@ def test_l6_the_question_is_the_headline_and_one_press_answers(
     expect(page.locator(".sent")).to_contain_text("Sent. 1 line")
 
 
-def test_l6_a_digit_answers_and_a_held_one_answers_once(
+def test_a_digit_answers_and_a_held_one_answers_once(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """L6: nothing has to be focused first; the next question is not answered by the same press."""
+    """Nothing has to be focused first; the next question is not answered by the same press."""
     begin(host, desk)
     host.say(call("7", **ASKED))
     host.say(call("8", **ASKED))
@@ -76,10 +76,10 @@ def test_l6_a_digit_answers_and_a_held_one_answers_once(
     assert said(host) == "Yes, all of them"
 
 
-def test_l6_what_was_typed_stays_a_draft_when_an_option_is_chosen(
+def test_what_was_typed_stays_a_draft_when_an_option_is_chosen(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """L6: nothing typed is lost, and what is typed is never sent instead."""
+    """Nothing typed is lost, and what is typed is never sent instead."""
     begin(host, desk)
     host.say(call("7", **ASKED))
     page = window().page
@@ -91,10 +91,10 @@ def test_l6_what_was_typed_stays_a_draft_when_an_option_is_chosen(
     assert "half a thought" in desk.get(path)["document"]
 
 
-def test_l6_where_one_has_to_choose_the_box_is_put_away(
+def test_where_one_has_to_choose_the_box_is_put_away(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """L6: and still there for an error, or for what fits none of the options."""
+    """And still there for an error, or for what fits none of the options."""
     begin(host, desk)
     host.say(call("7", **ASKED, allow_free_text=False))
     page = window().page
@@ -106,10 +106,10 @@ def test_l6_where_one_has_to_choose_the_box_is_put_away(
     assert said(host) == "Ask my colleague."
 
 
-def test_l6_without_a_script_the_options_are_plain_buttons(
+def test_without_a_script_the_options_are_plain_buttons(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """L6: a form like the others of the page."""
+    """A form like the others of the page."""
     begin(host, desk)
     host.say(call("7", **ASKED))
     page = window(java_script_enabled=False).page
@@ -131,10 +131,10 @@ LONG: Final = (
 )
 
 
-def test_d6_a_long_question_can_be_read_as_it_was_meant(
+def test_a_long_question_can_be_read_as_it_was_meant(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D6: nothing is cut, its Markdown is read, no HTML is made, and the text is one press away."""
+    """Nothing is cut, its Markdown is read, no HTML is made, and the text is one press away."""
     begin(host, desk)
     host.say(call("7", tool="ask", question=LONG))
     page = window().page
@@ -151,10 +151,10 @@ def test_d6_a_long_question_can_be_read_as_it_was_meant(
     expect(question.locator(".read")).to_be_hidden()
 
 
-def test_d6_what_is_longer_than_the_window_is_shown_whole_with_one_press(
+def test_what_is_longer_than_the_window_is_shown_whole_with_one_press(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D6: up to 60 % of the window, then "Show all"; also for any other argument."""
+    """Up to 60 % of the window, then "Show all"; also for any other argument."""
     begin(host, desk)
     host.say(call("7", tool="ask", message="A line of the message.\n" * 80))
     page = window().page

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.browser
 def test_full_width_signs_are_mended_at_once_outside_strings(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U06: pasted in Japanese: J03, J04 and J11 in Japanese, one click, strings untouched."""
+    """Pasted in Japanese: J03, J04 and J11 in Japanese, one click, strings untouched."""
     begin(host, desk)
     host.say(call())
     page = window(locale="ja-JP").page
@@ -63,7 +63,7 @@ def test_full_width_signs_are_mended_at_once_outside_strings(
 def test_messages_that_arrive_touch_nothing_in_the_box(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U07: 50 new messages and 50 updates: text, caret, focus and scroll stay."""
+    """50 new messages and 50 updates: text, caret, focus and scroll stay."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -94,7 +94,7 @@ def test_messages_that_arrive_touch_nothing_in_the_box(
 
 
 def test_a_cancelled_request_keeps_the_text(desk: Desking, host: Serving, window: Windows) -> None:
-    """U08: banner, Send locked, text there, "Copy my draft" works; nothing on stdout."""
+    """Banner, Send locked, text there, "Copy my draft" works; nothing on stdout."""
     begin(host, desk)
     host.say(call("7", city="Tokyo"))
     shown = window(permissions=["clipboard-read", "clipboard-write"])
@@ -117,7 +117,7 @@ def test_a_cancelled_request_keeps_the_text(desk: Desking, host: Serving, window
 def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U09: the text comes back; the page connects again and shows what it missed, once."""
+    """The text comes back; the page connects again and shows what it missed, once."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -140,7 +140,7 @@ def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
 def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(
     browser: Browser, desk: Desking, host: Serving, tmp_path: Path
 ) -> None:
-    """U09: what only the browser has is there when both have started again."""
+    """What only the browser has is there when both have started again."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     folder = tmp_path / "profile"
@@ -181,7 +181,7 @@ def _launched(browser: Browser, folder: Path, path: str) -> BrowserContext:
 def test_of_two_people_one_answers_and_the_other_keeps_the_text(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U10: B sees that A is writing; one line goes out; the loser keeps the draft."""
+    """B sees that A is writing; one line goes out; the loser keeps the draft."""
     begin(host, desk)
     host.say(call())
     first, second = window().page, window().page
@@ -209,7 +209,7 @@ def test_of_two_people_one_answers_and_the_other_keeps_the_text(
 def test_send_can_be_taken_back_for_three_seconds(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U12: with Undo nothing goes out and the box is as before; without, one line after 3 s."""
+    """With Undo nothing goes out and the box is as before; without, one line after 3 s."""
     begin(host, desk)
     host.say(call())
     page = window().page
@@ -232,7 +232,7 @@ def test_send_can_be_taken_back_for_three_seconds(
 
 
 def test_an_input_method_is_left_alone(desk: Desking, host: Serving, window: Windows) -> None:
-    """U18: while something is composed no key sends and no letter acts; afterwards they do."""
+    """While something is composed no key sends and no letter acts; afterwards they do."""
     begin(host, desk)
     host.say(call())
     page = window(locale="ja-JP").page

@@ -50,10 +50,10 @@ def write(page: Page, sentence: str) -> None:
     expect(page.locator("[name='kept text']")).to_have_value(sentence)
 
 
-def test_d13_a_rule_is_made_of_an_answer_and_removed(
+def test_a_rule_is_made_of_an_answer_and_removed(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D13: it is said as a sentence before it is saved, stands in the list, and goes again."""
+    """It is said as a sentence before it is saved, stands in the list, and goes again."""
     begin(host, desk)
     host.say(call("7", city="Tokyo", days=3))
     page = window().page
@@ -68,10 +68,8 @@ def test_d13_a_rule_is_made_of_an_answer_and_removed(
     expect(page.locator("ol.kept-things")).to_contain_text("No rules yet")
 
 
-def test_d13_an_answer_that_was_sent_can_be_kept(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """D13: the page of an answered request offers it, and its chip is there at once."""
+def test_an_answer_that_was_sent_can_be_kept(desk: Desking, host: Serving, window: Windows) -> None:
+    """The page of an answered request offers it, and its chip is there at once."""
     begin(host, desk)
     host.say(call("7", city="Tokyo"))
     shown = window()
@@ -95,10 +93,10 @@ def test_d13_an_answer_that_was_sent_can_be_kept(
     assert json.loads(host.hear())["id"] == 8
 
 
-def test_d13_rules_are_ordered_and_changed_and_the_rest_of_the_book_stays(
+def test_rules_are_ordered_and_changed_and_the_rest_of_the_book_stays(
     desk: Desking, window: Windows
 ) -> None:
-    """D13: comments and other tables stay, and what would break the book is refused."""
+    """Comments and other tables stay, and what would break the book is refused."""
     book = desk.home / "book.toml"
     book.write_text(BOOK, encoding="utf-8")
     page = window().goto("/book")

@@ -48,10 +48,10 @@ def save_first_answer(page: Page, text: str) -> None:
     expect(page.locator("[data-saved]")).to_be_visible()
 
 
-def test_l9_every_key_of_the_list_is_walked_here(
+def test_every_key_of_the_list_is_walked_here(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """L9: `?` and the button in the settings show the list; a new key is pressed here too."""
+    """`?` and the button in the settings show the list; a new key is pressed here too."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -66,10 +66,10 @@ def test_l9_every_key_of_the_list_is_walked_here(
     expect(page.locator("dialog[open] dt")).to_have_count(len(WALKED))
 
 
-def test_l9_the_keys_that_write_save_and_replace_do_what_their_lines_say(
+def test_the_keys_that_write_save_and_replace_do_what_their_lines_say(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """L9: pressed one after the other, as a person who tries the list from top to bottom."""
+    """Pressed one after the other, as a person who tries the list from top to bottom."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -99,10 +99,10 @@ def test_l9_the_keys_that_write_save_and_replace_do_what_their_lines_say(
     expect(sentence).to_have_value("")
 
 
-def test_l9_the_keys_that_move_and_choose_do_what_their_lines_say(
+def test_the_keys_that_move_and_choose_do_what_their_lines_say(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """L9: the list, the kinds, the views, the sound, the faults, the search."""
+    """The list, the kinds, the views, the sound, the faults, the search."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     host.say(call("2", city="Osaka"))

@@ -36,10 +36,10 @@ def say(host: Serving, line: str) -> None:
     stdin.flush()
 
 
-def test_d5_progress_drowns_neither_projector_nor_list(
+def test_progress_drowns_neither_projector_nor_list(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D5: while our progress goes out, the call stays on the wall and the lines in the list."""
+    """While our progress goes out, the call stays on the wall and the lines in the list."""
     begin(host, desk)
     params = {"name": "dice", "arguments": {"sides": 6}, "_meta": {"progressToken": 7}}
     host.say(request("tools/call", params, "7"))
@@ -64,10 +64,10 @@ def test_d5_progress_drowns_neither_projector_nor_list(
     )
 
 
-def test_d9_the_history_is_live_newest_first_and_has_dates(
+def test_the_history_is_live_newest_first_and_has_dates(
     home: Path, desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D9: what two hosts say in turn is read in turn, without a reload, under its day."""
+    """What two hosts say in turn is read in turn, without a reload, under its day."""
     begin(host, desk)
     with Serving(home, "--by-hand") as other:
         page = window().goto("/history")
@@ -83,17 +83,17 @@ def test_d9_the_history_is_live_newest_first_and_has_dates(
         )
 
 
-def test_d9_a_search_that_found_nothing_yet_says_so(window: Windows) -> None:
-    """D9: "Nothing found" is said where there is nothing."""
+def test_a_search_that_found_nothing_yet_says_so(window: Windows) -> None:
+    """The rule: "Nothing found" is said where there is nothing."""
     page = window().goto("/history?q=nowhere")
     expect(page.locator("#lines")).to_contain_text("Nothing found.")
     expect(page.get_by_role("link", name="Search further back")).to_have_count(0)
 
 
-def test_d10_the_picture_of_a_tap_names_client_and_server(
+def test_the_picture_of_a_tap_names_client_and_server(
     home: Path, desk: Desking, window: Windows
 ) -> None:
-    """D10: at a tap nobody is "you"."""
+    """At a tap nobody is "you"."""
     with Tapped(home, server("echo"), "--hold", "in") as tapped:
         tapped.say(call("1").encode() + b"\n")
         page = window().page
@@ -101,10 +101,10 @@ def test_d10_the_picture_of_a_tap_names_client_and_server(
         expect(page.locator("#recent .step .hidden").first).to_have_text("from the client: ")
 
 
-def test_d11_the_projector_chooses_a_session_and_names_each_answer(
+def test_the_projector_chooses_a_session_and_names_each_answer(
     home: Path, desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D11: an older session can be followed, and an answer says what it answers."""
+    """An older session can be followed, and an answer says what it answers."""
     begin(host, desk)
     host.say(request("tools/list", None, "1"))
     waiting = until(lambda: desk.get("/api/exchanges")["waiting"], "the list waits")

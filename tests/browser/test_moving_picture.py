@@ -28,7 +28,7 @@ def picture(height: int) -> bytes:
 
 
 def test_pictures_become_one_that_moves() -> None:
-    """SHIP-14: numbered without a gap, each with its place, its time and all of its pixels."""
+    """Numbered without a gap, each with its place, its time and all of its pixels."""
     found = list(chunks(animation([Frame(picture(3), 0, 700), Frame(picture(2), 1, 900)])))
     assert [kind for kind, _ in found] == [
         *(b"IHDR", b"acTL", b"fcTL", b"IDAT", b"fcTL", b"fdAT", b"IEND")
@@ -42,7 +42,7 @@ def test_pictures_become_one_that_moves() -> None:
 
 @pytest.mark.parametrize("name", moving_picture.LANGUAGES)
 def test_the_picture_of_the_readme_moves_and_is_small(name: str) -> None:
-    """SHIP-14: `make screenshots` takes it; who changes the page copies it to docs/images."""
+    """`make screenshots` takes it; who changes the page copies it to docs/images."""
     png = (IMAGES / f"{name}.png").read_bytes()
     assert len(png) < LARGEST
     assert sum(kind == b"fcTL" for kind, _ in chunks(png)) == 5

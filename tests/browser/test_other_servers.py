@@ -1,4 +1,4 @@
-"""A1: what another server of this computer can do with what a browser sends it."""
+"""What another server of this computer can do with what a browser sends it."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def attack(desk: Desking, method: str, path: str, cookies: str) -> int:
     return status
 
 
-def test_a1_another_server_of_this_computer_gets_nothing_it_could_use(
+def test_another_server_of_this_computer_gets_nothing_it_could_use(
     window: Callable[..., Window], desk: Desking, host: Serving
 ) -> None:
-    """A1: it is sent no cookie of the desk; with what it has it cannot read, answer or mint."""
+    """It is sent no cookie of the desk; with what it has it cannot read, answer or mint."""
     begin(host, desk)
     host.say(call(city="Tokyo"))
     one = window()

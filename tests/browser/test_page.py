@@ -107,7 +107,7 @@ def violations(page: Page) -> list[str]:
 def test_axe_finds_nothing_on_any_view(
     desk: Desking, host: Serving, window: Windows, scheme: str, locale: str
 ) -> None:
-    """U20, D16: WCAG 2.2 A and AA, best practice, both languages and themes, menus open or shut."""
+    """WCAG 2.2 A and AA, best practice, both languages and themes, menus open or shut."""
     name = fill(host, desk)
     shown = window(color_scheme=scheme, locale=locale)
     found: list[str] = []
@@ -134,7 +134,7 @@ def test_axe_finds_nothing_on_any_view(
 def test_nothing_moves_where_less_motion_is_wanted(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U20: no animation runs; in forced colours what is chosen can still be seen."""
+    """No animation runs; in forced colours what is chosen can still be seen."""
     name = fill(host, desk)
     shown = window(forced_colors="active")
     page = shown.goto(f"/m/{name}/2")
@@ -150,7 +150,7 @@ def test_nothing_moves_where_less_motion_is_wanted(
 def test_nothing_is_wider_than_the_window(
     desk: Desking, host: Serving, window: Windows, width: int, height: int
 ) -> None:
-    """U21: no sideways scrolling from 320 pixels to a desktop at 200 %; Send can be reached."""
+    """No sideways scrolling from 320 pixels to a desktop at 200 %; Send can be reached."""
     name = fill(host, desk)
     touch = width < 700
     shown = window(
@@ -235,7 +235,7 @@ def test_an_argument_of_any_type_is_one_row(
 def test_the_projector_shows_large_and_cannot_answer(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U22: at least 28 pixels (JSON 24), arrows as in the transcript, the page of the revision."""
+    """At least 28 pixels (JSON 24), arrows as in the transcript, the page of the revision."""
     name = fill(host, desk)
     shown = window(viewport={"width": 1920, "height": 1080})
     page = shown.goto("/present")
@@ -292,7 +292,7 @@ CONTRAST: Final = """() => {
 def test_the_projector_can_be_read_from_the_last_row(
     desk: Desking, host: Serving, window: Windows, scheme: str
 ) -> None:
-    """U22: a contrast of at least 7 to 1, in both themes."""
+    """A contrast of at least 7 to 1, in both themes."""
     fill(host, desk)
     page = window(viewport={"width": 1920, "height": 1080}, color_scheme=scheme).goto("/present")
     expect(page.locator(".meaning pre")).to_be_visible()
@@ -302,7 +302,7 @@ def test_the_projector_can_be_read_from_the_last_row(
 
 
 def test_the_projector_follows(desk: Desking, host: Serving, window: Windows) -> None:
-    """U22: what arrives is on the wall without a hand."""
+    """What arrives is on the wall without a hand."""
     begin(host, desk)
     page = window().goto("/present")
     host.say(call("9", city="Nagoya"))
@@ -312,7 +312,7 @@ def test_the_projector_follows(desk: Desking, host: Serving, window: Windows) ->
 def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U24: no foreign request, every file there, less than 180 kB for a message.
+    """No foreign request, every file there, less than 180 kB for a message.
 
     The JSON editor is loaded when its view is opened, and what it offers when one writes in it.
     """
@@ -351,7 +351,7 @@ def weight(loaded: set[str], html: str) -> int:
 
 
 def test_the_page_works_without_scripts(desk: Desking, host: Serving, window: Windows) -> None:
-    """U24: log in with the code, answer in a form, see what is wrong, send it anyway."""
+    """Log in with the code, answer in a form, see what is wrong, send it anyway."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     host.say(call("2", city="Osaka"))
@@ -389,7 +389,7 @@ EVIL: Final = {
 
 
 def test_hostile_content_is_text(desk: Desking, host: Serving, window: Windows) -> None:
-    """U25, T12, B1 to B6: shown literally, nothing runs, nothing is fetched, the form works."""
+    """Shown literally, nothing runs, nothing is fetched, the form works."""
     begin(host, desk)
     host.say(call('"\\"onclick=alert(1)"', tool="<svg onload=alert(1)>", **EVIL))
     shown = window()
@@ -413,7 +413,7 @@ def test_hostile_content_is_text(desk: Desking, host: Serving, window: Windows) 
 
 
 def test_five_hundred_messages_scroll(desk: Desking, host: Serving, window: Windows) -> None:
-    """U25: 200 of 500 rows are drawn and the others counted; one more moves nothing.
+    """200 of 500 rows are drawn and the others counted; one more moves nothing.
 
     A task of 50 ms or more is what makes scrolling stutter: a browser reports each. The machine may
     be busy with something else, so it is the best of five that counts.

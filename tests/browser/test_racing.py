@@ -27,10 +27,10 @@ pytestmark = pytest.mark.browser
 CLOUDY = '{"content":[{"type":"text","text":"cloudy"}]}'
 
 
-def test_p4_send_just_after_an_answer_from_elsewhere_says_who_was_first(
+def test_send_just_after_an_answer_from_elsewhere_says_who_was_first(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """P4: Send stays enabled until the news is here. Here it never comes: the worst race."""
+    """Send stays enabled until the news is here. Here it never comes: the worst race."""
     begin(host, desk)
     host.say(call())
     page = window().page

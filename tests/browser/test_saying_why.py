@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("saying-why")]
 
 
-def test_d12_a_press_on_send_counts_although_the_bar_moves_away(sitting: Sitting) -> None:
-    """D12: what the check finds may move the bar between press and release; leaving it cancels."""
+def test_a_press_on_send_counts_although_the_bar_moves_away(sitting: Sitting) -> None:
+    """What the check finds may move the bar between press and release; leaving it cancels."""
     page = sitting.asked(call("11"))
     page.locator("#sentence").fill("sunny")
     expect(page.locator("#wire")).to_be_visible()  # so that the bar stands where it stays
@@ -36,8 +36,8 @@ def test_d12_a_press_on_send_counts_although_the_bar_moves_away(sitting: Sitting
     assert sitting.heard()["id"] == 11
 
 
-def test_d12_what_only_the_desk_could_check_is_shown_too(sitting: Sitting) -> None:
-    """D12: the check is away for a moment, and Send is blocked: the cursor goes to the reason."""
+def test_what_only_the_desk_could_check_is_shown_too(sitting: Sitting) -> None:
+    """The check is away for a moment, and Send is blocked: the cursor goes to the reason."""
     page = sitting.asked(call("12"))
     page.locator("#tab-json").click()
     page.route("**/check", lambda route: route.abort())
@@ -52,8 +52,8 @@ def test_d12_what_only_the_desk_could_check_is_shown_too(sitting: Sitting) -> No
 
 
 @pytest.mark.skipif(not EDITOR.exists(), reason="the JSON editor was not built")
-def test_d12_the_sentence_of_a_mistake_stands_under_the_pointer(sitting: Sitting) -> None:
-    """D12: the place is underlined in the JSON editor, and says there what is wrong with it."""
+def test_the_sentence_of_a_mistake_stands_under_the_pointer(sitting: Sitting) -> None:
+    """The place is underlined in the JSON editor, and says there what is wrong with it."""
     page = sitting.asked(call("13"))
     page.locator("#tab-json").click()
     write_json(page, '{"jsonrpc":"2.0","id":"13","result":{"content":[]}}')
@@ -64,8 +64,8 @@ def test_d12_the_sentence_of_a_mistake_stands_under_the_pointer(sitting: Sitting
     assert sitting.heard()["id"] == 13
 
 
-def test_d16_all_fixes_together_leave_none(sitting: Sitting) -> None:
-    """D16: a word of yes and no becomes true and false where those are wanted."""
+def test_all_fixes_together_leave_none(sitting: Sitting) -> None:
+    """A word of yes and no becomes true and false where those are wanted."""
     page = sitting.asked(call("14"))
     page.locator("#tab-json").click()
     write_json(
@@ -79,8 +79,8 @@ def test_d16_all_fixes_together_leave_none(sitting: Sitting) -> None:
     assert sitting.heard()["result"]["isError"] is False
 
 
-def test_d16_an_error_without_words_speaks_at_its_field(sitting: Sitting) -> None:
-    """D16: an empty message is allowed, and said to be empty there."""
+def test_an_error_without_words_speaks_at_its_field(sitting: Sitting) -> None:
+    """An empty message is allowed, and said to be empty there."""
     page = sitting.asked(call("15"))
     page.locator("[name=kind][value=error]").check()
     field = page.get_by_label("Message", exact=True)
@@ -99,8 +99,8 @@ def test_d16_an_error_without_words_speaks_at_its_field(sitting: Sitting) -> Non
     assert sitting.heard()["error"] == {"code": -32603, "message": "no station"}
 
 
-def test_d16_a_tool_without_a_name_speaks_at_its_field(sitting: Sitting) -> None:
-    """D16: in the form of a list, emptied or taken out."""
+def test_a_tool_without_a_name_speaks_at_its_field(sitting: Sitting) -> None:
+    """In the form of a list, emptied or taken out."""
     page = sitting.asked(request("tools/list", None, "16"))
     page.locator("#tab-form").click()
     name = page.locator("#form-fields").get_by_label("name").first
@@ -113,8 +113,8 @@ def test_d16_a_tool_without_a_name_speaks_at_its_field(sitting: Sitting) -> None
     assert sitting.heard()["result"]["tools"][0]["name"] == "ask"
 
 
-def test_d16_a_broken_line_is_one_row_and_named_once(sitting: Sitting) -> None:
-    """D16: in History as high as its neighbours; on the projector it is no message, once."""
+def test_a_broken_line_is_one_row_and_named_once(sitting: Sitting) -> None:
+    """In History as high as its neighbours; on the projector it is no message, once."""
     sitting.host.say('{"jsonrpc": "2.0", "method"')
     seq = until(
         lambda: [

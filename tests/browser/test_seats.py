@@ -160,7 +160,7 @@ def test_two_pages_finish_the_weather_conversation(lay: Callable[..., Table]) ->
 
 
 @pytest.mark.parametrize("language", LOCALES)
-def test_l9_two_people_play_to_the_end_without_a_word_of_json(
+def test_two_people_play_to_the_end_without_a_word_of_json(
     lay: Callable[..., Table], language: str
 ) -> None:
     """L9, the last exercise of the lesson: two browsers, both languages, keys where they help."""
@@ -173,7 +173,7 @@ def test_l9_two_people_play_to_the_end_without_a_word_of_json(
         server.locator("#send").click()
 
     shows(model, '"sampling/createMessage"')
-    # D17: their door leads to their seat, so there is nothing to choose between.
+    # their door leads to their seat, so there is nothing to choose between.
     expect(model.locator("#list .sessions")).to_have_count(0)
     model.get_by_role("button", name=f"{words['start.call']} weather__").click()
     model.locator("#form-fields input").press_sequentially("Tokyo")
@@ -198,13 +198,13 @@ def test_l9_two_people_play_to_the_end_without_a_word_of_json(
 
 
 def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
-    """LOOP-12: an elicitation is a form in the page; the person decides about each call."""
+    """An elicitation is a form in the page; the person decides about each call."""
     table = lay("host")
     page = table.pages["host"]
     shows(page, '"elicitation/create"')
     expect(page.locator("h1")).to_contain_text("You are the user at the host")
     expect(page.locator(".filled")).to_have_count(0)
-    # D17: it is asked in words, and no name of the protocol is to be read.
+    # it is asked in words, and no name of the protocol is to be read.
     for raw in ("requestedSchema", "action", "choice"):
         expect(page.locator(".asked table")).to_have_count(0)
         expect(page.locator("#form-fields")).not_to_contain_text(raw)
@@ -217,7 +217,7 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
         page.locator("#send").click()
 
     expect(page.locator("h1")).to_contain_text("That is what I found out")
-    # D17: the host's page shows the conversation.
+    # the host's page shows the conversation.
     expect(page.locator(".turn.user .words").first).to_have_text("How is the weather?")
     expect(page.locator(".turn.user .speaker").first).to_have_text("You, the user")
     expect(page.locator(".turn.tool")).to_contain_text("sunny")
@@ -245,7 +245,7 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     expect(client.locator("#said-last")).to_contain_text('"tools":[{"name":"get-japan-forecast"')
 
     client.get_by_role("button", name="Call get-japan-forecast").click()
-    # D22: a form of the tool's inputSchema, and the JSON of it.
+    # a form of the tool's inputSchema, and the JSON of it.
     client.get_by_label("location").fill("Kyoto")
     client.get_by_role("button", name="Show it as JSON").click()
     asked = json.loads(box.input_value())
@@ -266,7 +266,7 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     expect(client.locator("main .problems")).to_contain_text("J26")
     assert box.input_value().endswith("}}"), "what was typed is kept"
     write(laid_out)
-    if built:  # D3: undone and done again, here too
+    if built:  # undone and done again, here too
         client.keyboard.press("Control+z")
         expect(box).not_to_have_value(laid_out)
         client.keyboard.press("Control+Shift+z")
@@ -289,8 +289,8 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     table.end()
 
 
-def test_d17_each_seat_has_its_own_door(lay: Callable[..., Table]) -> None:
-    """D17: the model's page cannot see or answer what waits for the server."""
+def test_each_seat_has_its_own_door(lay: Callable[..., Table]) -> None:
+    """The model's page cannot see or answer what waits for the server."""
     table = lay("model,server")
     server, model = table.pages["server"], table.pages["model"]
     shows(server, '"initialize"')

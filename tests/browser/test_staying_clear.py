@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-def test_d12_why_send_is_blocked_stands_beside_it(
+def test_why_send_is_blocked_stands_beside_it(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D12: with its fix, where the list of problems is below the fold."""
+    """With its fix, where the list of problems is below the fold."""
     begin(host, desk)
     host.say(request("tools/list", None, "1"))
     page = window(viewport={"width": 1280, "height": 480}).page
@@ -47,10 +47,10 @@ def test_d12_why_send_is_blocked_stands_beside_it(
     expect(first).to_be_hidden()
 
 
-def test_d15_what_was_answered_elsewhere_shows_its_answer_and_the_next(
+def test_what_was_answered_elsewhere_shows_its_answer_and_the_next(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """D15: no dead form stays, the picture has the answer, and one click opens the next request."""
+    """No dead form stays, the picture has the answer, and one click opens the next request."""
     begin(host, desk)
     host.say(call("7", city="Tokyo"))
     host.say(call("8", city="Osaka"))
@@ -67,10 +67,8 @@ def test_d15_what_was_answered_elsewhere_shows_its_answer_and_the_next(
     expect(page.locator(".asked")).to_contain_text("Osaka")
 
 
-def test_d3_a_replaced_text_stays_in_the_folder(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """D3: also where the browser is closed before Undo."""
+def test_a_replaced_text_stays_in_the_folder(desk: Desking, host: Serving, window: Windows) -> None:
+    """Also where the browser is closed before Undo."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     page = window().page
@@ -82,8 +80,8 @@ def test_d3_a_replaced_text_stays_in_the_folder(
     assert any("a careful answer" in one.read_text(encoding="utf-8") for one in kept)
 
 
-def test_d16_a_disabled_view_says_why(desk: Desking, host: Serving, window: Windows) -> None:
-    """D16: Form without a form and Text without a text have their reason.
+def test_a_disabled_view_says_why(desk: Desking, host: Serving, window: Windows) -> None:
+    """Form without a form and Text without a text have their reason.
 
     What opens first is a setting.
     """
@@ -105,10 +103,8 @@ def test_d16_a_disabled_view_says_why(desk: Desking, host: Serving, window: Wind
     expect(page.locator("#tab-json")).to_have_attribute("aria-selected", "true")
 
 
-def test_d16_of_many_sessions_one_is_found_by_keys(
-    home: Path, desk: Desking, window: Windows
-) -> None:
-    """D16: S opens the menu, typing leaves what fits, Enter opens the first; Esc closes it."""
+def test_of_many_sessions_one_is_found_by_keys(home: Path, desk: Desking, window: Windows) -> None:
+    """S opens the menu, typing leaves what fits, Enter opens the first; Esc closes it."""
     inbox = FolderInbox(home)
     clients = [f"agent {one}" for one in range(8)]
     facts = [SessionFacts("", "2026-11-20T18:00:00.000Z", client=one) for one in clients]

@@ -92,7 +92,7 @@ def test_a_held_notification_can_be_dropped_in_the_page(
 def test_a_refused_edit_is_put_back_with_one_button(
     home: Path, desk: Desking, window: Windows
 ) -> None:
-    """D8: the edit is refused for its id, the original comes back, and nothing has gone on."""
+    """The edit is refused for its id, the original comes back, and nothing has gone on."""
     call = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
     with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
         tapped.say(call)
@@ -109,7 +109,7 @@ def test_a_refused_edit_is_put_back_with_one_button(
 
 
 def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window: Windows) -> None:
-    """D7: it is named as an answer, with what was asked; changed, it is checked as one."""
+    """It is named as an answer, with what was asked; changed, it is checked as one."""
     request = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
     answer = b'{"jsonrpc":"2.0","id":0,"result":{"content":[{"type":"text","text":"1"}]}}\n'
     script = home.parent / "script.log"
@@ -129,10 +129,8 @@ def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window:
         assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6"
 
 
-def test_d8_a_change_and_an_answer_are_two_texts(
-    home: Path, desk: Desking, window: Windows
-) -> None:
-    """D8: what was begun as the one never becomes the other, and a key chooses each."""
+def test_a_change_and_an_answer_are_two_texts(home: Path, desk: Desking, window: Windows) -> None:
+    """What was begun as the one never becomes the other, and a key chooses each."""
     call = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
     with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
         tapped.say(call)

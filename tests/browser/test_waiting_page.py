@@ -26,7 +26,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_clock_counts_up_and_down_and_speaks_twice(desk: Desking, window: Windows) -> None:
-    """U13: 0:42 waited, 0:18 left; past the limit it says so; spoken of at 30 s and 10 s only."""
+    """0:42 waited, 0:18 left; past the limit it says so; spoken of at 30 s and 10 s only."""
     with Serving(desk.home, "--by-hand", "--client-limit", "60") as host:
         begin(host, desk)
         host.say(call())
@@ -59,7 +59,7 @@ def test_the_clock_counts_up_and_down_and_speaks_twice(desk: Desking, window: Wi
 
 
 def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -> None:
-    """U14: with a token lines go out, growing, and stop; without one the reason is there."""
+    """With a token lines go out, growing, and stop; without one the reason is there."""
     with Serving(desk.home, "--opening", "hand") as host:  # by hand alone, nothing is said
         begin(host, desk)
         line = request(
@@ -91,7 +91,7 @@ def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -
 
 
 def test_the_book_answers_unless_somebody_writes(desk: Desking, window: Windows) -> None:
-    """U15: countdown, automatic answer, marked as such; writing before keeps it from answering."""
+    """Countdown, automatic answer, marked as such; writing before keeps it from answering."""
     page = window().page  # first: an unknown client is let wait for two seconds only
     with Serving(desk.home) as host:
         host.say(INITIALIZE)
@@ -145,7 +145,7 @@ def look_elsewhere(tab: Page) -> None:
 def test_what_arrives_while_the_list_is_on_its_way_is_told(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U16: the list that came did not have it yet, and nobody was ever told."""
+    """The list that came did not have it yet, and nobody was ever told."""
     begin(host, desk)
     page = window().page
     look_elsewhere(page)
@@ -179,7 +179,7 @@ def test_what_arrives_while_the_list_is_on_its_way_is_told(
 def test_somebody_who_looks_elsewhere_is_told(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U16: title, icon, one notification for all tabs; clicking it opens the message."""
+    """Title, icon, one notification for all tabs; clicking it opens the message."""
     begin(host, desk)
     shown = window()
     page, other = shown.page, shown.new_page()
@@ -198,7 +198,7 @@ def test_somebody_who_looks_elsewhere_is_told(
 
 
 def test_single_keys_can_be_turned_off(desk: Desking, host: Serving, window: Windows) -> None:
-    """U19: then letters do nothing, Ctrl+Enter still sends, and it is remembered."""
+    """Then letters do nothing, Ctrl+Enter still sends, and it is remembered."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     host.say(call("2", city="Osaka"))
@@ -242,7 +242,7 @@ def test_single_keys_move_and_choose(desk: Desking, host: Serving, window: Windo
 def test_a_page_without_the_stream_asks_every_few_seconds(
     desk: Desking, host: Serving, window: Windows, how: str
 ) -> None:
-    """FAILURE-30: it says so, shows what arrives, and is live again by itself."""
+    """It says so, shows what arrives, and is live again by itself."""
     begin(host, desk)
     shown = window()
     page = shown.page
@@ -261,7 +261,7 @@ def test_a_page_without_the_stream_asks_every_few_seconds(
 def test_a_stream_that_something_keeps_back_is_noticed(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """FAILURE-33: not a byte, as behind a proxy that waits for the end; the page asks."""
+    """Not a byte, as behind a proxy that waits for the end; the page asks."""
     begin(host, desk)
     page = window().page
     page.clock.install()
@@ -278,7 +278,7 @@ def test_a_stream_that_something_keeps_back_is_noticed(
 
 
 def test_eight_tabs_share_one_stream(desk: Desking, host: Serving, window: Windows) -> None:
-    """U23, FAILURE-32: all update; when the one with the stream closes, another takes over."""
+    """All update; when the one with the stream closes, another takes over."""
     begin(host, desk)
     shown = window()
     tabs = [shown.page] + [shown.new_page() for _ in range(7)]

@@ -373,7 +373,7 @@ HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
 def test_a_bad_response_gets_a_sentence_and_the_session_goes_on(
     peer_says: bytes | None, sentence: str
 ) -> None:
-    """HTTP-26: whatever a server says, a person reads what it was; the next request works."""
+    """Whatever a server says, a person reads what it was; the next request works."""
     bad = [peer_says]
     say = outgoing({"tools/list": lambda asked: bad.pop() if bad else answer(asked, LISTED)})
     with Peer(say) as peer, seated(peer) as (client, _):
@@ -416,7 +416,7 @@ def test_a_slow_drip_ends_with_the_patience() -> None:
         done.set()
 
 
-def test_s2_a_key_never_follows_to_another_origin() -> None:
+def test_a_key_never_follows_to_another_origin() -> None:
     """A redirect elsewhere is said, and not followed: neither message nor key arrive there."""
     with Peer(outgoing({"tools/list": lambda asked: answer(asked, LISTED)})) as other:
         moved = response(status="307 Moved", kind="", headers=[("Location", other.url)])

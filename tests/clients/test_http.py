@@ -48,7 +48,7 @@ def with_node(host: Host) -> Any:  # noqa: ANN401 - pytest does not name the typ
     ids=str,
 )
 def test_every_client_has_the_weather_session_with_a_person(host: Host, tmp_path: Path) -> None:
-    """HTTP-17: the tools, the texts and the errors, each typed into `out.txt`."""
+    """The tools, the texts and the errors, each typed into `out.txt`."""
     home = tmp_path / "home"
     with ServingHttp(home, "--opening", "hand") as server, Person(home, with_a_probe_answered):
         found = host.play_with([server.url], home)
@@ -62,7 +62,7 @@ def test_every_client_has_the_weather_session_with_a_person(host: Host, tmp_path
 def test_the_official_suite_passes_what_it_requires(
     revision: str, required: int, tmp_path: Path
 ) -> None:
-    """HTTP-18, HTTP-30: with the sample book; what the suite does not score passes as well."""
+    """With the sample book; what the suite does not score passes as well."""
     with ServingHttp(tmp_path / "home", "--auto", "--book", str(CONFORMANCE)) as server:
         done = subprocess.run(
             [*SUITE, "--url", server.url, "--requirements", revision],

@@ -65,7 +65,7 @@ STATELESS: Final = {
 def test_the_client_passes_what_needs_no_sign_in(
     revision: str, wanted: set[str], tmp_path: Path
 ) -> None:
-    """HTTP-22: all but those of OAuth, in one process of the suite; those not scored, too."""
+    """All but those of OAuth, in one process of the suite; those not scored, too."""
     command = tmp_path / "client.sh"
     python, scenarios = shlex.quote(sys.executable), shlex.quote(str(SCENARIOS))
     command.write_text(COMMAND.format(python=python, scenarios=scenarios, schema=SCHEMA))

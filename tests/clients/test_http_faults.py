@@ -82,7 +82,7 @@ async def called(url: str, tool: str, found: dict[str, tuple[str, str]]) -> None
 
 
 def test_the_official_client_does_with_each_fault_what_it_can(server: ServingHttp) -> None:
-    """HTTP-20: as `docs/reference/faults.md` says; and the next call of the session is answered."""
+    """As `docs/reference/faults.md` says; and the next call of the session is answered."""
     assert {one.partition(" ")[0] for one in LEGACY} == {one.value for one in OF_HTTP}
     found: dict[str, tuple[str, str]] = {}
 
@@ -100,7 +100,7 @@ def test_the_official_client_does_with_each_fault_what_it_can(server: ServingHtt
 
 @pytest.mark.parametrize("fault", ["exit", "crash"])
 def test_a_server_that_ends_by_a_rule_ends_for_one_client(server: ServingHttp, fault: str) -> None:
-    """HTTP-20: its session is over; the other clients of the process notice nothing."""
+    """Its session is over; the other clients of the process notice nothing."""
     gone, other = server.initialize(), server.initialize()
     waiting = server.open(gone, call(name=fault))
     if fault == "crash":
@@ -115,7 +115,7 @@ def test_a_server_that_ends_by_a_rule_ends_for_one_client(server: ServingHttp, f
 
 
 def test_a_rule_that_is_silent_leaves_its_request_waiting(server: ServingHttp) -> None:
-    """HTTP-20: a person may answer it all the same."""
+    """A person may answer it all the same."""
     waiting = server.open(server.initialize(), call(name="silence"))
     server.folder()
     server.answer(2, "late")
@@ -125,7 +125,7 @@ def test_a_rule_that_is_silent_leaves_its_request_waiting(server: ServingHttp) -
 def test_a_person_breaks_what_carries_an_answer_from_text_files_and_terminal(
     tmp_path: Path,
 ) -> None:
-    """HTTP-20: `out.do.txt` names a number; `--break` takes the fault's name."""
+    """`out.do.txt` names a number; `--break` takes the fault's name."""
     with ServingHttp(tmp_path / "inbox", "--opening", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open({**headers, "Accept": "application/json"}, call())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_every_id_comes_back_byte_for_byte(token: str, tmp_path: Path) -> None:
-    """BRIDGE-17, T17: 0, negative, beyond 2^53, empty, text, escaped and not."""
+    """0, negative, beyond 2^53, empty, text, escaped and not."""
     with Serving(tmp_path / "home", "--by-hand") as serving:
         serving.say(f'{{"jsonrpc":"2.0","id":{token},"method":"ping"}}')
         serving.type(f'{{"jsonrpc": "2.0", "id": {token}, "result": {{}}}}')
@@ -58,7 +58,7 @@ def test_the_end_of_input_ends_the_server_whatever_is_pending(tmp_path: Path) ->
 
 
 def test_a_call_that_the_client_gave_up_is_closed_for_the_person(tmp_path: Path) -> None:
-    """BRIDGE-19, T16, T22: the client says cancelled, and the item waits no more."""
+    """The client says cancelled, and the item waits no more."""
     home = tmp_path / "home"
 
     def slow(request: dict[str, object]) -> str | None:

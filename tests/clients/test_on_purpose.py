@@ -1,4 +1,4 @@
-"""F5: everything can be sent wrong on purpose, and what real clients make of it.
+"""Everything can be sent wrong on purpose, and what real clients make of it.
 
 Each fault comes while the first call waits; then all three calls are answered right. A client that
 is as good as `docs/reference/faults.md` says goes on with the right answers.
@@ -103,8 +103,8 @@ def say(home: Path, *words: str) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_f5_the_python_sdk_goes_on_with_the_right_answer(tmp_path: Path, fault: str) -> None:
-    """F5: what the specification lets a client ignore, it ignores."""
+def test_the_python_sdk_goes_on_with_the_right_answer(tmp_path: Path, fault: str) -> None:
+    """What the specification lets a client ignore, it ignores."""
 
     def act(item: Item) -> None:
         say(tmp_path / "home", *FAULTS[fault](item))
@@ -116,8 +116,8 @@ def test_f5_the_python_sdk_goes_on_with_the_right_answer(tmp_path: Path, fault: 
 
 
 @pytest.mark.node
-def test_f5_the_typescript_sdk_goes_on_with_the_right_answer(tmp_path: Path) -> None:
-    """F5: a duplicate, half a line and its end, a wrong id: one after the other."""
+def test_the_typescript_sdk_goes_on_with_the_right_answer(tmp_path: Path) -> None:
+    """A duplicate, half a line and its end, a wrong id: one after the other."""
 
     def act(item: Item) -> None:
         home = tmp_path / "home"
@@ -133,17 +133,17 @@ def test_f5_the_typescript_sdk_goes_on_with_the_right_answer(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "text", [r"\xff\xfe\n", r'{"jsonrpc":"2.0","method":"x","params":"\xff"}\n']
 )
-def test_f5_the_typescript_sdk_goes_on_after_bytes_that_are_no_utf_8(
+def test_the_typescript_sdk_goes_on_after_bytes_that_are_no_utf_8(
     tmp_path: Path, text: str
 ) -> None:
-    """F5: it reads them as replacement characters, drops the line and reads on."""
+    """It reads them as replacement characters, drops the line and reads on."""
     act = partial(_write_bytes, tmp_path / "home", text)
     understood = play(CLIENT_2_LEGACY, tmp_path, act)
     assert understood.answers == [{"text": "sunny"}] * 3
 
 
-def test_f5_the_python_sdk_ends_at_bytes_that_are_no_utf_8(tmp_path: Path) -> None:
-    """F5: it decodes strictly, and its whole connection ends by one line. No call hangs."""
+def test_the_python_sdk_ends_at_bytes_that_are_no_utf_8(tmp_path: Path) -> None:
+    """It decodes strictly, and its whole connection ends by one line. No call hangs."""
     with pytest.raises(ExceptionGroup) as raised:
         play(PYTHON_LEGACY, tmp_path, partial(_write_bytes, tmp_path / "home", r"\xff\n"), calls=1)
     assert raised.group_contains(UnicodeDecodeError)
@@ -154,8 +154,8 @@ def _write_bytes(home: Path, text: str, item: Item) -> None:
     assert item.method == "tools/call"
 
 
-def test_f5_an_answer_after_a_cancel_is_dropped(tmp_path: Path) -> None:
-    """F5: the request is over, its answer goes out all the same, and the next call works."""
+def test_an_answer_after_a_cancel_is_dropped(tmp_path: Path) -> None:
+    """The request is over, its answer goes out all the same, and the next call works."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     (home / "book.toml").write_text(BOOK, encoding="utf-8")
@@ -193,8 +193,8 @@ def _is_cancelled(desk: FolderInbox, item: Item) -> bool:
     return desk.item(item.key).state is ExchangeState.CANCELLED
 
 
-def test_f5_an_answer_twice_is_taken_once(tmp_path: Path) -> None:
-    """F5: the second has no request any more, and nothing of it is seen in the next call."""
+def test_an_answer_twice_is_taken_once(tmp_path: Path) -> None:
+    """The second has no request any more, and nothing of it is seen in the next call."""
 
     def act(item: Item) -> None:
         say(tmp_path / "home", answer(item, "cloudy"), "--send-anyway", "--times", "2")
@@ -204,8 +204,8 @@ def test_f5_an_answer_twice_is_taken_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", [["--exit", "3"], ["--crash"]], ids=["exit", "crash"])
-def test_f5_a_server_that_ends_fails_the_call(tmp_path: Path, order: list[str]) -> None:
-    """F5: the client says so instead of waiting for ever."""
+def test_a_server_that_ends_fails_the_call(tmp_path: Path, order: list[str]) -> None:
+    """The client says so instead of waiting for ever."""
     home = tmp_path / "home"
 
     def act(item: Item) -> None:

@@ -43,7 +43,7 @@ def url(tmp_path: Path) -> Iterator[str]:
 def test_our_client_and_our_tap_speak_with_a_server_of_the_typescript_sdk(
     url: str, tmp_path: Path
 ) -> None:
-    """HTTP-25: a whole session each; what the server forgot is begun anew before a pipe."""
+    """A whole session each; what the server forgot is begun anew before a pipe."""
     called = subprocess.run(
         [*CLIENT, url, "--home", str(tmp_path / "client"), *("--call", "weather", "city=東京")],
         capture_output=True,

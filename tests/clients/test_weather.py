@@ -1,4 +1,4 @@
-"""Real clients have the weather session with a script that edits text files (BRIDGE-9)."""
+"""Real clients have the weather session with a script that edits text files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def with_a_probe_answered(request: dict[str, Any]) -> str | None:
 
 
 def check_weather(understood: Understood, revision: str) -> None:
-    """BRIDGE-9: one tool, "sunny", and both refusals word by word."""
+    """One tool, "sunny", and both refusals word by word."""
     assert understood.tools == ["get-japan-forecast"]
     sunny, osaka, hokkaido = understood.answers
     assert sunny == {"text": "sunny"}
@@ -73,7 +73,7 @@ def check_inbox(home: Path) -> None:
     "host", [PYTHON_LEGACY, with_node(SDK_1), with_node(CLIENT_2_LEGACY)], ids=str
 )
 def test_a_handshake_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -> None:
-    """BRIDGE-9: initialize, tools/list and three calls, each typed into out.txt."""
+    """Initialize, tools/list and three calls, each typed into out.txt."""
     home = tmp_path / "home"
     with Person(home) as person:
         check_weather(host.play(home, "--by-hand"), HANDSHAKE)
@@ -85,7 +85,7 @@ def test_a_handshake_client_gets_every_answer_by_hand(host: Host, tmp_path: Path
 def test_a_client_that_probes_falls_back_when_the_person_says_so(
     host: Host, tmp_path: Path
 ) -> None:
-    """BRIDGE-26: -32601 to server/discover, then initialize and the session of 2024."""
+    """-32601 to server/discover, then initialize and the session of 2024."""
     with Person(tmp_path / "home", old_server) as person:
         check_weather(host.play(tmp_path / "home", "--by-hand"), HANDSHAKE)
     methods = [json.loads(line)["method"] for line in person.seen]
@@ -151,7 +151,7 @@ def test_every_client_is_served_in_a_folder_of_the_persons_choice(
 
 @pytest.mark.node
 def test_a_client_that_counts_from_0_gets_its_answers(tmp_path: Path) -> None:
-    """BRIDGE-17: the first id of the npm clients is 0, which is falsy in most languages."""
+    """The first id of the npm clients is 0, which is falsy in most languages."""
     with Person(tmp_path / "home") as person:
         check_weather(SDK_1.play(tmp_path / "home", "--by-hand"), HANDSHAKE)
     first = json.loads(person.seen[0])

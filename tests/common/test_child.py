@@ -67,7 +67,7 @@ def test_nothing_is_left_behind(kind: str, status: int) -> None:
 
 
 def test_a_second_close_does_nothing() -> None:
-    """DICE-7: and sending afterwards is an error that says how the server ended."""
+    """And sending afterwards is an error that says how the server ended."""
     transport = ChildTransport(sample("dice"))
     client = Client(transport, Nobody())
     client.open(Opening.HANDSHAKE)
@@ -86,7 +86,7 @@ def test_a_server_that_was_never_listened_to_can_be_closed() -> None:
 
 
 def test_a_child_gets_six_variables_and_what_was_given() -> None:
-    """G11: HOME LOGNAME PATH SHELL TERM USER; no key of ours, no exported shell function."""
+    """HOME LOGNAME PATH SHELL TERM USER; no key of ours, no exported shell function."""
     ours = {
         "HOME": "/home/me",
         "PATH": "/bin",
@@ -104,13 +104,13 @@ def test_a_child_gets_six_variables_and_what_was_given() -> None:
 
 
 def test_windows_programs_get_what_they_cannot_start_without() -> None:
-    """G11: there the six have other names."""
+    """There the six have other names."""
     ours = {"SYSTEMROOT": "C:\\Windows", "PATH": "C:\\", "HOME": "x", "API_KEY": "secret"}
     assert environment({}, ours, windows=True) == {"SYSTEMROOT": "C:\\Windows", "PATH": "C:\\"}
 
 
 def test_the_child_sees_that_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """G11: asked from the child itself."""
+    """Asked from the child itself."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     script = "import json, os; os.write(2, (json.dumps(dict(os.environ)) + '\\n').encode())"
     notes = Notes()
@@ -173,7 +173,7 @@ def test_the_rest_of_a_line_that_is_too_long_is_dropped() -> None:
 
 
 def test_ctrl_c_in_our_terminal_reaches_us_alone() -> None:
-    """LOOP-13: the child leads its own process group, and is ended in order."""
+    """The child leads its own process group, and is ended in order."""
     transport = ChildTransport(sample("dice"))
     assert os.getpgid(transport.process.pid) == transport.process.pid != os.getpgrp()
     transport.close()
@@ -236,8 +236,8 @@ class Heard(Stumbling):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such process groups")
-def test_p3_a_child_may_stay_in_our_group() -> None:
-    """P3: whoever ends our whole group ends it as well; the end in order reaches it alone."""
+def test_a_child_may_stay_in_our_group() -> None:
+    """Whoever ends our whole group ends it as well; the end in order reaches it alone."""
     transport = ChildTransport(ChildCommand((sys.executable, "-c", ENDLESS)), 0.2, own_group=False)
     assert os.getpgid(transport.process.pid) == os.getpgid(0)
     transport.close()

@@ -27,7 +27,7 @@ def test_where_the_pieces_are_cut_does_not_matter(content: bytes, cuts: list[int
 
 @given(content=st.binary(max_size=200), longest=st.integers(0, 40), size=st.integers(1, 50))
 def test_a_long_line_hides_none_of_its_neighbours(content: bytes, longest: int, size: int) -> None:
-    """LINE-10: whatever is too long stands in the place of exactly one line."""
+    """Whatever is too long stands in the place of exactly one line."""
     cutter = Cutter(longest)
     got = [
         cut

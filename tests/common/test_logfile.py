@@ -54,8 +54,8 @@ def test_what_ends_a_thread_is_in_the_log(tmp_path: Path) -> None:
     assert "ValueError" in said
 
 
-def test_a5_a_log_that_grows_is_put_aside_while_it_is_written(tmp_path: Path) -> None:
-    """A5: two files of bounded size are there at most, also when several processes write."""
+def test_a_log_that_grows_is_put_aside_while_it_is_written(tmp_path: Path) -> None:
+    """Two files of bounded size are there at most, also when several processes write."""
     file, old = tmp_path / "a.log", tmp_path / "a.old.log"
     with alone():
         writers = [logfile.LogFile(file, old, largest=2000) for _ in range(3)]

@@ -30,7 +30,7 @@ def test_the_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_others_can_write_in_is_refused_with_advice(tmp_path: Path) -> None:
-    """FOLDER-3: it says which command helps."""
+    """It says which command helps."""
     open_folder = tmp_path / "open"
     open_folder.mkdir()
     open_folder.chmod(0o777)

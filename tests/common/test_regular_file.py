@@ -20,8 +20,8 @@ ROOT_ONLY = pytest.mark.skipif(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
-def test_a4_a_pipe_is_not_waited_for_and_not_replaced(tmp_path: Path) -> None:
-    """A4: reading one for which nobody writes would hang for ever."""
+def test_a_pipe_is_not_waited_for_and_not_replaced(tmp_path: Path) -> None:
+    """Reading one for which nobody writes would hang for ever."""
     pipe = tmp_path / "settings.json"
     os.mkfifo(pipe)
     with pytest.raises(NotRegularError):
@@ -32,8 +32,8 @@ def test_a4_a_pipe_is_not_waited_for_and_not_replaced(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-def test_a4_a_device_and_a_folder_are_left_alone(tmp_path: Path) -> None:
-    """A4: also behind a link."""
+def test_a_device_and_a_folder_are_left_alone(tmp_path: Path) -> None:
+    """Also behind a link."""
     link = tmp_path / "settings.json"
     for target in (os.devnull, str(tmp_path)):
         link.symlink_to(target)
@@ -43,8 +43,8 @@ def test_a4_a_device_and_a_folder_are_left_alone(tmp_path: Path) -> None:
         link.unlink()
 
 
-def test_a4_mode_and_link_stay(tmp_path: Path) -> None:
-    """A4: a configuration that is kept elsewhere stays there, as readable as it was."""
+def test_mode_and_link_stay(tmp_path: Path) -> None:
+    """A configuration that is kept elsewhere stays there, as readable as it was."""
     kept, link = tmp_path / "kept.json", tmp_path / "settings.json"
     kept.write_bytes(b"old")
     kept.chmod(0o640)
@@ -59,8 +59,8 @@ def test_a4_mode_and_link_stay(tmp_path: Path) -> None:
 
 
 @ROOT_ONLY
-def test_a4_the_owner_stays(tmp_path: Path) -> None:
-    """A4: what root writes for somebody is still theirs."""
+def test_the_owner_stays(tmp_path: Path) -> None:
+    """What root writes for somebody is still theirs."""
     file = tmp_path / "settings.json"
     file.write_bytes(b"old")
     os.chown(file, 1234, 2345)
@@ -69,10 +69,10 @@ def test_a4_the_owner_stays(tmp_path: Path) -> None:
     assert file.read_bytes() == b"new"
 
 
-def test_a4_who_cannot_give_a_file_away_writes_in_place(
+def test_who_cannot_give_a_file_away_writes_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A4: a group may write in a file that is somebody else's; it stays that file."""
+    """A group may write in a file that is somebody else's; it stays that file."""
     file = tmp_path / "settings.json"
     file.write_bytes(b"something longer")
     before = file.stat().st_ino

@@ -1,4 +1,4 @@
-"""A person's TOML, edited: whatever its layout, what was not meant stays as it was (R10)."""
+"""A person's TOML, edited: whatever its layout, what was not meant stays as it was."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def without(text: str, *keys: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("layout", AROUND)
-def test_r10_an_entry_is_changed_in_every_layout(layout: str) -> None:
-    """R10: members change, come and go; every comment stays, and so does all else."""
+def test_an_entry_is_changed_in_every_layout(layout: str) -> None:
+    """Members change, come and go; every comment stays, and so does all else."""
     before = AROUND[layout]
     assert tomllib.loads(before)["servers"]["mine"] == OLD
     after = toml_edit.put(before, NAME, NEW)
@@ -102,8 +102,8 @@ def test_r10_an_entry_is_changed_in_every_layout(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", AROUND)
-def test_r10_an_entry_is_taken_out_of_every_layout(layout: str) -> None:
-    """R10: the comments that lead to it and to the next table stay."""
+def test_an_entry_is_taken_out_of_every_layout(layout: str) -> None:
+    """The comments that lead to it and to the next table stay."""
     before = AROUND[layout]
     after = toml_edit.take(before, NAME)
     assert without(after, *NAME) == without(before, *NAME)
@@ -113,8 +113,8 @@ def test_r10_an_entry_is_taken_out_of_every_layout(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", FREE)
-def test_r10_a_new_entry_goes_to_the_end_of_every_layout(layout: str) -> None:
-    """R10: what was there is there byte for byte, and is all there is when it is taken out."""
+def test_a_new_entry_goes_to_the_end_of_every_layout(layout: str) -> None:
+    """What was there is there byte for byte, and is all there is when it is taken out."""
     before = FREE[layout]
     after = toml_edit.put(before, ("servers", "my new one"), NEW)
     assert after.startswith(before)
@@ -123,8 +123,8 @@ def test_r10_a_new_entry_goes_to_the_end_of_every_layout(layout: str) -> None:
     assert taken.strip() == before.strip()
 
 
-def test_r10_a_new_entry_goes_into_the_braces_of_the_others() -> None:
-    """R10: where a table of its own would not be TOML."""
+def test_a_new_entry_goes_into_the_braces_of_the_others() -> None:
+    """Where a table of its own would not be TOML."""
     before = "servers = { other = { command = 'npx' } } # c\n# next\n[tui]\nx = 1\n"
     after = toml_edit.put(before, NAME, NEW)
     assert tomllib.loads(after)["servers"]["mine"] == NEW
@@ -146,8 +146,8 @@ RULES: Final = {
 
 
 @pytest.mark.parametrize("layout", RULES)
-def test_r10_an_element_is_added_in_every_layout(layout: str) -> None:
-    """R10: after those that are there, which stay as they are."""
+def test_an_element_is_added_in_every_layout(layout: str) -> None:
+    """After those that are there, which stay as they are."""
     before = RULES[layout]
     element = {"text": "new", "where": {"a b": [1, {"c": True}]}}
     after = toml_edit.add(before, "rules", element)
@@ -158,8 +158,8 @@ def test_r10_an_element_is_added_in_every_layout(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", AROUND)
-def test_r10_line_ends_and_the_byte_order_mark_stay(layout: str) -> None:
-    """R10: what an editor of Windows wrote is the same file afterwards, and of one kind."""
+def test_line_ends_and_the_byte_order_mark_stay(layout: str) -> None:
+    """What an editor of Windows wrote is the same file afterwards, and of one kind."""
     plain = AROUND[layout]
     before = "\ufeff" + plain.replace("\n", "\r\n")
     edits: list[Callable[[str], str]] = [
@@ -179,14 +179,14 @@ def test_r10_line_ends_and_the_byte_order_mark_stay(layout: str) -> None:
         ("[[a]]\nb = 1\n", ("a", "b")),
     ],
 )
-def test_r10_what_cannot_be_edited_is_refused(text: str, keys: tuple[str, str]) -> None:
-    """R10: something else stands where the table should be."""
+def test_what_cannot_be_edited_is_refused(text: str, keys: tuple[str, str]) -> None:
+    """Something else stands where the table should be."""
     with pytest.raises(NotEditableError):
         toml_edit.put(text, keys, {"x": 1})
 
 
-def test_r10_a_wrong_outcome_of_the_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """R10: each outcome is read again; `true` in the place of 1 is noticed as well."""
+def test_a_wrong_outcome_of_the_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each outcome is read again; `true` in the place of 1 is noticed as well."""
     text = "servers = { mine = { wait = true } }\n"
     assert (
         tomllib.loads(toml_edit.put(text, NAME, {"wait": 1}))["servers"]["mine"]["wait"] is not True
@@ -246,8 +246,8 @@ def texts(draw: st.DrawFn, own: tuple[str, ...]) -> str:
 
 
 @given(texts(OWN))
-def test_r10_whatever_the_layout_only_the_entry_changes(text: str) -> None:
-    """R10: every comment outside of it stays, and every value."""
+def test_whatever_the_layout_only_the_entry_changes(text: str) -> None:
+    """Every comment outside of it stays, and every value."""
     for after, entry in ((toml_edit.put(text, NAME, NEW), NEW), (toml_edit.take(text, NAME), None)):
         assert tomllib.loads(after).get("servers", {}).get("mine") == entry
         assert without(after, *NAME) == without(text, *NAME)
@@ -255,8 +255,8 @@ def test_r10_whatever_the_layout_only_the_entry_changes(text: str) -> None:
 
 
 @given(texts(()))
-def test_r10_whatever_the_layout_a_new_entry_comes_and_goes(text: str) -> None:
-    """R10: byte for byte what was there, in front of it; and nothing else without it."""
+def test_whatever_the_layout_a_new_entry_comes_and_goes(text: str) -> None:
+    """Byte for byte what was there, in front of it; and nothing else without it."""
     after = toml_edit.put(text, NAME, NEW)
     assert after.startswith(text)
     assert toml_edit.take(after, NAME) == text

@@ -49,7 +49,7 @@ def test_comments_and_trailing_commas_become_spaces() -> None:
 
 
 def test_each_oddity_has_its_place_and_the_member_before_it() -> None:
-    """CAPTURE-9: what a trailing comma follows is named, with the line that closes."""
+    """What a trailing comma follows is named, with the line that closes."""
     found = jsonc.oddities(COMMENTED)
     assert [(one.kind, one.line, one.after, one.closing) for one in found] == [
         ("comment", 2, "", 0),

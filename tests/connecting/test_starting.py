@@ -59,8 +59,8 @@ def test_out_of_uv_s_cache_uvx_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
         ("auto", True, ("--auto",)),
     ],
 )
-def test_h1_an_entry_says_who_opens_the_session(
+def test_an_entry_says_who_opens_the_session(
     chosen: str | None, *, files: bool, words: tuple[str, ...]
 ) -> None:
-    """H1: the book, at once, unless another word was said or somebody answers in text files."""
+    """The book, at once, unless another word was said or somebody answers in text files."""
     assert manner_for(chosen, files=files) == words

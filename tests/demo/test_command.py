@@ -103,7 +103,7 @@ def book(folder: Path, text: str) -> str:
     return str(file)
 
 
-def test_l2_it_calls_what_was_offered(tmp_path: Path) -> None:
+def test_it_calls_what_was_offered(tmp_path: Path) -> None:
     """Another tool than the lesson's: its arguments are filled in from the schema."""
     offered = book(
         tmp_path,
@@ -125,7 +125,7 @@ def test_l2_it_calls_what_was_offered(tmp_path: Path) -> None:
     assert "get-japan-forecast" not in said
 
 
-def test_l2_without_a_tool_the_model_answers_by_itself(tmp_path: Path) -> None:
+def test_without_a_tool_the_model_answers_by_itself(tmp_path: Path) -> None:
     """Nothing is called, and the three steps say why."""
     said = played(tmp_path, "--book", book(tmp_path, "tools = []"))
     assert said.count("You offered no tool, so the model answers by itself") == 3
@@ -133,7 +133,7 @@ def test_l2_without_a_tool_the_model_answers_by_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("language", "place"), [("en", "Tokyo"), ("ja", "東京")])
-def test_l3_the_host_speaks_the_language_of_its_reader(
+def test_the_host_speaks_the_language_of_its_reader(
     tmp_path: Path, language: str, place: str
 ) -> None:
     """Places, answers and the picture at the end; and it does not pretend to be another program."""
@@ -144,9 +144,7 @@ def test_l3_the_host_speaks_the_language_of_its_reader(
     assert any("぀" < letter < "龥" for letter in said) == (language == "ja")
 
 
-def test_l3_a_second_demo_names_its_own_files(
-    tmp_path: Path, by_hand: subprocess.Popen[str]
-) -> None:
+def test_a_second_demo_names_its_own_files(tmp_path: Path, by_hand: subprocess.Popen[str]) -> None:
     """The folder of the first one is taken: what is pasted must not answer that one."""
     assert by_hand.stdout is not None
     first = next(filter(None, map(EXAMPLE.match, by_hand.stdout)))

@@ -1,4 +1,4 @@
-"""L1: the demo's host does with every broken answer what `faults.md` says a good host does."""
+"""The demo's host does with every broken answer what `faults.md` says a good host does."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_a_session_without_a_request_is_no_lesson() -> None:
 
 @pytest.mark.parametrize(("language", "word"), [("en", "filled in"), ("ja", "入っています")])
 def test_each_request_is_a_step_with_its_task(language: str, word: str) -> None:
-    """D4: the second step is the tool list, and it says what to do."""
+    """The second step is the tool list, and it says what to do."""
     lesson = read(asked(1), answered(1), asked(2), language=language)
     assert (len(lesson.steps), lesson.total) == (2, 5)
     assert word in lesson.steps[-1].task
@@ -55,14 +55,14 @@ def test_each_request_is_a_step_with_its_task(language: str, word: str) -> None:
 
 
 def test_an_answer_that_the_host_cannot_use_is_said_to_be_none() -> None:
-    """D4: the learner reads why the call failed."""
+    """The learner reads why the call failed."""
     lesson = read(asked(1), answered(1), asked(2), answered(2, {"tools": 5}))
     assert lesson.steps[1].failed
     assert "tools/list fails" in lesson.steps[1].said
 
 
-def test_d16_while_the_host_waits_in_vain_the_lesson_says_why() -> None:
-    """D16: what was sent answers nothing, so what to type is no longer said."""
+def test_while_the_host_waits_in_vain_the_lesson_says_why() -> None:
+    """What was sent answers nothing, so what to type is no longer said."""
     lesson = read(asked(1), answered(1), asked(2), (Direction.OUT, {"id": 8, "result": {}}))
     assert lesson.steps[1].said == ""
     assert lesson.steps[1].task.startswith("Ignored: no request has the id 8.")
@@ -72,7 +72,7 @@ def test_d16_while_the_host_waits_in_vain_the_lesson_says_why() -> None:
 
 
 def test_the_whole_lesson_is_five_answers() -> None:
-    """D4: what comes beyond the script is no step of it."""
+    """What comes beyond the script is no step of it."""
     said = [one for token in range(1, 6) for one in (asked(token), answered(token))]
     extra = (Direction.IN, {"id": 6, "method": "tools/list", "params": {}})
     assert len(read(*said, extra).answered) == 5

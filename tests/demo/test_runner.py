@@ -94,7 +94,7 @@ def play(
     return against
 
 
-def test_l1_it_gives_up_on_a_call_with_a_wrong_id_and_goes_on(
+def test_it_gives_up_on_a_call_with_a_wrong_id_and_goes_on(
     play: Any,  # noqa: ANN401 - the fixture above
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -113,7 +113,7 @@ def test_l1_it_gives_up_on_a_call_with_a_wrong_id_and_goes_on(
     assert server.methods.count("tools/call") == 3
 
 
-def test_l1_the_right_answer_after_a_wrong_one_counts(
+def test_the_right_answer_after_a_wrong_one_counts(
     play: Any,  # noqa: ANN401 - the fixture above
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -128,7 +128,7 @@ def test_l1_the_right_answer_after_a_wrong_one_counts(
     assert "notifications/cancelled" not in server.methods
 
 
-def test_l1_a_huge_answer_does_not_flood_the_screen(
+def test_a_huge_answer_does_not_flood_the_screen(
     play: Any,  # noqa: ANN401 - the fixture above
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -155,7 +155,7 @@ def test_l1_a_huge_answer_does_not_flood_the_screen(
         {"result": "no"},
     ],
 )
-def test_l1_without_an_opening_it_says_that_it_cannot_connect(
+def test_without_an_opening_it_says_that_it_cannot_connect(
     play: Any,  # noqa: ANN401 - the fixture above
     capsys: pytest.CaptureFixture[str],
     first: dict[str, Any],
@@ -197,7 +197,7 @@ def test_a_server_that_ends_is_told_of(
     assert "The server ended" in capsys.readouterr().out
 
 
-def test_l5_the_example_is_one_that_the_shell_at_hand_understands() -> None:
+def test_the_example_is_one_that_the_shell_at_hand_understands() -> None:
     """PowerShell on Windows, a POSIX shell elsewhere."""
     assert pasted("{}", "/x/out.txt", "linux") == "echo '{}' > /x/out.txt"
     assert pasted("{}", "C:\\x\\out.txt", "win32") == "'{}' | Set-Content 'C:\\x\\out.txt'"

@@ -73,7 +73,7 @@ def test_a_script_asks_for_a_fault_and_nothing_is_kept(asked: Asked) -> None:
 
 
 def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked: Asked) -> None:
-    """HTTP-20: where the session is over HTTP; nowhere else is it offered."""
+    """Where the session is over HTTP; nowhere else is it offered."""
     path = f"/api/exchanges/{asked.key.session}/{asked.key.number}"
     body = {"text": "sunny", "form": "text", "fault": "wrong-status"}
     assert "HTTP: wrong status" not in asked.desk.page(asked.path)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def test_a_second_desk_points_to_the_first(home: Path) -> None:
-    """FAILURE-20: the second prints an address of the first, with a key, and ends."""
+    """The second prints an address of the first, with a key, and ends."""
     with Desking(home) as desk:
         second = subprocess.run(
             [*COMMAND, "--home", str(home)],
@@ -37,7 +37,7 @@ def test_a_second_desk_points_to_the_first(home: Path) -> None:
             check=False,
         )
         assert second.returncode == 0
-        assert re.search(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b", second.stdout)  # A7: the code of now
+        assert re.search(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b", second.stdout)  # the code of now
         address = second.stdout.splitlines()[-1]
         assert address.startswith(f"{desk.facts.address}login#k=")
         key = address.partition("#k=")[2]
@@ -47,7 +47,7 @@ def test_a_second_desk_points_to_the_first(home: Path) -> None:
 
 
 def test_a_taken_port_leads_to_the_next(home: Path, tmp_path: Path) -> None:
-    """FAILURE-22: the address is always the one in desk.json and on the terminal."""
+    """The address is always the one in desk.json and on the terminal."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with Desking(home, port=port) as desk:
@@ -56,7 +56,7 @@ def test_a_taken_port_leads_to_the_next(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_of_a_dead_desk_is_ignored(home: Path) -> None:
-    """FAILURE-21: the lock decides who is alive: not a file, not a process number."""
+    """The lock decides who is alive: not a file, not a process number."""
     with Desking(home) as desk:
         desk.kill()
         assert (home / launch.FACTS_NAME).exists()
@@ -66,7 +66,7 @@ def test_a_file_of_a_dead_desk_is_ignored(home: Path) -> None:
 
 
 def test_a_broken_file_of_a_living_desk_is_no_desk_yet(home: Path) -> None:
-    """FAILURE-21: what cannot be read is asked for again, not believed."""
+    """What cannot be read is asked for again, not believed."""
     with Desking(home):
         for content in ("", "[]", "{}", '{"address": 1}', "\xff"):
             (home / launch.FACTS_NAME).write_text(content, encoding="latin-1")
@@ -130,7 +130,7 @@ def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> Non
     assert facts.token not in log
 
 
-def test_l3_no_browser_is_said_to_be_opened_where_there_is_none(
+def test_no_browser_is_said_to_be_opened_where_there_is_none(
     home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Over ssh or in a container: the address stands there to be copied, and how to reach it."""
@@ -149,7 +149,7 @@ def test_l3_no_browser_is_said_to_be_opened_where_there_is_none(
 def test_the_browser_is_opened_by_a_file_and_not_by_an_argument(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DOOR-18: the key is in a 0600 file; the argument list only names the file."""
+    """The key is in a 0600 file; the argument list only names the file."""
     asked: list[list[str]] = []
     with Desking(home) as desk:
         monkeypatch.setattr(subprocess, "Popen", lambda words, **_: asked.append(words))

@@ -26,7 +26,7 @@ def row(session: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
 
 
 def test_a_call_that_was_given_up_shows_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    """SHIP-9: the time between the call and its cancellation."""
+    """The time between the call and its cancellation."""
     assert row("20261121T221454Z", capsys) == {
         "name": "slow-client",
         "client": "slow-client",
@@ -41,7 +41,7 @@ def test_a_call_that_was_given_up_shows_the_limit(capsys: pytest.CaptureFixture[
 
 
 def test_a_session_that_began_with_a_probe_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """SHIP-9: and what the client declared in each request."""
+    """And what the client declared in each request."""
     found = row("20261121T221425Z", capsys)
     assert (found["opens"], found["revision"]) == ("probe", "2026-07-28")
     assert found["capabilities"] == ["elicitation.form"]
@@ -51,12 +51,12 @@ def test_a_session_that_began_with_a_probe_shows_it(capsys: pytest.CaptureFixtur
 def test_a_host_that_is_known_by_its_client_gets_its_name(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """SHIP-9: as every other page names it."""
+    """As every other page names it."""
     assert row("20261121T221422Z", capsys)["name"] == "VS Code"
 
 
 def test_a_row_can_be_added_to_a_file(tmp_path: Path) -> None:
-    """SHIP-9: the file stays one that can be read."""
+    """The file stays one that can be read."""
     file = tmp_path / "hosts.toml"
     words = ["hosts", "--home", str(HOME), "-o", str(file), "--measure"]
     assert main([*words, "20261121T221454Z"]) == 0
@@ -66,7 +66,7 @@ def test_a_row_can_be_added_to_a_file(tmp_path: Path) -> None:
 
 
 def test_the_table_is_a_row_a_host(capsys: pytest.CaptureFixture[str]) -> None:
-    """SHIP-9: for people in their language, for machines as JSON."""
+    """For people in their language, for machines as JSON."""
     assert main(["hosts", "--lang", "ja"]) == 0
     shown = capsys.readouterr().out
     assert "| Codex | 0.169.0 | initialize | 30 s | 300 s | いつも | いいえ | はい |" in shown
@@ -76,7 +76,7 @@ def test_the_table_is_a_row_a_host(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("known", hosts.table(), ids=lambda one: f"{one['name']} {one['version']}")
 def test_the_table_agrees_with_what_the_server_knows(known: dict[str, object]) -> None:
-    """SHIP-9: of the clients that are known by their name."""
+    """Of the clients that are known by their name."""
     client = find(str(known.get("client", "")))
     if client is None:
         return
@@ -88,7 +88,7 @@ def test_the_table_agrees_with_what_the_server_knows(known: dict[str, object]) -
 
 
 def test_every_client_that_was_measured_is_in_the_table() -> None:
-    """SHIP-9: a version that is measured anew is written in both."""
+    """A version that is measured anew is written in both."""
     names = {one["name"] for one in hosts.table()}
     measured = {one.label for one in CLIENTS if one.seen and "," not in one.label}
     assert measured <= names

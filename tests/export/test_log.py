@@ -1,4 +1,4 @@
-"""The two listings of the first capture script, exactly (CAPTURE-2, CAPTURE-4, CAPTURE-7)."""
+"""The two listings of the first capture script, exactly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MANNER = ExportOptions(zone=UTC)
 
 
 def test_the_first_listing_comes_out_as_it_went_in() -> None:
-    """CAPTURE-2: nine lines, byte for byte."""
+    """Nine lines, byte for byte."""
     source = SEED / "demo-app.log"
     listing = forms.write_log(find(str(source), SEED, UTC), MANNER)
     assert listing == source.read_text(encoding="utf-8")
@@ -33,14 +33,14 @@ def test_the_first_listing_comes_out_as_it_went_in() -> None:
 
 
 def test_the_second_listing_is_the_first_one_laid_out() -> None:
-    """CAPTURE-4: 132 lines, byte for byte; made from the log or from a transcript."""
+    """132 lines, byte for byte; made from the log or from a transcript."""
     golden = (SEED / "demo-app.pretty.log").read_text(encoding="utf-8")
     assert golden.count("\n") == 132
     assert forms.write_laid_out(find(str(SEED / "demo-app.log"), SEED, UTC), MANNER) == golden
 
 
 def test_a_log_is_the_same_from_a_transcript() -> None:
-    """CAPTURE-7: a session's own record, in the same format."""
+    """A session's own record, in the same format."""
     lines = forms.write_log(WEATHER, MANNER).splitlines()
     assert lines[0].startswith('[2026-11-20 18:49:01.123] IN: {"jsonrpc": "2.0", "id": 0,')
     assert lines[-2:] == [
@@ -91,7 +91,7 @@ WILD = "\x1b]52;c;eA==\x07\r\x7f\x9b31m\u202e"
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize("form", ["log", "pretty", "jsonl", "har", "markdown", "mermaid", "pytest"])
-def test_a3_nothing_of_the_wire_acts_on_the_terminal_that_shows_an_export(
+def test_nothing_of_the_wire_acts_on_the_terminal_that_shows_an_export(
     tmp_path: Path, form: str
 ) -> None:
     """There it is shown as code points, in JSON as escapes; a pipe gets what was on the wire."""

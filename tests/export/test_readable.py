@@ -85,7 +85,7 @@ OURS = {
 @pytest.mark.parametrize("language", ["en", "ja"])
 @pytest.mark.parametrize("recorded", [WEATHER, HOSTILE], ids=["weather", "hostile"])
 def test_the_page_has_no_element_but_ours(recorded: Recording, language: str) -> None:
-    """B1: no script, no image, no handler, nothing fetched, whatever was on the wire."""
+    """No script, no image, no handler, nothing fetched, whatever was on the wire."""
     told = html.write(recorded, ExportOptions(language, UTC))
     page = Page(told)
     assert page.tags <= OURS
@@ -130,7 +130,7 @@ def test_nothing_of_the_wire_is_markup_in_the_document() -> None:
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", ' "=', "\uff1d"])
 def test_a_cell_is_no_formula(start: str) -> None:
-    """X5: an apostrophe goes before it, also behind quotes and spaces, and in full width."""
+    """An apostrophe goes before it, also behind quotes and spaces, and in full width."""
     assert defused(f"{start}1+1").startswith("'")
     assert markdown_cell("1+1") == "1+1"
 
@@ -243,7 +243,7 @@ def test_the_archive_of_a_session_over_http_has_its_true_requests() -> None:
 
 
 def test_the_archive_of_our_own_server_holds_what_it_recorded() -> None:
-    """HTTP-28: nothing is derived where it is known: a status of a person's, a batch, who hung up.
+    """Nothing is derived where it is known: a status of a person's, a batch, who hung up.
 
     A request may bring no request: the client's answer, or what is no message.
     """

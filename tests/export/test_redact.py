@@ -123,7 +123,7 @@ def test_a_redacted_message_is_still_a_message() -> None:
     assert json.loads(redact(line)) == {"id": 1, "result": {"secret": REDACTED, "n": [1.5]}}
 
 
-def test_x1_a_value_under_a_secret_name_is_replaced_wherever_it_stands() -> None:
+def test_a_value_under_a_secret_name_is_replaced_wherever_it_stands() -> None:
     """In results, in a JSON text that is a string, in an address, on stderr; never in a name."""
     recorded = recording(
         ask(1, "tools/call", name="login", arguments={"user": "hunter2x", "password": "hunter2"}),
@@ -143,7 +143,7 @@ def test_x1_a_value_under_a_secret_name_is_replaced_wherever_it_stands() -> None
     }
 
 
-def test_x1_a_value_that_means_nothing_is_not_looked_for_elsewhere() -> None:
+def test_a_value_that_means_nothing_is_not_looked_for_elsewhere() -> None:
     """Short ones, and the words of a form or a schema, stand in too much else."""
     recorded = recording(
         ask(1, "tools/call", name="a", arguments={"password": "abc", "secret": "string"}),
@@ -152,7 +152,7 @@ def test_x1_a_value_that_means_nothing_is_not_looked_for_elsewhere() -> None:
     assert "abc is a string" in redact_frames(recorded.frames)[1].text
 
 
-def test_x1_what_can_be_run_tells_the_values_apart() -> None:
+def test_what_can_be_run_tells_the_values_apart() -> None:
     """Each has a name, the same in all places; what is counted are values, not places."""
     recorded = recording(
         ask(1, "tools/call", name="a", arguments={"apiKey": "first-1", "token": "second-2"}),

@@ -395,7 +395,7 @@ def redacted(folder: Path) -> tuple[Path, Path]:
     return test, server
 
 
-def test_x1_what_was_taken_out_comes_from_the_environment(
+def test_what_was_taken_out_comes_from_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server takes any value for it, and in an answer anything may stand in its place."""
@@ -406,7 +406,7 @@ def test_x1_what_was_taken_out_comes_from_the_environment(
     assert status == 0
 
 
-def test_x1_without_what_was_taken_out_its_request_is_skipped_with_the_reason(
+def test_without_what_was_taken_out_its_request_is_skipped_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others are asked all the same."""
@@ -419,7 +419,7 @@ def test_x1_without_what_was_taken_out_its_request_is_skipped_with_the_reason(
     assert status == 0
 
 
-def test_x1_the_command_says_how_many_values_were_taken_out(
+def test_the_command_says_how_many_values_were_taken_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On stderr, in the reader's language; nothing where there was none."""
@@ -433,7 +433,7 @@ def test_x1_the_command_says_how_many_values_were_taken_out(
     assert capsys.readouterr().err == ""
 
 
-def test_x2_a_refused_probe_is_not_asked_again(tmp_path: Path) -> None:
+def test_a_refused_probe_is_not_asked_again(tmp_path: Path) -> None:
     """A server that has learned 2026-07-28 would take it, and refuse the handshake after it."""
     modern = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
     refused = {"code": -32601, "message": "Method not found"}
@@ -507,7 +507,7 @@ RICH = recording(
 )
 
 
-def test_x4_an_exported_test_starts_the_server_that_the_tap_knew(
+def test_an_exported_test_starts_the_server_that_the_tap_knew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without MCP_SERVER; another command can be named when it is exported."""
@@ -522,7 +522,7 @@ def test_x4_an_exported_test_starts_the_server_that_the_tap_knew(
     assert status == 0
 
 
-def test_x4_an_exported_server_is_complete(tmp_path: Path) -> None:
+def test_an_exported_server_is_complete(tmp_path: Path) -> None:
     """The exported test of the same recording finds nothing missing: title, pages, completion."""
     server = tmp_path / "server.py"
     server.write_text(server_export.write(RICH, ExportOptions()), encoding="utf-8")
@@ -531,7 +531,7 @@ def test_x4_an_exported_server_is_complete(tmp_path: Path) -> None:
     assert status == 0
 
 
-def test_x4_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -> None:
+def test_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -> None:
     """Progress for the token of today, a log, a question that is waited for, a change after it."""
     path = tmp_path / "server.py"
     path.write_text(server_export.write(RICH, ExportOptions()), encoding="utf-8")
@@ -605,7 +605,7 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
     output = tmp_path / "out.html"
     assert export("--format", "html", "-o", str(output)) == ""
     assert output.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert f"Written: {output}" in errors[-1]  # L3: nobody has to look whether it was written
+    assert f"Written: {output}" in errors[-1]  # nobody has to look whether it was written
 
 
 def test_the_seeds_session_can_be_run() -> None:

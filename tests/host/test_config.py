@@ -52,7 +52,7 @@ def test_an_entry_says_how_to_start_a_server() -> None:
 
 @pytest.mark.parametrize("key", ["url", "httpUrl", "serverUrl"])
 def test_a_remote_entry_is_called_with_its_headers(key: str) -> None:
-    """G12, W10: an entry with a `url` works like any other; a key of a variable is not shown."""
+    """An entry with a `url` works like any other; a key of a variable is not shown."""
     headers = {"Authorization": "Bearer ${KEY}", "X-Team": "blue"}
     remote = {"type": "http", key: "https://example.com/${WHERE}", "headers": headers}
     (entry,) = parse(written({"github": remote}), "x", {"KEY": "secret", "WHERE": "mcp"})
@@ -85,7 +85,7 @@ def test_a_mistake_in_a_remote_entry_costs_this_entry_alone(
 
 
 def test_a_trailing_comma_is_shown_by_line_and_name() -> None:
-    """CAPTURE-9: line 10, after "demo-app", and where the comma itself stands."""
+    """Line 10, after "demo-app", and where the comma itself stands."""
     said = complaint(TRAILING)
     assert "line 10" in said
     assert 'after "demo-app" (line 9, column 6)' in said
@@ -116,12 +116,12 @@ def test_a_trailing_comma_in_a_list_has_no_name() -> None:
     ],
 )
 def test_each_mistake_has_its_sentence(text: str, said: str) -> None:
-    """LOOP-1: an empty list of servers and every wrong type, without a traceback."""
+    """An empty list of servers and every wrong type, without a traceback."""
     assert said in complaint(text)
 
 
 def test_a_file_that_is_missing_is_an_error_that_names_it(tmp_path: Path) -> None:
-    """LOOP-1: nothing is created behind anybody's back."""
+    """Nothing is created behind anybody's back."""
     missing = tmp_path / ".mcp.json"
     with pytest.raises(HostConfigError, match="there is no"):
         read_config(missing)
@@ -166,15 +166,15 @@ def test_a_server_that_is_not_there_is_answered_with_those_that_are() -> None:
         (("python", "dice.py"), False),
     ],
 )
-def test_s6_a_server_is_known_to_be_a_person_only_where_it_surely_is(
+def test_a_server_is_known_to_be_a_person_only_where_it_surely_is(
     words: tuple[str, ...], *, is_person: bool
 ) -> None:
-    """S6: what is said of how long a person has must not be made up."""
+    """What is said of how long a person has must not be made up."""
     assert ServerEntry("x", ChildCommand(words)).is_person is is_person
 
 
-def test_s7_variables_are_filled_in_as_hosts_do() -> None:
-    """S7: in the command, its arguments, its environment and folder; what is none stays."""
+def test_variables_are_filled_in_as_hosts_do() -> None:
+    """In the command, its arguments, its environment and folder; what is none stays."""
     entry = {
         "command": "${RUNNER:-uvx}",
         "args": ["--key=${KEY}", "${env:KEY}", "${EMPTY:-x}", "${input:token}", "$KEY", "${a b}"],
@@ -190,8 +190,8 @@ def test_s7_variables_are_filled_in_as_hosts_do() -> None:
     )
 
 
-def test_s7_a_variable_that_is_not_set_costs_its_server_only() -> None:
-    """S7: it is named with what to do, and nothing goes out verbatim."""
+def test_a_variable_that_is_not_set_costs_its_server_only() -> None:
+    """It is named with what to do, and nothing goes out verbatim."""
     servers = {"a": {"command": "b", "args": ["${KEY}"]}, "dice": {"command": "dice"}}
     broken, dice = parse(written(servers), "x", {})
     assert not broken.can_start
@@ -200,8 +200,8 @@ def test_s7_a_variable_that_is_not_set_costs_its_server_only() -> None:
         find((broken, dice), "a", "x")
 
 
-def test_s7_a_variable_in_an_address_is_filled_in() -> None:
-    """S7: it is called where the variable says, and shown as it was written."""
+def test_a_variable_in_an_address_is_filled_in() -> None:
+    """It is called where the variable says, and shown as it was written."""
     (entry,) = parse(written({"github": {"url": "https://${HOST}/mcp"}}), "x", {"HOST": "a.jp"})
     address = entry.target
     assert isinstance(address, ServerAddress)

@@ -123,10 +123,10 @@ MANY = {"type": "array", "items": {"anyOf": [{"const": "g", "title": "Guitar"}, 
         ({"type": ["string", "null"]}, "plain", "plain"),
     ],
 )
-def test_s3_a_choice_is_made_by_number_title_or_value(
+def test_a_choice_is_made_by_number_title_or_value(
     part: dict[str, Any], typed: str, found: object
 ) -> None:
-    """S3: `enum` with and without names, `oneOf`, `anyOf` in a list; with wide digits too."""
+    """`enum` with and without names, `oneOf`, `anyOf` in a list; with wide digits too."""
     (field,) = fields({"type": "object", "properties": {"it": part}})
     assert value(field, typed, numbered=True) == found
 
@@ -146,16 +146,16 @@ def test_s3_a_choice_is_made_by_number_title_or_value(
         ({"type": "integer", "maximum": 5}, "9"),
     ],
 )
-def test_s3_a_value_that_breaks_its_field_is_refused_where_it_is_typed(
+def test_a_value_that_breaks_its_field_is_refused_where_it_is_typed(
     part: dict[str, Any], typed: str
 ) -> None:
-    """S3: by the one check of JSON Schema that all of humanmcp uses."""
+    """By the one check of JSON Schema that all of humanmcp uses."""
     (field,) = fields({"type": "object", "properties": {"it": part}})
     with pytest.raises(FieldError):
         value(field, typed, numbered=True)
 
 
-def test_s3_a_number_counts_only_where_numbers_were_shown() -> None:
-    """S3: `call tool unit=2` means the value 2, and there is none."""
+def test_a_number_counts_only_where_numbers_were_shown() -> None:
+    """`call tool unit=2` means the value 2, and there is none."""
     with pytest.raises(FieldError):
         arguments("unit=2", SCHEMA)

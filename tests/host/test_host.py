@@ -82,7 +82,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("ending", ["exit", "/quit", ""])
 def test_a_chat_shows_text_call_and_text(tmp_path: Path, config: Path, ending: str) -> None:
-    """DICE-8: the lines joined by newlines; `exit` and the end of input end it cleanly."""
+    """The lines joined by newlines; `exit` and the end of input end it cleanly."""
     model = recorded(tmp_path, says("I roll the dice.", ROLL), says("There you are."))
     run = chat(
         tmp_path, words(config, model, "--yes"), "Please roll", *([ending] if ending else [])
@@ -110,7 +110,7 @@ def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: 
 
 
 def test_a_configuration_that_is_missing_or_empty_is_explained(tmp_path: Path) -> None:
-    """LOOP-1: by one sentence each, and nothing is created."""
+    """By one sentence each, and nothing is created."""
     empty = configuration(tmp_path)
     run = chat(tmp_path, words(empty, "script:x"))
     assert run.returncode == 1
@@ -130,7 +130,7 @@ def test_a_server_that_cannot_start_does_not_keep_the_others_from_work(tmp_path:
 
 
 def test_the_person_has_the_say_in_every_call(tmp_path: Path, config: Path) -> None:
-    """LOOP-12: call it, answer in its place, refuse; and nothing is called at the end of input."""
+    """Call it, answer in its place, refuse; and nothing is called at the end of input."""
     model = recorded(tmp_path, says(ROLL, ROLL, ROLL, ROLL), says("well"))
     run = chat(tmp_path, words(config, model, "--wire"), "roll", "c", "a", "seven", "r")
     assert run.stdout.count("[Calling tool dice") == 1
@@ -140,8 +140,8 @@ def test_the_person_has_the_say_in_every_call(tmp_path: Path, config: Path) -> N
     assert run.stderr.count("-> The user refused this tool call.") == 2
 
 
-def test_s8_a_tool_is_trusted_until_the_person_says_otherwise(tmp_path: Path, config: Path) -> None:
-    """S8: "call it every time" holds for the session, and for this tool."""
+def test_a_tool_is_trusted_until_the_person_says_otherwise(tmp_path: Path, config: Path) -> None:
+    """The rule: "call it every time" holds for the session, and for this tool."""
     model = recorded(tmp_path, says(ROLL, ROLL), says("well"), says(ROLL), says("no"))
     run = chat(tmp_path, words(config, model), "roll", "t", "/ask", "again", "r")
     assert run.stdout.count("[Calling tool dice") == 2
@@ -150,8 +150,8 @@ def test_s8_a_tool_is_trusted_until_the_person_says_otherwise(tmp_path: Path, co
     assert run.stdout.count("The model wants to call") == 2
 
 
-def test_s8_a_tool_that_changes_is_trusted_no_more(capsys: pytest.CaptureFixture[str]) -> None:
-    """S8: a server must not get another tool called under a name that was trusted."""
+def test_a_tool_that_changes_is_trusted_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    """A server must not get another tool called under a name that was trusted."""
     told = {"description": "harmless"}
     person = AtHost(Typist(["t", "r"]), "en", definition=lambda _place: dict(told))
     place, wanted = ToolAddress("dice", "dice"), ToolUse("1", "dice__dice")
@@ -163,17 +163,17 @@ def test_s8_a_tool_that_changes_is_trusted_no_more(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("flags", [("--tools", "human__*"), ("--no-tools", "x,dice__*")])
-def test_s8_flags_say_which_tools_are_offered(
+def test_flags_say_which_tools_are_offered(
     tmp_path: Path, config: Path, flags: tuple[str, str]
 ) -> None:
-    """S8: the others are not listed, neither to the model nor to the person."""
+    """The others are not listed, neither to the model nor to the person."""
     run = chat(tmp_path, words(config, recorded(tmp_path), *flags), "/tools")
     assert "human__get-japan-forecast" in run.stdout
     assert "dice__dice" not in run.stdout
 
 
-def test_s8_one_prompt_is_answered_on_stdout_alone(tmp_path: Path, config: Path) -> None:
-    """S8: what happens on the way stands on stderr."""
+def test_one_prompt_is_answered_on_stdout_alone(tmp_path: Path, config: Path) -> None:
+    """What happens on the way stands on stderr."""
     model = recorded(tmp_path, says("I roll.", ROLL), says("There you are."))
     run = chat(tmp_path, words(config, model, "--yes", "-p", "Please roll"))
     assert (run.returncode, run.stdout) == (0, "There you are.\n")
@@ -181,8 +181,8 @@ def test_s8_one_prompt_is_answered_on_stdout_alone(tmp_path: Path, config: Path)
     assert "github  cannot reach" in run.stderr
 
 
-def test_s8_one_prompt_as_json_holds_the_whole_conversation(tmp_path: Path, config: Path) -> None:
-    """S8: for a script that wants to know what was called. Nobody is there to be asked."""
+def test_one_prompt_as_json_holds_the_whole_conversation(tmp_path: Path, config: Path) -> None:
+    """For a script that wants to know what was called. Nobody is there to be asked."""
     model = recorded(tmp_path, says(ROLL), says("There you are."))
     run = chat(tmp_path, words(config, model, "-p", "Please roll", "--json"))
     told = json.loads(run.stdout)
@@ -193,8 +193,8 @@ def test_s8_one_prompt_as_json_holds_the_whole_conversation(tmp_path: Path, conf
     assert "nobody can be asked here" in run.stderr
 
 
-def test_s8_a_prompt_that_nobody_answers_is_1(tmp_path: Path, config: Path) -> None:
-    """S8: with the reason on stderr."""
+def test_a_prompt_that_nobody_answers_is_1(tmp_path: Path, config: Path) -> None:
+    """With the reason on stderr."""
     run = chat(tmp_path, words(config, recorded(tmp_path), "-p", "hello"))
     assert (run.returncode, run.stdout) == (1, "")
     assert "no more turns" in run.stderr
@@ -271,7 +271,7 @@ def read(file: Path) -> str:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
 @pytest.mark.parametrize("how", ["end of input", "SIGINT", "SIGTERM"])
 def test_no_child_outlives_the_host(tmp_path: Path, how: str) -> None:
-    """LOOP-13: all children gone within 5 s, also those that ignore everything but SIGKILL."""
+    """All children gone within 5 s, also those that ignore everything but SIGKILL."""
     stubborn = {"command": sys.executable, "args": [str(HARD_TO_END), "stubborn"]}
     config = configuration(tmp_path, dice=entry("dice"), stubborn=stubborn)
     flags = ("--patience", "0.5", "--yes")
@@ -324,7 +324,7 @@ def test_ctrl_c_ends_a_call_and_not_the_chat(tmp_path: Path) -> None:
 
 
 def test_a_person_as_the_model_is_asked_in_the_inbox(tmp_path: Path, config: Path) -> None:
-    """DICE-9: `--model human`, answered with `humanmcp answer N --text`, from another terminal."""
+    """`--model human`, answered with `humanmcp answer N --text`, from another terminal."""
     home = tmp_path / "box"
     host = Hosting(tmp_path, words(config, "human", "--home", str(home)))
     host.hear("MCP Client Started!")
@@ -339,7 +339,7 @@ def test_a_person_as_the_model_is_asked_in_the_inbox(tmp_path: Path, config: Pat
 
 
 def test_the_configuration_in_the_home_directory_is_read(tmp_path: Path) -> None:
-    """LOOP-1: `~/.mcp.json`, where no other is named."""
+    """`~/.mcp.json`, where no other is named."""
     configuration(tmp_path, dice=entry("dice")).rename(tmp_path / ".mcp.json")
     command = [sys.executable, "-m", "humanmcp", "host", "--model", recorded(tmp_path, says("hi"))]
     assert "dice  tools: 1" in chat(tmp_path, command).stdout
@@ -397,8 +397,8 @@ def test_trouble_is_said_in_japanese_too(tmp_path: Path) -> None:
     assert re.search(r"[ぁ-ん]", run.stderr.split("文字目: ")[1])
 
 
-def test_s1_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
-    """S1: one that was lost, or changed, without an end of the conversation."""
+def test_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
+    """One that was lost, or changed, without an end of the conversation."""
     slow = {"command": sys.executable, "args": [str(SCRIPTED), "modern", "refuses-initialize"]}
     config = configuration(tmp_path, slow=slow, dice=entry("dice"))
     flags = ("--opening", "handshake", "--wire")
@@ -416,10 +416,10 @@ def test_s1_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
     assert "server/discover" not in run.stderr
 
 
-def test_s6_one_server_that_says_nothing_keeps_nobody_waiting(
+def test_one_server_that_says_nothing_keeps_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """S6: the prompt is there at once, the tools of the others as well, and nothing is made up."""
+    """The prompt is there at once, the tools of the others as well, and nothing is made up."""
     silent = [str(SCRIPTED), "no-discover-answer", "no-initialize-answer"]
     config = configuration(
         tmp_path, silent={"command": sys.executable, "args": silent}, dice=entry("dice")
@@ -442,10 +442,10 @@ def test_s6_one_server_that_says_nothing_keeps_nobody_waiting(
     assert "a person" not in shown.err
 
 
-def test_s6_only_a_person_is_said_to_be_one(
+def test_only_a_person_is_said_to_be_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """S6: where humanmcp serves by hand the one at the host has to know how long they have."""
+    """Where humanmcp serves by hand the one at the host has to know how long they have."""
     monkeypatch.setattr(chat_module, "SAY_AFTER", 0.0)
     servers = Servers((SLOW_PERSON,), lambda _name: Nobody(), patience=90)
     person = AtHost(Typist(), "en")
@@ -454,8 +454,8 @@ def test_s6_only_a_person_is_said_to_be_one(
     assert "a person answers there, and has 90 s for each answer" in capfd.readouterr().err
 
 
-def test_s4_a_question_in_the_inbox_names_its_server(tmp_path: Path) -> None:
-    """S4: each server that asks has a session of its own there, with its name."""
+def test_a_question_in_the_inbox_names_its_server(tmp_path: Path) -> None:
+    """Each server that asks has a session of its own there, with its name."""
     greeter = {"command": sys.executable, "args": [str(Path(__file__).with_name("sdk_greeter.py"))]}
     config = configuration(tmp_path, greeter=greeter, dice=entry("dice"))
     model = recorded(tmp_path, says(use("greeter__greet")), says("who are you?"))
@@ -472,8 +472,8 @@ def test_s4_a_question_in_the_inbox_names_its_server(tmp_path: Path) -> None:
     assert host.end() == 0
 
 
-def test_s6_the_person_of_the_sample_lists_their_tool_at_once(tmp_path: Path) -> None:
-    """S6: the documented first host has all its tools as soon as its servers run."""
+def test_the_person_of_the_sample_lists_their_tool_at_once(tmp_path: Path) -> None:
+    """The documented first host has all its tools as soon as its servers run."""
     samples = Path(__file__).parents[2] / "samples" / "host" / "mcp.json"
     human = json.loads(samples.read_text(encoding="utf-8"))["mcpServers"]["human"]
     args = [str(samples.parents[2] / one) if "/" in one else one for one in human["args"]]

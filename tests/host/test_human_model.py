@@ -118,7 +118,7 @@ def test_the_check_finds_nothing_wrong_with_that_request() -> None:
 
 
 def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:
-    """DICE-9: text and a call, then text; without any API key."""
+    """Text and a call, then text; without any API key."""
     first = {
         "role": "assistant",
         "content": [
@@ -245,8 +245,8 @@ def test_two_turns_of_one_person_do_not_share_ids() -> None:
     assert len(set(ids)) == 4
 
 
-def test_s5_a_turn_is_refused_at_the_desk_before_it_is_sent(tmp_path: Path) -> None:
-    """S5: the person reads why, and their next try is taken; the host's user loses nothing."""
+def test_a_turn_is_refused_at_the_desk_before_it_is_sent(tmp_path: Path) -> None:
+    """The person reads why, and their next try is taken; the host's user loses nothing."""
     with seated(tmp_path) as (model, desk), table() as laid:
         laid.runner.model = model
         prompted = Prompted(laid.runner, "roll")

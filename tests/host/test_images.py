@@ -32,14 +32,14 @@ HISTORY: Final = (
 )
 
 
-def test_s8_a_result_has_pictures_and_a_text_that_names_them() -> None:
-    """S8: only such as services take; the text names the others too."""
+def test_a_result_has_pictures_and_a_text_that_names_them() -> None:
+    """Only such as services take; the text names the others too."""
     assert images_of(RESULT) == (PNG,)
     assert text_of(RESULT) == "Here it is. [image: image/png] [image: image/svg+xml]"
 
 
-def test_s8_anthropic_gets_pictures_inside_the_result() -> None:
-    """S8: the form of its messages API."""
+def test_anthropic_gets_pictures_inside_the_result() -> None:
+    """The form of its messages API."""
     source = {"type": "base64", "media_type": "image/png", "data": "UE5H"}
     asked, _called, returned = anthropic.messages_of(HISTORY)
     assert asked["content"][1] == {"type": "image", "source": source}
@@ -51,8 +51,8 @@ def test_s8_anthropic_gets_pictures_inside_the_result() -> None:
     assert plain["content"] == "3"
 
 
-def test_s8_openai_gets_pictures_after_all_results() -> None:
-    """S8: a message of a tool holds text only, and all of them follow the call directly."""
+def test_openai_gets_pictures_after_all_results() -> None:
+    """A message of a tool holds text only, and all of them follow the call directly."""
     url = {"type": "image_url", "image_url": {"url": "data:image/png;base64,UE5H"}}
     said = openai.messages_of(HISTORY)
     assert [one["role"] for one in said] == ["user", "user", "assistant", "tool", "tool", "user"]
@@ -60,14 +60,14 @@ def test_s8_openai_gets_pictures_after_all_results() -> None:
     assert said[-1]["content"] == [{"type": "text", "text": "The images of 1:"}, url]
 
 
-def test_s8_a_person_in_the_models_seat_gets_them_as_mcp_has_them() -> None:
-    """S8: in the content of the tool's result."""
+def test_a_person_in_the_models_seat_gets_them_as_mcp_has_them() -> None:
+    """In the content of the tool's result."""
     result = params_of(HISTORY, ())["messages"][-1]["content"][0]
     assert result["content"][1] == {"type": "image", "mimeType": "image/png", "data": "UE5H"}
 
 
-def test_s8_a_model_without_eyes_is_told_that_there_is_a_picture() -> None:
-    """S8: its service would refuse the whole conversation."""
+def test_a_model_without_eyes_is_told_that_there_is_a_picture() -> None:
+    """Its service would refuse the whole conversation."""
     inner = ScriptModel([says("well")])
     BlindModel(inner).turn(HISTORY, (), lambda _piece: None)
     ((shown, _tools),) = inner.asked
@@ -92,10 +92,10 @@ def _nobody() -> AtInbox:
         ("ollama:x", "", "yes", True),
     ],
 )
-def test_s8_who_takes_pictures_is_known_or_said(
+def test_who_takes_pictures_is_known_or_said(
     monkeypatch: pytest.MonkeyPatch, word: str, base_url: str, images: str, *, takes: bool
 ) -> None:
-    """S8: `--images`."""
+    """`--images`."""
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     assert ModelChoice(word, _nobody, base_url, images=images).takes_images is takes

@@ -35,10 +35,10 @@ def lent() -> Iterator[Lent]:
     servers.close()
 
 
-def test_s8_all_servers_are_asked_what_they_lend(
+def test_all_servers_are_asked_what_they_lend(
     lent: Lent, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """S8: each line begins with the server, as the commands that use it want it."""
+    """Each line begins with the server, as the commands that use it want it."""
     lent.list("/prompts")
     lent.list("/resources")
     assert capsys.readouterr().out.splitlines() == [
@@ -48,10 +48,10 @@ def test_s8_all_servers_are_asked_what_they_lend(
     ]
 
 
-def test_l9_where_no_server_lends_anything_that_is_said(
+def test_where_no_server_lends_anything_that_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """L9: `/prompts` printed nothing, as if it had not been understood."""
+    """`/prompts` printed nothing, as if it had not been understood."""
     servers = Servers((DICE,), lambda _name: Nobody())
     servers.start()
     Lent(servers, Typist(), "en").list("/prompts")
@@ -59,38 +59,38 @@ def test_l9_where_no_server_lends_anything_that_is_said(
     assert capsys.readouterr().out == "  none\n"
 
 
-def test_s8_a_prompt_becomes_what_is_said(lent: Lent) -> None:
-    """S8: as its server wrote it."""
+def test_a_prompt_becomes_what_is_said(lent: Lent) -> None:
+    """As its server wrote it."""
     said = TextBlock("Write a short greeting to Oslo.")
     assert lent.prompt("library greeting city=Oslo") == (Turn(TurnRole.USER, (said,)),)
 
 
-def test_s8_a_resource_becomes_what_is_shown(lent: Lent) -> None:
-    """S8: with its address, and a template with its variables filled in."""
+def test_a_resource_becomes_what_is_shown(lent: Lent) -> None:
+    """With its address, and a template with its variables filled in."""
     assert lent.read("library note://today") == (TextBlock("note://today:\nwater the plants"),)
     shown = lent.read("library weather://{city}/now city=Oslo")
     assert shown == (TextBlock("weather://Oslo/now:\nsunny in Oslo"),)
 
 
 @pytest.mark.parametrize("typed", ["", "library", "nobody greeting"])
-def test_s8_what_is_left_out_is_said_with_the_names_of_the_servers(lent: Lent, typed: str) -> None:
-    """S8: a sentence, no error of a server."""
+def test_what_is_left_out_is_said_with_the_names_of_the_servers(lent: Lent, typed: str) -> None:
+    """A sentence, no error of a server."""
     with pytest.raises(LendingError, match="servers: dice, library"):
         lent.prompt(typed)
     with pytest.raises(LendingError, match="servers: dice, library"):
         lent.read(typed)
 
 
-def test_s8_what_a_server_refuses_is_told(lent: Lent) -> None:
-    """S8: in its words."""
+def test_what_a_server_refuses_is_told(lent: Lent) -> None:
+    """In its words."""
     with pytest.raises(MistypedError, match="greeting needs city"):
         lent.prompt("library greeting")
     with pytest.raises(MistypedError, match="-32602"):
         lent.read("library note://never")
 
 
-def test_s8_a_chat_says_a_prompt_and_shows_a_resource(tmp_path: Path) -> None:
-    """S8: the resource goes with the next thing that is said, and once."""
+def test_a_chat_says_a_prompt_and_shows_a_resource(tmp_path: Path) -> None:
+    """The resource goes with the next thing that is said, and once."""
     config = configuration(
         tmp_path,
         library={"command": sys.executable, "args": [PROGRAM]},

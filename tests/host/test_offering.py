@@ -20,22 +20,22 @@ from tests.host.hosting import DICE, WEATHER, says, table, use
         (("WEATHER__*",), (), False),
     ],
 )
-def test_s8_patterns_say_which_tools_a_model_gets(
+def test_patterns_say_which_tools_a_model_gets(
     allowed: tuple[str, ...], denied: tuple[str, ...], *, lets: bool
 ) -> None:
-    """S8: what is denied is denied, whatever else is allowed."""
+    """What is denied is denied, whatever else is allowed."""
     assert ToolFilter(allowed, denied).lets(ToolAddress("weather", "get-forecast")) is lets
 
 
-def test_s8_a_pattern_holds_for_the_name_that_the_model_reads() -> None:
-    """S8: services allow few characters; the same tool has two spellings then."""
+def test_a_pattern_holds_for_the_name_that_the_model_reads() -> None:
+    """Services allow few characters; the same tool has two spellings then."""
     place = ToolAddress("weather", "get.forecast")
     assert not ToolFilter(denied=("weather__get_forecast",)).lets(place)
     assert not ToolFilter(denied=("weather__get.forecast",)).lets(place)
 
 
-def test_s8_a_tool_that_is_kept_back_is_neither_offered_nor_called() -> None:
-    """S8: not even when the model knows its name."""
+def test_a_tool_that_is_kept_back_is_neither_offered_nor_called() -> None:
+    """Not even when the model knows its name."""
     turns = (says(use("dice__dice", sides=6)), says("well"))
     with table(*turns, entries=(DICE, WEATHER)) as laid:
         laid.servers.filter = ToolFilter(allowed=("human__*",))

@@ -54,8 +54,8 @@ def library() -> Iterator[Client]:
 # -- as a process --------------------------------------------------------------------------------
 
 
-def test_s8_a_script_gets_the_result_of_a_tool_and_nothing_else(tmp_path: Path) -> None:
-    """S8: JSON on stdout alone, and the server's own stderr beside it."""
+def test_a_script_gets_the_result_of_a_tool_and_nothing_else(tmp_path: Path) -> None:
+    """JSON on stdout alone, and the server's own stderr beside it."""
     run = script(tmp_path, "--call", "add", "first=2", "second=40", "--json", server=LIBRARY)
     assert run.returncode == ExitStatus.DONE, run.stderr
     assert json.loads(run.stdout)["content"] == [{"type": "text", "text": "42"}]
@@ -63,37 +63,37 @@ def test_s8_a_script_gets_the_result_of_a_tool_and_nothing_else(tmp_path: Path) 
     assert '"method"' not in run.stderr
 
 
-def test_s8_the_wire_is_shown_beside_the_result_when_it_is_wanted(tmp_path: Path) -> None:
-    """S8: on stderr; and arguments may stand behind another flag."""
+def test_the_wire_is_shown_beside_the_result_when_it_is_wanted(tmp_path: Path) -> None:
+    """On stderr; and arguments may stand behind another flag."""
     words = ("--call", "calculate", "--wire", "first=5", "second=[10,20]")
     run = script(tmp_path, *words)
     assert (run.returncode, run.stdout) == (ExitStatus.DONE, SUM + "\n")
     assert '"method":"tools/call"' in run.stderr
 
 
-def test_s8_the_arguments_may_be_one_json_object(tmp_path: Path) -> None:
-    """S8: `--arguments`."""
+def test_the_arguments_may_be_one_json_object(tmp_path: Path) -> None:
+    """`--arguments`."""
     given = '{"first": 5, "second": [10, 20]}'
     run = script(tmp_path, "--call", "calculate", "--arguments", given)
     assert run.stdout == SUM + "\n"
 
 
-def test_s8_a_server_that_dies_is_4_and_said_once(tmp_path: Path) -> None:
-    """S8: and nothing stands on stdout."""
+def test_a_server_that_dies_is_4_and_said_once(tmp_path: Path) -> None:
+    """And nothing stands on stdout."""
     run = script(tmp_path, "--call", "leave", "--json", server=LIBRARY)
     assert (run.returncode, run.stdout) == (ExitStatus.LOST, "")
     assert run.stderr.count("exit status 7") == 1
 
 
-def test_s8_a_server_that_cannot_be_started_is_4(tmp_path: Path) -> None:
-    """S8: with the reason on stderr."""
+def test_a_server_that_cannot_be_started_is_4(tmp_path: Path) -> None:
+    """With the reason on stderr."""
     run = script(tmp_path, "--list", "tools", server=("no-such-program",))
     assert (run.returncode, run.stdout) == (ExitStatus.LOST, "")
     assert "cannot start `no-such-program`" in run.stderr
 
 
-def test_s8_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
-    """S8: it is waited for as long as `--patience` says."""
+def test_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
+    """It is waited for as long as `--patience` says."""
     silent = (sys.executable, str(SCRIPTED), "no-initialize-answer")
     run = script(tmp_path, "--list", "tools", "--patience", "0.2", server=silent)
     assert (run.returncode, run.stdout) == (ExitStatus.LATE, "")
@@ -113,21 +113,21 @@ def test_s8_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
         (("--call", "calculate", "--server", "none", "--config", "/nowhere"), "not sent"),
     ],
 )
-def test_s8_what_cannot_be_asked_is_2(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
-    """S8: nothing is sent, and a sentence says why."""
+def test_what_cannot_be_asked_is_2(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    """Nothing is sent, and a sentence says why."""
     run = script(tmp_path, *words)
     assert (run.returncode, run.stdout) == (ExitStatus.MISTYPED, "")
     assert said in run.stderr
 
 
-def test_s8_the_last_resort_of_a_script_is_to_send_it_anyway(tmp_path: Path) -> None:
-    """S8: then the server says what it thinks of it."""
+def test_the_last_resort_of_a_script_is_to_send_it_anyway(tmp_path: Path) -> None:
+    """Then the server says what it thinks of it."""
     run = script(tmp_path, "--call", "calculate", "first=x", "--anyway", "--json")
     assert run.returncode in (ExitStatus.TOOL_ERROR, ExitStatus.ERROR)
 
 
-def test_s8_the_statuses_are_in_the_help(tmp_path: Path) -> None:
-    """S8: whoever writes a script looks there first."""
+def test_the_statuses_are_in_the_help(tmp_path: Path) -> None:
+    """Whoever writes a script looks there first."""
     run = script(tmp_path, "--help")
     assert "Exit status after --call" in run.stdout
 
@@ -150,7 +150,7 @@ def test_s8_the_statuses_are_in_the_help(tmp_path: Path) -> None:
         (RequestKind.COMPLETE, "weather://{city}/now", "city=Tor", "Toronto\n"),
     ],
 )
-def test_s8_each_kind_of_request_is_made_of_words(  # noqa: PLR0917 - one row of a table
+def test_each_kind_of_request_is_made_of_words(  # noqa: PLR0917 - one row of a table
     library: Client,
     capfd: pytest.CaptureFixture[str],
     kind: RequestKind,
@@ -158,7 +158,7 @@ def test_s8_each_kind_of_request_is_made_of_words(  # noqa: PLR0917 - one row of
     typed: str,
     shown: str,
 ) -> None:
-    """S8: against a server of the official SDK."""
+    """Against a server of the official SDK."""
     assert OneShot(kind, name, typed).ask(library, "en") is ExitStatus.DONE
     assert capfd.readouterr().out == shown
 
@@ -173,7 +173,7 @@ def test_s8_each_kind_of_request_is_made_of_words(  # noqa: PLR0917 - one row of
         (RequestKind.COMPLETE, "greeting", "city=To", "completion"),
     ],
 )
-def test_s8_each_result_can_be_had_as_json(  # noqa: PLR0917 - one row of a table
+def test_each_result_can_be_had_as_json(  # noqa: PLR0917 - one row of a table
     library: Client,
     capfd: pytest.CaptureFixture[str],
     kind: RequestKind,
@@ -181,15 +181,15 @@ def test_s8_each_result_can_be_had_as_json(  # noqa: PLR0917 - one row of a tabl
     typed: str,
     member: str,
 ) -> None:
-    """S8: one object."""
+    """One object."""
     assert OneShot(kind, name, typed, as_json=True).ask(library, "en") is ExitStatus.DONE
     assert member in json.loads(capfd.readouterr().out)
 
 
-def test_s8_a_tool_that_fails_is_1_and_its_result_is_shown(
+def test_a_tool_that_fails_is_1_and_its_result_is_shown(
     library: Client, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """S8: `isError`."""
+    """`isError`."""
     assert (
         OneShot(RequestKind.CALL, "fail", "", as_json=True).ask(library, "en")
         is ExitStatus.TOOL_ERROR
@@ -197,22 +197,22 @@ def test_s8_a_tool_that_fails_is_1_and_its_result_is_shown(
     assert json.loads(capfd.readouterr().out)["isError"] is True
 
 
-def test_s8_an_error_of_the_server_is_3(library: Client, capfd: pytest.CaptureFixture[str]) -> None:
-    """S8: its code and its words on stderr."""
+def test_an_error_of_the_server_is_3(library: Client, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its code and its words on stderr."""
     assert OneShot(RequestKind.READ, "note://never", "").ask(library, "en") is ExitStatus.ERROR
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "-32602" in shown.err
 
 
-def test_s8_what_a_prompt_needs_is_said_before_it_is_asked_for(library: Client) -> None:
-    """S8: nobody has to read the list of its arguments first."""
+def test_what_a_prompt_needs_is_said_before_it_is_asked_for(library: Client) -> None:
+    """Nobody has to read the list of its arguments first."""
     with pytest.raises(MistypedError, match="greeting needs city"):
         OneShot(RequestKind.GET, "greeting", "style=long").ask(library, "en")
 
 
-def test_s8_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]) -> None:
-    """S8: a script has no cursor to care for."""
+def test_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]) -> None:
+    """A script has no cursor to care for."""
     client = Client(as_process("paged"), Nobody())
     try:
         client.open(Opening.HANDSHAKE)

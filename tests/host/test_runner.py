@@ -41,7 +41,7 @@ def roles(history: Sequence[Turn]) -> list[str]:
 
 
 def test_tools_are_offered_by_server_and_name_with_their_schema() -> None:
-    """LOOP-2: `human__get-japan-forecast`, `dice__dice`, the schema under `input_schema`."""
+    """`human__get-japan-forecast`, `dice__dice`, the schema under `input_schema`."""
     with table(entries=(WEATHER, DICE)) as laid:
         forecast, dice = laid.servers.offered()
     assert [forecast.name, dice.name] == ["human__get-japan-forecast", "dice__dice"]
@@ -50,7 +50,7 @@ def test_tools_are_offered_by_server_and_name_with_their_schema() -> None:
 
 
 def test_a_call_goes_to_its_server_only_and_without_the_prefix() -> None:
-    """LOOP-3: tools/call name `dice`, to dice alone."""
+    """Tools/call name `dice`, to dice alone."""
     with table(says(ROLL), says("done"), entries=(WEATHER, DICE)) as laid:
         laid.runner.run("roll")
         (call,) = laid.wire("dice")
@@ -61,7 +61,7 @@ def test_a_call_goes_to_its_server_only_and_without_the_prefix() -> None:
 
 
 def test_the_history_is_whole_and_the_last_words_are_returned() -> None:
-    """LOOP-4: call, call, text: three requests to the model, and every role in its place."""
+    """Call, call, text: three requests to the model, and every role in its place."""
     with table(says(ROLL), says("again", ROLL), says("you rolled"), system="Be brief.") as laid:
         assert laid.runner.run("roll twice") == "you rolled"
         assert len(laid.model.asked) == 3
@@ -77,7 +77,7 @@ def test_the_history_is_whole_and_the_last_words_are_returned() -> None:
 
 
 def test_an_overloaded_service_is_tried_five_times_more() -> None:
-    """LOOP-5: 1, 2, 4, 8, 16 s (31 in all); six requests; then the sentence for it."""
+    """1, 2, 4, 8, 16 s (31 in all); six requests; then the sentence for it."""
     with table(*[OVERLOADED] * 6) as laid:
         with pytest.raises(ModelError) as caught:
             laid.runner.run("hello")
@@ -90,19 +90,19 @@ def test_an_overloaded_service_is_tried_five_times_more() -> None:
 
 
 def test_a_service_that_recovers_is_waited_for() -> None:
-    """LOOP-5: twice overloaded, then an answer: 1 s and 2 s."""
+    """Twice overloaded, then an answer: 1 s and 2 s."""
     with table(OVERLOADED, OVERLOADED, says("here")) as laid:
         assert laid.runner.run("hello") == "here"
         assert laid.slept == [1, 2]
 
 
 def test_no_pause_is_longer_than_half_a_minute() -> None:
-    """LOOP-5: the cap, which five retries never reach."""
+    """The cap, which five retries never reach."""
     assert list(pauses(8)) == [1, 2, 4, 8, 16, 30, 30, 30]
 
 
 def test_another_error_is_returned_at_once() -> None:
-    """LOOP-6: no sleep; and the prompt that nobody heard is not kept."""
+    """No sleep; and the prompt that nobody heard is not kept."""
     with table({"error": "invalid key"}, says("better")) as laid:
         with pytest.raises(ModelError, match="invalid key"):
             laid.runner.run("hello")
@@ -112,7 +112,7 @@ def test_another_error_is_returned_at_once() -> None:
 
 
 def test_an_error_of_a_tool_is_text_for_the_model() -> None:
-    """LOOP-7: the loop goes on; the message reaches the model."""
+    """The loop goes on; the message reaches the model."""
     with table(says(use("dice__nosuch")), says("sorry")) as laid:
         assert laid.runner.run("roll") == "sorry"
         (result,) = results(laid.runner.history[2])
@@ -129,7 +129,7 @@ def test_a_tool_that_says_it_failed_is_believed() -> None:
 
 
 def test_two_calls_of_one_turn_get_their_results_in_one_turn() -> None:
-    """LOOP-8: and both reach the model, each under its own id."""
+    """And both reach the model, each under its own id."""
     with table(says(ROLL, use("dice__dice", sides=1)), says("both")) as laid:
         laid.runner.run("roll two")
         shown, _tools = laid.model.asked[1]
@@ -139,7 +139,7 @@ def test_two_calls_of_one_turn_get_their_results_in_one_turn() -> None:
 
 
 def test_names_that_lead_nowhere_are_errors_and_the_first_underscores_divide() -> None:
-    """LOOP-9: `nosuch__x` and `plain` are answered; `a__b__c` is the tool `b__c` of `a`."""
+    """`nosuch__x` and `plain` are answered; `a__b__c` is the tool `b__c` of `a`."""
     with table(
         says(use("nosuch__x"), use("plain"), use("dice__b__c")), says("well"), entries=(DICE,)
     ) as laid:
@@ -174,12 +174,12 @@ def test_names_that_lead_nowhere_are_errors_and_the_first_underscores_divide() -
     ],
 )
 def test_several_items_are_joined_with_one_space(result: dict[str, object], text: str) -> None:
-    """LOOP-10: trimmed; what is no text is named."""
+    """Trimmed; what is no text is named."""
     assert text_of(result) == text
 
 
 def test_a_model_that_only_asks_is_stopped() -> None:
-    """LOOP-11: at the configured limit, with a message, and with no call left without a result."""
+    """At the configured limit, with a message, and with no call left without a result."""
     with table(*[says(ROLL)] * 3, limits=Limits(turns=3)) as laid:
         with pytest.raises(TurnLimitError, match="3 turns"):
             laid.runner.run("roll for ever")
@@ -198,7 +198,7 @@ def test_a_flood_of_calls_is_cut() -> None:
 
 
 def test_the_person_may_answer_in_the_tool_s_place_or_refuse() -> None:
-    """LOOP-12: (b) no wire message, the typed value as result; (c) a refusal as result."""
+    """(b) no wire message, the typed value as result; (c) a refusal as result."""
     with table(says(ROLL, ROLL), says("ok"), choices=[Instead("7"), Refuse()]) as laid:
         laid.runner.run("roll")
         instead, refused = results(laid.runner.history[2])
@@ -242,7 +242,7 @@ def test_calls_under_one_id_get_ids_of_their_own() -> None:
 
 
 def test_a_second_prompt_is_heard_with_all_that_was_said() -> None:
-    """LOOP-14: the history is kept."""
+    """The history is kept."""
     with table(says("hello"), says("you said hi")) as laid:
         laid.runner.run("hi")
         laid.runner.run("what did I say?")

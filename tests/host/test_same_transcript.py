@@ -1,4 +1,4 @@
-"""The stub against our client and against the SDK's: the same transcript (G5)."""
+"""The stub against our client and against the SDK's: the same transcript."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def theirs(home: Path) -> None:
 
 
 def test_a_person_sees_no_difference_between_our_client_and_an_sdk(tmp_path: Path) -> None:
-    """G5: one person, two clients, one transcript."""
+    """One person, two clients, one transcript."""
     with Person(tmp_path):
         ours(tmp_path / "ours")
         asyncio.run(theirs(tmp_path / "theirs"))

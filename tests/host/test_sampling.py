@@ -73,8 +73,8 @@ class Asking:
         return self.told
 
 
-def test_s8_the_model_answers_after_a_yes(capsys: pytest.CaptureFixture[str]) -> None:
-    """S8: the person sees what it is asked, and what it says; the tokens of the server hold."""
+def test_the_model_answers_after_a_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    """The person sees what it is asked, and what it says; the tokens of the server hold."""
     asking = Asking("y")
     told = asking.ask("sampling/createMessage", ASKED)
     assert told["result"] == {
@@ -96,21 +96,21 @@ def test_s8_the_model_answers_after_a_yes(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("typed", [("r",), ()])
-def test_s8_without_a_yes_the_model_is_not_asked(typed: tuple[str, ...]) -> None:
-    """S8: also where nobody is there to say it."""
+def test_without_a_yes_the_model_is_not_asked(typed: tuple[str, ...]) -> None:
+    """Also where nobody is there to say it."""
     asking = Asking(*typed)
     told = asking.ask("sampling/createMessage", ASKED)
     assert told["error"] == {"code": -1, "message": "User rejected sampling request"}
     assert asking.shown == []
 
 
-def test_s8_a_yes_may_be_given_beforehand() -> None:
-    """S8: `--yes`, for scripts."""
+def test_a_yes_may_be_given_beforehand() -> None:
+    """`--yes`, for scripts."""
     assert "result" in Asking(without_asking=True).ask("sampling/createMessage", ASKED)
 
 
-def test_s8_a_turn_that_is_cut_off_or_fails_is_told_as_such() -> None:
-    """S8: `maxTokens`, or an error with the reason."""
+def test_a_turn_that_is_cut_off_or_fails_is_told_as_such() -> None:
+    """`maxTokens`, or an error with the reason."""
     cut = Turn(TurnRole.ASSISTANT, (TextBlock("Os"),), StopReason.LENGTH)
     told = Asking("y", turn=cut).ask("sampling/createMessage", ASKED)
     assert told["result"]["stopReason"] == "maxTokens"
@@ -118,15 +118,15 @@ def test_s8_a_turn_that_is_cut_off_or_fails_is_told_as_such() -> None:
     assert none.ask("sampling/createMessage", ASKED)["error"]["code"] == -32603
 
 
-def test_s8_other_questions_go_to_whoever_answers_them() -> None:
-    """S8: the model answers sampling only."""
+def test_other_questions_go_to_whoever_answers_them() -> None:
+    """The model answers sampling only."""
     params = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
     told = Asking("y").ask("elicitation/create", params)
     assert told["result"] == {"action": "cancel"}
 
 
-def test_s8_pictures_in_the_conversation_reach_the_model() -> None:
-    """S8: and what no service takes is named."""
+def test_pictures_in_the_conversation_reach_the_model() -> None:
+    """And what no service takes is named."""
     picture = {"type": "image", "mimeType": "image/png", "data": "UE5H"}
     sound = {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"}
     (turn,) = turns_of({"messages": [{"role": "assistant", "content": [picture, sound]}]})
@@ -148,10 +148,10 @@ LIBRARY: Final = {
         (("--sampling", "no", "--yes"), "there you are"),
     ],
 )
-def test_s8_a_server_of_the_sdk_asks_the_model_of_the_host(
+def test_a_server_of_the_sdk_asks_the_model_of_the_host(
     tmp_path: Path, flags: tuple[str, ...], heard: str
 ) -> None:
-    """S8: inside a call of its tool; the script's second turn is the sampled one."""
+    """Inside a call of its tool; the script's second turn is the sampled one."""
     config = configuration(tmp_path, library=LIBRARY)
     call = use("library__ask", question="Name a city")
     model = recorded(tmp_path, says(call), says(heard), says("done"))
@@ -165,10 +165,10 @@ def test_s8_a_server_of_the_sdk_asks_the_model_of_the_host(
         assert run.stdout == "there you are\n"
 
 
-def test_s8_a_model_of_anthropic_sees_a_picture_and_takes_the_turn_that_a_server_asks_for(
+def test_a_model_of_anthropic_sees_a_picture_and_takes_the_turn_that_a_server_asks_for(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S8: text, tools, images and sampling in the form of its messages API, from first to last."""
+    """Text, tools, images and sampling in the form of its messages API, from first to last."""
     monkeypatch.setenv("HUMANMCP_HOME", str(tmp_path / "home"))
     key = tmp_path / "key"
     key.write_text("sk-mine\n", encoding="utf-8")

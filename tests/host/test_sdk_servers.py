@@ -88,7 +88,7 @@ def greeter_over_http() -> Iterator[str]:
 def test_the_same_over_streamable_http(
     greeter_over_http: str, opening: Opening, revision: str
 ) -> None:
-    """HTTP-21: sessions, streams, questions and headers as the official Python SDK has them."""
+    """Sessions, streams, questions and headers as the official Python SDK has them."""
     check_greeter(HttpTransport(ServerAddress(greeter_over_http)), opening, revision)
 
 

@@ -126,7 +126,7 @@ def test_the_conversation_is_written_as_openai_wants_it() -> None:
 
 
 def test_a_service_without_room_is_told_from_other_errors() -> None:
-    """LOOP-5, LOOP-6: 503 is worth another try; a wrong key or a used-up quota is not."""
+    """503 is worth another try; a wrong key or a used-up quota is not."""
     body = {"error": {"message": "The engine is currently overloaded", "type": "server_error"}}
     with service(Say(status=503, body=body)) as there, pytest.raises(OverloadedError):
         turn(OpenAIModel("gpt", KEY, there.address))
@@ -239,7 +239,7 @@ def test_an_overloaded_anthropic_is_waited_for() -> None:
 
 
 def test_a_rate_limit_is_no_overload() -> None:
-    """LOOP-6: 429 says that this key has asked too much, for a minute or a month: told at once."""
+    """429 says that this key has asked too much, for a minute or a month: told at once."""
     body = error("rate_limit_error", "This request would exceed your rate limit")
     with service(Say(status=429, body=body)) as there, table() as laid:
         laid.runner.model = AnthropicModel("claude", KEY, there.address)
@@ -251,7 +251,7 @@ def test_a_rate_limit_is_no_overload() -> None:
 
 
 def test_a_wrong_key_is_said_at_once_and_not_shown() -> None:
-    """LOOP-6: one request, no sleep, no key in the message."""
+    """One request, no sleep, no key in the message."""
     body = error("authentication_error", "invalid x-api-key sk-very-secret")
     with service(Say(status=401, body=body)) as there:
         with pytest.raises(ModelError) as caught:
@@ -396,10 +396,10 @@ def no_desk() -> NoReturn:
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_s2_no_key_of_the_environment_goes_to_another_address(
+def test_no_key_of_the_environment_goes_to_another_address(
     word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S2: neither the usual key, nor any other of the variables that the library would read."""
+    """Neither the usual key, nor any other of the variables that the library would read."""
     for name in ("OPENAI", "ANTHROPIC", "OLLAMA"):
         monkeypatch.setenv(f"{name}_API_KEY", SECRET)
         for also in ("ADMIN_KEY", "AUTH_TOKEN", "ORG_ID", "PROJECT_ID"):
@@ -410,10 +410,10 @@ def test_s2_no_key_of_the_environment_goes_to_another_address(
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_s2_another_address_gets_the_key_that_was_named_for_it(
+def test_another_address_gets_the_key_that_was_named_for_it(
     word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S2: from a file of its own, or from a variable of its own."""
+    """From a file of its own, or from a variable of its own."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("GATEWAY_KEY", "sk-gateway")
     sent = headers_of(ModelChoice(word, no_desk, key_variable="GATEWAY_KEY"))
@@ -428,10 +428,10 @@ def test_s2_another_address_gets_the_key_that_was_named_for_it(
         seat_model(ModelChoice(word, no_desk, key_variable="NOWHERE"))
 
 
-def test_s2_the_key_goes_to_the_address_that_the_environment_names_beside_it(
+def test_the_key_goes_to_the_address_that_the_environment_names_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """S2: whoever sets OPENAI_BASE_URL beside OPENAI_API_KEY says that the two belong together."""
+    """Whoever sets OPENAI_BASE_URL beside OPENAI_API_KEY says that the two belong together."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     with service(Say([chunk(content="hello"), DONE])) as there:
         monkeypatch.setenv("OPENAI_BASE_URL", there.address)
@@ -455,10 +455,10 @@ def test_s2_the_key_goes_to_the_address_that_the_environment_names_beside_it(
         ("human", "", True),
     ],
 )
-def test_s2_a_key_that_is_kept_back_is_named(
+def test_a_key_that_is_kept_back_is_named(
     word: str, base_url: str, *, home: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S2: with the address that it belongs to; whoever names another key hears nothing."""
+    """With the address that it belongs to; whoever names another key hears nothing."""
     for name in ("OPENAI", "ANTHROPIC", "OLLAMA"):
         monkeypatch.setenv(f"{name}_API_KEY", SECRET)
     said = key_kept_back(ModelChoice(word, no_desk, base_url=base_url))
@@ -485,8 +485,8 @@ def ended(reason: str) -> tuple[str, dict[str, Any]]:
         ("content_filter", StopReason.FILTER),
     ],
 )
-def test_s7_a_turn_that_was_cut_off_is_known_as_such(reason: str, stop: StopReason) -> None:
-    """S7: as OpenAI says it."""
+def test_a_turn_that_was_cut_off_is_known_as_such(reason: str, stop: StopReason) -> None:
+    """As OpenAI says it."""
     with service(Say([chunk(content="half a"), ended(reason), DONE])) as there:
         assert turn(OpenAIModel("gpt", KEY, there.address)).stop is stop
 
@@ -499,8 +499,8 @@ def test_s7_a_turn_that_was_cut_off_is_known_as_such(reason: str, stop: StopReas
         ("refusal", StopReason.FILTER),
     ],
 )
-def test_s7_so_it_is_as_anthropic_says_it(reason: str, stop: StopReason) -> None:
-    """S7: the other service has other words."""
+def test_so_it_is_as_anthropic_says_it(reason: str, stop: StopReason) -> None:
+    """The other service has other words."""
     events = message({"type": "text", "text": "half a"})
     for name, event in events:
         if name == "message_delta":
@@ -509,8 +509,8 @@ def test_s7_so_it_is_as_anthropic_says_it(reason: str, stop: StopReason) -> None
         assert turn(AnthropicModel("claude", KEY, there.address)).stop is stop
 
 
-def test_s7_a_200_that_is_no_stream_is_an_error_and_not_silence() -> None:
-    """S7: a service that does not know how to stream answers with one JSON object."""
+def test_a_200_that_is_no_stream_is_an_error_and_not_silence() -> None:
+    """A service that does not know how to stream answers with one JSON object."""
     body = {"id": "c", "choices": [{"message": {"role": "assistant", "content": "hello"}}]}
     with service(Say(body=body)) as there, pytest.raises(ModelError, match="no stream"):
         turn(OpenAIModel("gpt", KEY, there.address))
@@ -527,10 +527,10 @@ def test_s7_a_200_that_is_no_stream_is_an_error_and_not_silence() -> None:
         ((), StopReason.DONE, "without a word"),
     ],
 )
-def test_s7_how_a_turn_ended_is_told(
+def test_how_a_turn_ended_is_told(
     blocks: tuple[TextBlock, ...], stop: StopReason, said: str | None
 ) -> None:
-    """S7: at the host and at the table."""
+    """At the host and at the table."""
     why = ending_of(Turn(TurnRole.ASSISTANT, blocks, stop))
     assert (why is None) is (said is None)
     assert why is None or (said or "") in why.sentence("en")
@@ -545,8 +545,8 @@ def test_s7_how_a_turn_ended_is_told(
         ("openai:gpt", 0, {"max_tokens": None, "max_completion_tokens": None}),
     ],
 )
-def test_s7_the_limit_of_tokens_is_a_choice(word: str, limit: int, asked: dict[str, Any]) -> None:
-    """S7: `--max-tokens`; without it only who wants a number gets one."""
+def test_the_limit_of_tokens_is_a_choice(word: str, limit: int, asked: dict[str, Any]) -> None:
+    """`--max-tokens`; without it only who wants a number gets one."""
     said = (
         message({"type": "text", "text": "x"}) if "claude" in word else [chunk(content="x"), DONE]
     )

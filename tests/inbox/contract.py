@@ -382,7 +382,7 @@ class InboxContract:
     def test_frames_that_belong_together_are_recorded_at_once(
         self, stub: Inbox, desk: Inbox, session: str
     ) -> None:
-        """HTTP-28: a line, and what HTTP said beside it, in the order in which they are given."""
+        """A line, and what HTTP said beside it, in the order in which they are given."""
         frames = [frame_of(seq, number=seq % 2) for seq in range(1, 4)]
         stub.record(session, *frames, durable=True)
         stub.record(session, frame_of(4))
@@ -573,7 +573,7 @@ class InboxContract:
         assert [facts.name for facts in desk.sessions()] == [name]
 
     def test_two_sessions_of_the_same_second_are_two(self, store: Store, desk: Inbox) -> None:
-        """BRIDGE-24: hosts start the same server twice."""
+        """Hosts start the same server twice."""
         names = {store.view().begin(SessionFacts("", AT)) for _ in range(20)}
         assert {facts.name for facts in desk.sessions()} == names
         assert len(names) == 20
@@ -624,8 +624,8 @@ class InboxContract:
 
     # -- what people say first ----------------------------------------------------------------
 
-    def test_h1_the_opening_is_held_until_it_is_given_back(self, stub: Inbox, desk: Inbox) -> None:
-        """H1: of every session, also of those that begin later; twice is once."""
+    def test_the_opening_is_held_until_it_is_given_back(self, stub: Inbox, desk: Inbox) -> None:
+        """Of every session, also of those that begin later; twice is once."""
         assert not stub.opening_is_held()
         for on in (True, True, False, False):
             desk.hold_opening(on=on)
@@ -664,8 +664,8 @@ class InboxContract:
 
     # -- promise 9 ---------------------------------------------------------------------------------
 
-    def test_r1_a_session_has_one_letter_everywhere_and_keeps_it(self, store: Store) -> None:
-        """R1: in the order in which sessions become visible, whoever looks, whoever ended."""
+    def test_a_session_has_one_letter_everywhere_and_keeps_it(self, store: Store) -> None:
+        """In the order in which sessions become visible, whoever looks, whoever ended."""
         stub, desk = store.view(), store.view()
         probed = stub.begin(SessionFacts("", AT, probe=True))
         first = stub.begin(SessionFacts("", "2026-11-20T18:49:08Z"))
@@ -680,15 +680,15 @@ class InboxContract:
         assert stub.begin(SessionFacts("", AT)) != first
         assert {one.name: one.letter for one in store.view().sessions()}.items() > wanted.items()
 
-    def test_r1_many_sessions_that_begin_at_once_share_no_letter(self, store: Store) -> None:
-        """R1: of two that want the same one, one gets the next."""
+    def test_many_sessions_that_begin_at_once_share_no_letter(self, store: Store) -> None:
+        """Of two that want the same one, one gets the next."""
         with ThreadPoolExecutor(8) as pool:
             names = list(pool.map(lambda _: store.view().begin(SessionFacts("", AT)), range(24)))
         letters = {store.view().facts(name).letter for name in names}
         assert letters == {chr(ord("a") + rank) for rank in range(24)}
 
-    def test_r1_a_probe_has_no_letter(self, store: Store) -> None:
-        """R1: what nobody sees uses none up."""
+    def test_a_probe_has_no_letter(self, store: Store) -> None:
+        """What nobody sees uses none up."""
         stub = store.view()
         assert stub.facts(stub.begin(SessionFacts("", AT, probe=True))).letter == ""
         assert stub.facts(stub.begin(SessionFacts("", AT))).letter == "a"

@@ -1,4 +1,4 @@
-"""A2: whoever sends something rings, and a ring never holds anybody up."""
+"""Whoever sends something rings, and a ring never holds anybody up."""
 
 from __future__ import annotations
 

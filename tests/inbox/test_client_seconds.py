@@ -120,8 +120,8 @@ def give_up(host: Serving, initialize: str) -> None:
     until(lambda: waiting(host) is None, "it is cancelled")
 
 
-def test_h5_nothing_is_learned_by_a_name_that_programs_have_in_common(home: Path) -> None:
-    """H5: one program on the Python SDK, whose name is `mcp`, says nothing of the next one."""
+def test_nothing_is_learned_by_a_name_that_programs_have_in_common(home: Path) -> None:
+    """One program on the Python SDK, whose name is `mcp`, says nothing of the next one."""
     ClientSeconds(home).put("mcp", 2)  # by an older version
     with Serving(home) as host:
         give_up(host, INITIALIZE.replace('"test"', '"mcp"'))
@@ -131,8 +131,8 @@ def test_h5_nothing_is_learned_by_a_name_that_programs_have_in_common(home: Path
     assert ClientSeconds(home).of("mcp") == 2
 
 
-def test_h5_an_answer_that_was_waited_for_lifts_what_was_learned(home: Path) -> None:
-    """H5: whoever takes an answer after two seconds does not give up after one tenth of one."""
+def test_an_answer_that_was_waited_for_lifts_what_was_learned(home: Path) -> None:
+    """Whoever takes an answer after two seconds does not give up after one tenth of one."""
     limits = ClientSeconds(home)
     limits.put("test", 0.1)
     limits.put("other", 60)

@@ -166,7 +166,7 @@ def each_call(deed: Deed, tmp_path: Path) -> Iterator[tuple[int, Scene]]:
 
 @pytest.mark.parametrize("name", DEEDS)
 def test_a_process_may_be_killed_at_any_call(name: str, tmp_path: Path) -> None:
-    """FAILURE-1: whatever was acknowledged before can be read, and the deed can be done again."""
+    """Whatever was acknowledged before can be read, and the deed can be done again."""
     deed = DEEDS[name]
     for call, scene in each_call(deed, tmp_path):
         with killed_at(call) as countdown:
@@ -181,7 +181,7 @@ def test_a_process_may_be_killed_at_any_call(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", DEEDS)
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 def test_a_disk_that_fails_at_any_call_is_reported(name: str, number: int, tmp_path: Path) -> None:
-    """FAILURE-7, FAILURE-8: a sentence instead of a traceback, and nothing is lost."""
+    """A sentence instead of a traceback, and nothing is lost."""
     deed = DEEDS[name]
     for call, scene in each_call(deed, tmp_path):
         with failing_at(call, number) as countdown:
@@ -203,7 +203,7 @@ def failure_of(deed: Callable[[], object]) -> StoreError | None:
 
 
 def test_a_delivery_that_failed_is_seen_by_nobody_and_can_be_repeated(tmp_path: Path) -> None:
-    """FAILURE-7: no part of it stays behind, not even a temporary file."""
+    """No part of it stays behind, not even a temporary file."""
     for call in range(1, MORE_CALLS_THAN_ANY):
         scene = scene_in(tmp_path / str(call))
         second = item_of(scene.key.session, 2)
@@ -226,7 +226,7 @@ def test_a_delivery_that_failed_is_seen_by_nobody_and_can_be_repeated(tmp_path: 
 def test_what_a_person_did_is_reported_as_failed_only_when_it_did(
     name: str, tmp_path: Path
 ) -> None:
-    """FAILURE-7: after an error nothing of it was done, without one all of it."""
+    """After an error nothing of it was done, without one all of it."""
     for call, scene in each_call(DEEDS[name], tmp_path):
         before = read_everything(scene.fresh(), scene.key.session)[1]
         with failing_at(call) as countdown:
@@ -247,7 +247,7 @@ def test_what_a_person_did_is_reported_as_failed_only_when_it_did(
 def test_a_frame_that_could_not_be_written_leaves_the_transcript_as_it_was(
     tmp_path: Path,
 ) -> None:
-    """FAILURE-7, FAILURE-8: also after an fsync that failed, the next frames are all there."""
+    """Also after an fsync that failed, the next frames are all there."""
     scene = scene_in(tmp_path)
     session = scene.key.session
     scene.stub.record(session, frame_of(1, number=1))
@@ -262,7 +262,7 @@ def test_a_frame_that_could_not_be_written_leaves_the_transcript_as_it_was(
 
 
 def test_a_transcript_that_lost_what_was_in_it_is_not_written_on(tmp_path: Path) -> None:
-    """FAILURE-8: after a failed write the file is shorter than it was; a hole would be a lie."""
+    """After a failed write the file is shorter than it was; a hole would be a lie."""
     scene = scene_in(tmp_path)
     session = scene.key.session
     for seq in (1, 2):

@@ -137,7 +137,7 @@ def test_a_session_is_named_by_its_time_and_four_digits(stub: FolderInbox) -> No
 
 
 def test_the_request_stands_in_its_file_as_it_came(stub: FolderInbox, key: Key) -> None:
-    """B9: text, not a parsed value: `1.0` and big integers stay what they are."""
+    """Text, not a parsed value: `1.0` and big integers stay what they are."""
     record = json.loads((pending(stub, key) / "request.json").read_text("utf-8"))
     assert record["line"] == item_of(key.session).line
     assert record["id"] == item_of(key.session).id
@@ -170,7 +170,7 @@ def test_only_the_owner_can_read_anything(
 
 @POSIX
 def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
-    """FOLDER-3: with the line that mends it."""
+    """With the line that mends it."""
     (tmp_path / "home").mkdir()
     (tmp_path / "home").chmod(0o777)
     with pytest.raises(UnsafeFolderError, match="chmod 700"):
@@ -179,7 +179,7 @@ def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
 
 @POSIX
 def test_a_home_that_is_a_link_is_refused(tmp_path: Path) -> None:
-    """FOLDER-2: whoever may change the link would choose the folder."""
+    """Whoever may change the link would choose the folder."""
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "home").symlink_to(tmp_path / "real")
     with pytest.raises(UnsafeFolderError, match="link"):
@@ -188,7 +188,7 @@ def test_a_home_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 @POSIX
 def test_sessions_swapped_for_a_link_are_refused(store: FolderStore, desk: FolderInbox) -> None:
-    """FOLDER-2: also between two looks."""
+    """Also between two looks."""
     assert desk.sessions() == []
     (store.home / "sessions").rename(store.home / "away")
     (store.home / "sessions").symlink_to(store.home / "away")
@@ -201,7 +201,7 @@ def test_sessions_swapped_for_a_link_are_refused(store: FolderStore, desk: Folde
 @POSIX
 @pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() != 0, reason="only root gives files away")
 def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
-    """FOLDER-3: its owner could read and change everything."""
+    """Its owner could read and change everything."""
     (tmp_path / "home").mkdir(mode=0o700)
     os.chown(tmp_path / "home", 12345, -1)
     with pytest.raises(UnsafeFolderError, match="another user"):
@@ -209,20 +209,20 @@ def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_home_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
-    """FAILURE-9: with a sentence."""
+    """With a sentence."""
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="could not be kept"):
         FolderInbox(tmp_path / "file" / "home")
 
 
 def test_an_inbox_whose_folder_was_removed_is_empty(store: FolderStore, desk: FolderInbox) -> None:
-    """FAILURE-9: somebody cleaned up while the desk was running."""
+    """Somebody cleaned up while the desk was running."""
     (store.home / "sessions").rmdir()
     assert desk.sessions() == []
 
 
 def test_a_session_whose_outbox_was_removed_has_nothing_to_say(stub: FolderInbox) -> None:
-    """FAILURE-9: somebody cleaned up while the session was running."""
+    """Somebody cleaned up while the session was running."""
     session = stub.begin(SessionFacts("", AT))
     stub.submit(session, Reply("{}", by="test"))
     shutil.rmtree(stub.folder(session) / "outbox")
@@ -230,7 +230,7 @@ def test_a_session_whose_outbox_was_removed_has_nothing_to_say(stub: FolderInbox
 
 
 def test_a_session_name_is_not_given_twice(stub: FolderInbox) -> None:
-    """BRIDGE-24: the first one's files are not touched."""
+    """The first one's files are not touched."""
     stub.begin(SessionFacts("mine", AT, title="first"))
     with pytest.raises(StoreError):
         stub.begin(SessionFacts("mine", AT, title="second"))
@@ -239,7 +239,7 @@ def test_a_session_name_is_not_given_twice(stub: FolderInbox) -> None:
 
 @pytest.mark.parametrize("name", ["..", "a/b", "nul", "x.y", " "])
 def test_a_session_is_not_begun_under_a_name_that_is_a_path(stub: FolderInbox, name: str) -> None:
-    """FOLDER-4: nothing is made outside the sessions folder."""
+    """Nothing is made outside the sessions folder."""
     with pytest.raises(ValueError, match=r".*"):
         stub.begin(SessionFacts(name, AT))
 
@@ -284,7 +284,7 @@ def read_all(inbox: FolderInbox, session: str) -> None:
 def test_a_record_that_cannot_be_read_is_passed_over(
     stub: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
 ) -> None:
-    """FAILURE-10: torn, or from another program. The exchange beside it is there all the same."""
+    """Torn, or from another program. The exchange beside it is there all the same."""
     stub.deliver(item_of(key.session, 2))
     (pending(stub, key) / name).write_bytes(content)
     for inbox in (stub, desk):
@@ -299,7 +299,7 @@ def test_a_record_that_cannot_be_read_is_passed_over(
 def test_a_session_that_cannot_be_read_hides_no_other(
     stub: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
 ) -> None:
-    """FAILURE-10, FAILURE-38: a record of a newer format is passed over, too."""
+    """A record of a newer format is passed over, too."""
     other = stub.begin(SessionFacts("", AT))
     (stub.folder(key.session) / name).write_bytes(content)
     for inbox in (stub, desk):
@@ -364,7 +364,7 @@ def test_what_is_no_file_is_passed_over_and_nobody_waits_for_it(
 def test_a_link_in_the_place_of_a_session_is_no_session(
     store: FolderStore, desk: FolderInbox, key: Key, tmp_path: Path
 ) -> None:
-    """FOLDER-2: nor is a link in the place of an exchange an exchange."""
+    """Nor is a link in the place of an exchange an exchange."""
     sessions = store.home / "sessions"
     (sessions / "other").symlink_to(sessions / key.session)
     with pytest.raises(UnknownItemError):
@@ -378,7 +378,7 @@ def test_a_link_in_the_place_of_a_session_is_no_session(
 
 @pytest.mark.parametrize("name", ["1", "00001", "-001", "+001", "١٢٣٤", "0001~", ".0001", "0000x"])
 def test_folders_that_are_not_ours_are_passed_over(desk: FolderInbox, key: Key, name: str) -> None:
-    """FOLDER-7: editors and file managers leave things behind."""
+    """Editors and file managers leave things behind."""
     (pending(desk, key).parent / name).mkdir()
     assert [item.key for item in desk.items(key.session)] == [key]
 
@@ -386,7 +386,7 @@ def test_folders_that_are_not_ours_are_passed_over(desk: FolderInbox, key: Key, 
 def test_a_reply_that_stays_torn_is_put_out_of_the_way(
     stub: FolderInbox, desk: FolderInbox, key: Key
 ) -> None:
-    """FAILURE-10: it would keep everybody from sending. It is kept, not deleted."""
+    """It would keep everybody from sending. It is kept, not deleted."""
     (pending(stub, key) / "reply.json").write_bytes(b'{"text": "half')
     with pytest.raises(TakenError):
         desk.send(key, Reply("turned away for now"))
@@ -405,7 +405,7 @@ def test_a_reply_that_stays_torn_is_put_out_of_the_way(
 def test_a_reply_that_is_written_in_pieces_is_taken_when_it_is_whole(
     stub: FolderInbox, key: Key
 ) -> None:
-    """FOLDER-6: by a program that knows nothing of links: `echo > reply.json` works as well."""
+    """By a program that knows nothing of links: `echo > reply.json` works as well."""
     with (pending(stub, key) / "reply.json").open("w") as stream:
         for piece in ('{"text"', ': "wh', 'ole"'):
             stream.write(piece)
@@ -418,7 +418,7 @@ def test_a_reply_that_is_written_in_pieces_is_taken_when_it_is_whole(
 def test_a_torn_last_line_of_a_transcript_is_passed_over(
     stub: FolderInbox, desk: FolderInbox, key: Key
 ) -> None:
-    """FAILURE-10: and so is one in the middle; the next frames are found."""
+    """And so is one in the middle; the next frames are found."""
     path = stub.folder(key.session) / "transcript.jsonl"
     stub.record(key.session, frame_of(1))
     for torn in (b'{"seq":2,"at"', b'garbage\n{"seq":2,"at":"x","way":"in"'):
@@ -504,7 +504,7 @@ def test_replies_work_on_a_drive_without_links(
 def test_a_file_that_windows_holds_for_a_moment_is_waited_for(
     desk: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAILURE-16: WinError 5, 32 and 33 pass; what lasts is reported."""
+    """WinError 5, 32 and 33 pass; what lasts is reported."""
     waits: list[float] = []
     codes = [5, 32, 33]
     real = os.replace
@@ -535,7 +535,7 @@ def test_a_file_that_windows_holds_for_a_moment_is_waited_for(
 def test_the_order_of_things_does_not_depend_on_the_clock(
     stub: FolderInbox, desk: FolderInbox
 ) -> None:
-    """FAILURE-18: the clock jumps back between two requests."""
+    """The clock jumps back between two requests."""
     session = stub.begin(SessionFacts("", AT))
     for number, at in ((1, "2026-11-20T12:00:00Z"), (2, "1999-01-01T00:00:00Z")):
         stub.deliver(item_of(session, number)._replace(arrived=at))

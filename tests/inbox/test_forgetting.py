@@ -64,8 +64,8 @@ def answer(stub: Serving, text: str, number: int = 1) -> Key:
     return key
 
 
-def test_l8_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path: Path) -> None:
-    """L8: nothing of it stands in any file, and what comes before and after it is untouched."""
+def test_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path: Path) -> None:
+    """Nothing of it stands in any file, and what comes before and after it is untouched."""
     with Serving(tmp_path / "home", "--by-hand") as stub:
         stub.say(call(7))
         key = answer(stub, SECRET)
@@ -88,8 +88,8 @@ def test_l8_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path:
         assert frames[-1].text.count("later") == 1
 
 
-def test_l8_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Path) -> None:
-    """L8: the line of in.txt and the file in sent/, in a folder of the person's own too."""
+def test_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Path) -> None:
+    """The line of in.txt and the file in sent/, in a folder of the person's own too."""
     files = tmp_path / "mine"
     with AtFiles(tmp_path / "home", files) as stub:
         stub.say(call(7))
@@ -108,8 +108,8 @@ def test_l8_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Pa
         assert (files / "in.txt").stat().st_size == size
 
 
-def test_l8_what_a_client_waits_for_is_not_forgotten(tmp_path: Path) -> None:
-    """L8: nor a session that runs."""
+def test_what_a_client_waits_for_is_not_forgotten(tmp_path: Path) -> None:
+    """Nor a session that runs."""
     with Serving(tmp_path / "home", "--by-hand") as stub:
         stub.say(call(7))
         inbox = FolderInbox(stub.home)
@@ -122,8 +122,8 @@ def test_l8_what_a_client_waits_for_is_not_forgotten(tmp_path: Path) -> None:
         answer(stub, "it can still be answered")
 
 
-def test_l8_a_session_that_is_over_is_forgotten_whole(tmp_path: Path) -> None:
-    """L8: with its lines in the in.txt of the person's own folder, which stays."""
+def test_a_session_that_is_over_is_forgotten_whole(tmp_path: Path) -> None:
+    """With its lines in the in.txt of the person's own folder, which stays."""
     files = tmp_path / "mine"
     with AtFiles(tmp_path / "home", files) as stub:
         stub.say(call(7))

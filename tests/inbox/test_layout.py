@@ -26,7 +26,7 @@ def test_no_name_of_a_session_leads_anywhere(name: str) -> None:
 
 
 def test_names_of_devices_are_no_names_of_sessions() -> None:
-    """FOLDER-4: `nul` is a device on Windows, in every folder."""
+    """`nul` is a device on Windows, in every folder."""
     for name in ("con", "PRN", "aux", "nul", "COM1", "lpt9"):
         assert not layout.is_session_name(name)
     assert layout.is_session_name("console")

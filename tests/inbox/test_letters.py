@@ -40,8 +40,8 @@ def letters(inbox: FolderInbox) -> dict[str, str]:
     return {one.name: one.letter for one in inbox.sessions()}
 
 
-def test_r1_sessions_of_the_first_edition_get_letters_when_they_are_first_shown(home: Path) -> None:
-    """R1: in the order in which they began, and they keep them."""
+def test_sessions_of_the_first_edition_get_letters_when_they_are_first_shown(home: Path) -> None:
+    """In the order in which they began, and they keep them."""
     names = old(home, 3)
     wanted = dict(zip(names, "abc", strict=True))
     assert letters(FolderInbox(home)) == wanted
@@ -49,8 +49,8 @@ def test_r1_sessions_of_the_first_edition_get_letters_when_they_are_first_shown(
     assert letters(FolderInbox(home)) == {**wanted, newest: "d"}
 
 
-def test_r1_desks_that_show_old_sessions_at_once_give_one_letter(home: Path) -> None:
-    """R1: whichever is faster, all of them show the same, and each session has its own."""
+def test_desks_that_show_old_sessions_at_once_give_one_letter(home: Path) -> None:
+    """Whichever is faster, all of them show the same, and each session has its own."""
     old(home, 12)
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(lambda _: letters(FolderInbox(home)), range(8)))
@@ -58,8 +58,8 @@ def test_r1_desks_that_show_old_sessions_at_once_give_one_letter(home: Path) -> 
     assert len(set(seen[0].values())) == 12
 
 
-def test_r1_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Path) -> None:
-    """R1: two sessions of the page never bear one letter, also after one was removed."""
+def test_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Path) -> None:
+    """Two sessions of the page never bear one letter, also after one was removed."""
     inbox = FolderInbox(home)
     board = Board(inbox)
     first, second = (inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z")) for _ in range(2))
@@ -80,8 +80,8 @@ def test_r1_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: 
     assert inbox.facts(inbox.begin(SessionFacts("", ""))).letter == "a"
 
 
-def test_r1_page_and_terminal_name_one_session_alike(home: Path) -> None:
-    """R1: what `humanmcp answer a/2` answers is the page's A/2, also after a client that probed."""
+def test_page_and_terminal_name_one_session_alike(home: Path) -> None:
+    """What `humanmcp answer a/2` answers is the page's A/2, also after a client that probed."""
     inbox = FolderInbox(home)
     board = Board(FolderInbox(home))
     probed = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z", probe=True))
@@ -99,8 +99,8 @@ def test_r1_page_and_terminal_name_one_session_alike(home: Path) -> None:
     assert [one.name for one in seats(terminal)] == [second, probed]
 
 
-def test_r1_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:
-    """R1: the session is there without one, and the page shows the end of its name."""
+def test_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:
+    """The session is there without one, and the page shows the end of its name."""
     inbox = FolderInbox(home)
     (home / layout.LETTERS).write_text("in the way", encoding="utf-8")
     name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z"))
@@ -111,8 +111,8 @@ def test_r1_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:
     assert letters(FolderInbox(home)) == {name: "a"}
 
 
-def test_a7_what_crashes_left_is_swept_and_what_is_being_written_stays(home: Path) -> None:
-    """A7: files and folders that never got their name, after an hour."""
+def test_what_crashes_left_is_swept_and_what_is_being_written_stays(home: Path) -> None:
+    """Files and folders that never got their name, after an hour."""
     inbox = FolderInbox(home)
     temporary = home / layout.TEMPORARY
     (temporary / "1-aa").write_text("left", encoding="utf-8")

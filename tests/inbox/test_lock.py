@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
-    """FAILURE-20: also when the file stays."""
+    """Also when the file stays."""
     path = tmp_path / "lock"
     assert not is_held(path)
     lock = LifeLock.take(path)
@@ -38,7 +38,7 @@ def test_looking_at_a_lock_does_not_take_it(tmp_path: Path) -> None:
 
 
 def test_a_lock_is_taken_once(tmp_path: Path) -> None:
-    """BRIDGE-24: a second holder is turned away at once, and the first one keeps it."""
+    """A second holder is turned away at once, and the first one keeps it."""
     lock = LifeLock.take(tmp_path / "lock")
     with pytest.raises(OSError, match=r".*") as caught:
         LifeLock.take(tmp_path / "lock")

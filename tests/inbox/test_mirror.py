@@ -225,7 +225,7 @@ NOT_CARRIED: Final = (
     "test_a_session_whose_client_comes_back_goes_on_in_the_next_process",
     "test_a_session_goes_on_in_one_process_alone",
     "test_what_a_tap_is_to_hold_is_replaced_as_a_whole",
-    "test_h1_the_opening_is_held_until_it_is_given_back",
+    "test_the_opening_is_held_until_it_is_given_back",
     "test_exchanges_are_listed_oldest_first",  # of the folder there: a post for each takes long
 )
 """A text is kept where it was typed, paths and ports are of one machine, and only the process

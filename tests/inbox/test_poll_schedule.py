@@ -1,4 +1,4 @@
-"""A2: an idle stub looks seldom, and at the right moment all the same."""
+"""An idle stub looks seldom, and at the right moment all the same."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_reading_wakes_nobody(scene: Scene) -> None:
 def test_without_an_observer_polling_finds_every_change(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAILURE-14, FAILURE-15: the limit on inotify instances is 128 to a user."""
+    """The limit on inotify instances is 128 to a user."""
 
     def no_more(_: object) -> None:
         raise OSError(errno.EMFILE, "inotify instance limit reached")
@@ -124,7 +124,7 @@ def test_without_an_observer_polling_finds_every_change(
 
 
 def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
-    """FAILURE-1: found by the poll, which looks at the locks."""
+    """Found by the poll, which looks at the locks."""
     with Watch(scene.home, scene.wake, every=0.02):
         scene.expect_wake(scene.stub._own[scene.session].lock.release, "death")
 
@@ -132,7 +132,7 @@ def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
 def test_a_drive_that_reports_nothing_is_noticed(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAILURE-14: no error, just silence. The poll is quickened, and the reason can be read."""
+    """No error, just silence. The poll is quickened, and the reason can be read."""
 
     class Silent:
         """An observer that never says anything."""
@@ -189,8 +189,8 @@ def test_names_that_are_no_sessions_wake_nobody(scene: Scene) -> None:
         assert set(scene.woken) == {other}
 
 
-def test_a6_what_is_done_to_one_exchange_names_that_one(scene: Scene) -> None:
-    """A6: who is woken need not read the others; the rest of a session is number 0."""
+def test_what_is_done_to_one_exchange_names_that_one(scene: Scene) -> None:
+    """Who is woken need not read the others; the rest of a session is number 0."""
     woken: list[int] = []
     desk = FolderInbox(scene.home)
     with Watch(scene.home, lambda _, number: woken.append(number)):
@@ -210,8 +210,8 @@ def test_a6_what_is_done_to_one_exchange_names_that_one(scene: Scene) -> None:
         assert 2 not in woken
 
 
-def test_a6_two_looks_tell_which_exchange_has_changed(scene: Scene) -> None:
-    """A6: also where changes are found by looking."""
+def test_two_looks_tell_which_exchange_has_changed(scene: Scene) -> None:
+    """Also where changes are found by looking."""
     desk = FolderInbox(scene.home)
     look = watch._Look(scene.home / "sessions")
     assert look.changed() == {scene.session: {0, 1}}

@@ -51,7 +51,7 @@ def test_a_method_of_another_revision_is_said_to_be_one() -> None:
 
 @pytest.mark.parametrize("asks", [True, False])
 def test_a_strange_method_is_named(asks: bool) -> None:  # noqa: FBT001 - the two kinds
-    """W11: it is quoted, and what is usually done about it is said."""
+    """It is quoted, and what is usually done about it is said."""
     card = explain("tool/list", "2025-11-25", "en", asks=asks)
     assert "tool/list" in card.what
 

@@ -97,14 +97,14 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\+[nrtbf](?![a-z])|\\", " ", text)
 
 
-def test_k3_the_corpus_is_large() -> None:
-    """K3: several thousand texts, each with what was meant."""
+def test_the_corpus_is_large() -> None:
+    """Several thousand texts, each with what was meant."""
     assert len(PLAIN) + len(CARELESS) > 2500
 
 
 @pytest.mark.parametrize("kind", sorted({typed.kind for typed in PLAIN}))
-def test_k3_what_has_one_meaning_is_mended_to_it(kind: str) -> None:
-    """K3: Python's repr and pprint, an input method, a lost brace: the very answer comes out."""
+def test_what_has_one_meaning_is_mended_to_it(kind: str) -> None:
+    """Python's repr and pprint, an input method, a lost brace: the very answer comes out."""
     for typed in PLAIN:
         if typed.kind == kind:
             fixed = fix(typed)
@@ -113,8 +113,8 @@ def test_k3_what_has_one_meaning_is_mended_to_it(kind: str) -> None:
             assert json.loads(fixed.verdict.line or "") == typed.meant, typed.text
 
 
-def test_k3_no_bulk_fix_loses_or_invents_anything() -> None:
-    """K3: one mistake at each place: every text survives, and nobody's words are added."""
+def test_no_bulk_fix_loses_or_invents_anything() -> None:
+    """One mistake at each place: every text survives, and nobody's words are added."""
     for typed in CARELESS:
         hold(typed, fix(typed))
 
@@ -122,8 +122,8 @@ def test_k3_no_bulk_fix_loses_or_invents_anything() -> None:
 WORDS: Final = st.text(alphabet="abc déあ晴:,'\"{}[]\\/\n…-5", min_size=1, max_size=12)
 
 
-def test_k3_a_version_that_swallowed_the_answer_is_not_replaced() -> None:
-    """K3: a quote too many made one text of all that follows; the answer stays in it."""
+def test_a_version_that_swallowed_the_answer_is_not_replaced() -> None:
+    """A quote too many made one text of all that follows; the answer stays in it."""
     broken = (
         '{"jsonrpc"\': "2.0", "id": 3, "result": {"content": '
         '[{"type": "text", "text": "5"}], "note": "\' "}}'
@@ -133,8 +133,8 @@ def test_k3_a_version_that_swallowed_the_answer_is_not_replaced() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(WORDS, WORDS, st.data())
-def test_k3_whatever_is_typed_survives(one: str, other: str, data: st.DataObject) -> None:
-    """K3: any two texts in any of the places, and a character lost or put in anywhere."""
+def test_whatever_is_typed_survives(one: str, other: str, data: st.DataObject) -> None:
+    """Any two texts in any of the places, and a character lost or put in anywhere."""
     answer: dict[str, Any] = {
         "jsonrpc": "2.0", "id": 3,
         "result": {"content": [{"type": "text", "text": one}], "note": other},
@@ -162,14 +162,14 @@ def test_k3_whatever_is_typed_survives(one: str, other: str, data: st.DataObject
         ),
     ],
 )
-def test_k3_adjacent_and_triple_quoted_texts_are_one(text: str, becomes: str) -> None:
-    """K3: Python reads them as one text."""
+def test_adjacent_and_triple_quoted_texts_are_one(text: str, becomes: str) -> None:
+    """Python reads them as one text."""
     line = fix(Typed("", "tools/call", text, {})).verdict.line or ""
     assert json.loads(line)["result"]["content"][0]["text"] == becomes
 
 
-def test_k3_a_lost_quote_leaves_an_error_an_error() -> None:
-    """K3: `"error: {` was made a result of "…"."""
+def test_a_lost_quote_leaves_an_error_an_error() -> None:
+    """`"error: {` was made a result of "…"."""
     text = '{"jsonrpc":"2.0","id":3,"error: {"code":-32602,"message":"too far"}}'
     verdict = check(asked("tools/call"), text)
     (found,) = (each for each in verdict.diagnostics if each.blocks)
@@ -180,8 +180,8 @@ def test_k3_a_lost_quote_leaves_an_error_an_error() -> None:
     assert fix(Typed("", "tools/call", text, {})).text == text
 
 
-def test_k3_a_removal_is_offered_alone_and_named() -> None:
-    """K3: `note` stays in a bulk fix; its own fix takes it out."""
+def test_a_removal_is_offered_alone_and_named() -> None:
+    """`note` stays in a bulk fix; its own fix takes it out."""
     text = '{"jsonrpc":"2.0","id":3,"result":{"content":[],},"note":"mine"}'
     exchange = asked("tools/call")
     fixed = autofix(text, lambda typed: check(exchange, typed))
@@ -202,16 +202,16 @@ def test_k3_a_removal_is_offered_alone_and_named() -> None:
         '『"jsonrpc"：”2.0”、"id"：3、"error"：『"code"：ー32601、"message"：«遠い»』』',
     ],
 )
-def test_k9_what_an_input_method_writes_is_read_as_it_was_meant(text: str) -> None:
-    """K9: full-width names, digits and signs, and corner brackets for quotes and brackets."""
+def test_what_an_input_method_writes_is_read_as_it_was_meant(text: str) -> None:
+    """Full-width names, digits and signs, and corner brackets for quotes and brackets."""
     line = fix(Typed("", "tools/call", text, {})).verdict.line or ""
     error = {"code": -32601, "message": "遠い"}
     assert json.loads(line) == {"jsonrpc": "2.0", "id": 3, "error": error}
 
 
 @pytest.mark.parametrize("text", ["{}", '{"error":{"code":-32602}}', '{"jsonrpc":"2.0","id":3}'])
-def test_k11_no_fix_of_ours_is_an_answer(text: str) -> None:
-    """K11: "…" and examples of ours never go out because everything was fixed."""
+def test_no_fix_of_ours_is_an_answer(text: str) -> None:
+    """The rule: "…" and examples of ours never go out because everything was fixed."""
     fixed = fix(Typed("", "tools/call", text, {}))
     assert not fixed.verdict.sendable
     assert "…" not in fixed.text

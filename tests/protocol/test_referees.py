@@ -77,7 +77,7 @@ def examples(method: str, revision: str) -> Iterator[tuple[str, dict[str, Any]]]
 
 @pytest.mark.parametrize(("method", "revision"), SEATS)
 def test_every_template_passes_the_official_types(method: str, revision: str) -> None:
-    """U04: every template and every draft of every method and revision."""
+    """Every template and every draft of every method and revision."""
     offered = dict(examples(method, revision))
     assert offered
     for variant, result in offered.items():

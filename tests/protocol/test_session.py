@@ -143,7 +143,7 @@ def test_asking_again_which_revisions_there_are_takes_none_back() -> None:
 
 
 def test_a_refused_reply_leaves_the_exchange_pending() -> None:
-    """BRIDGE-15: corrected text then works."""
+    """Corrected text then works."""
     session = opened()
     asked = call(session, 3)
     refused = session.reply(asked.number, '{"content":"sunny"}', TextForm.RESULT)
@@ -155,7 +155,7 @@ def test_a_refused_reply_leaves_the_exchange_pending() -> None:
 
 
 def test_an_exchange_is_answered_once() -> None:
-    """T9, T13, E26: whoever comes second is late."""
+    """Whoever comes second is late."""
     session = opened()
     asked = call(session, 3)
     assert isinstance(session.reply(asked.number, SUNNY, TextForm.RESULT), Sent)
@@ -177,7 +177,7 @@ def test_a_broken_reply_can_be_sent_deliberately() -> None:
 
 
 def test_after_a_cancel_nothing_is_written() -> None:
-    """BRIDGE-19, T22: the late answer is late, and the reason is known."""
+    """The late answer is late, and the reason is known."""
     session = opened()
     asked = call(session, 4)
     notice, cancelled = session.receive(line("notifications/cancelled", requestId=4, reason="gone"))
@@ -207,7 +207,7 @@ def test_initialize_cannot_be_cancelled() -> None:
 
 
 def test_an_id_that_is_still_open_is_flagged_and_kept_apart() -> None:
-    """T17: both stay separate items; the warning stands beside the second."""
+    """Both stay separate items; the warning stands beside the second."""
     session = opened()
     first, second = call(session, 5), call(session, 5)
     assert "N10" not in {one.code for one in first.remarks}
@@ -217,7 +217,7 @@ def test_an_id_that_is_still_open_is_flagged_and_kept_apart() -> None:
 
 
 def test_of_two_requests_with_one_id_the_first_answer_wins() -> None:
-    """T17: the other one ends, and says why."""
+    """The other one ends, and says why."""
     session = opened()
     first, second = call(session, 8), call(session, 8)
     outcome = session.reply(second.number, "sunny", TextForm.TEXT)
@@ -262,7 +262,7 @@ def test_a_request_with_a_twin_is_not_held() -> None:
 
 @pytest.mark.parametrize("bad", [b"hello", b"\xff", b"{}", b"42", b"[]", b'[{"method":"n"}]'])
 def test_an_unreadable_line_is_an_event_and_nothing_is_written(bad: bytes) -> None:
-    """BRIDGE-23: shown as unreadable, the stub stays up; a batch is one outside of 2025-03-26."""
+    """Shown as unreadable, the stub stays up; a batch is one outside of 2025-03-26."""
     session = opened()
     (event,) = session.receive(bad)
     assert isinstance(event, UnreadableArrived)
@@ -271,7 +271,7 @@ def test_an_unreadable_line_is_an_event_and_nothing_is_written(bad: bytes) -> No
 
 
 def test_a_deliberate_parse_error_may_be_sent_for_an_unreadable_line() -> None:
-    """BRIDGE-23, LINE-1: id null, because nobody knows which request it was."""
+    """Id null, because nobody knows which request it was."""
     text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
     session = opened()
     assert session.submit(text).line is None
@@ -520,8 +520,8 @@ def test_a_subscription_is_acknowledged_with_what_is_offered() -> None:
     assert session.acknowledge(discover.number) is None
 
 
-def test_h1_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
-    """H1: 2026-07-28: on the subscription, by its id; of what is offered and asked for alone."""
+def test_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
+    """2026-07-28: on the subscription, by its id; of what is offered and asked for alone."""
     session = Session()
     meta = {"_meta": MODERN}
     arrived(
@@ -537,8 +537,8 @@ def test_h1_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
     assert session.list_changed("prompts") == ()
 
 
-def test_h1_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
-    """H1: "before `initialized` a server should send nothing but pings and logs"."""
+def test_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
+    """The rule: "before `initialized` a server should send nothing but pings and logs"."""
     session = opened()
     session.established = session.established._replace(offered={"tools": {}}, initialized=False)
     assert session.list_changed("tools") == ()
@@ -738,7 +738,7 @@ def test_a_saying_towards_a_server_is_remarked_and_never_blocked() -> None:
 
 
 def test_the_end_abandons_what_waits() -> None:
-    """BRIDGE-21: nothing is written for it."""
+    """Nothing is written for it."""
     session = opened()
     asked = call(session, 1)
     (ended,) = session.end()
@@ -789,7 +789,7 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
 
 
 def test_swapped_answers_find_their_own_requests() -> None:
-    """G7: two requests in flight are never mixed up."""
+    """Two requests in flight are never mixed up."""
     client = Session(SessionRole.CLIENT)
     client.ask("tools/list")
     client.ask("prompts/list", id="p")

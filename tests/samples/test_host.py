@@ -18,7 +18,7 @@ FOLDER: Final = ROOT / "samples" / "host"
 
 
 def test_the_sample_model_plays_with_the_sample_servers() -> None:
-    """DICE-8: text and a call, then text; with the entries of the sample configuration."""
+    """Text and a call, then text; with the entries of the sample configuration."""
     entries = [
         ServerEntry(
             one.name, ChildCommand((sys.executable, *one.command.words[1:]), folder=str(ROOT))

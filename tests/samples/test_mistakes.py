@@ -80,7 +80,7 @@ def codes(
 def test_the_wrong_example_has_the_mistake_and_the_right_one_has_none(
     code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """SHIP-6: what the manual shows is what the check says."""
+    """What the manual shows is what the check says."""
     example = EXAMPLES[code]
     assert code in codes(tmp_path, capsys, example, example.wrong)
     mended = example._replace(form="result") if example.form == "text" else example
@@ -89,13 +89,13 @@ def test_the_wrong_example_has_the_mistake_and_the_right_one_has_none(
 
 
 def test_every_mistake_has_an_example_or_a_reason_for_none() -> None:
-    """SHIP-6: a new kind of mistake comes with its example."""
+    """A new kind of mistake comes with its example."""
     assert set(EXAMPLES).isdisjoint(IN_CONVERSATION)
     assert set(EXAMPLES) | IN_CONVERSATION == set(make_reference.kinds())
 
 
 def test_every_quote_names_where_it_stands() -> None:
-    """SHIP-6: JSON, JSON-RPC or MCP, and in which edition."""
+    """JSON, JSON-RPC or MCP, and in which edition."""
     places = (
         "https://modelcontextprotocol.io/specification/20",
         "https://www.jsonrpc.org/specification#",
@@ -106,14 +106,14 @@ def test_every_quote_names_where_it_stands() -> None:
 
 
 def test_where_revisions_differ_each_is_quoted() -> None:
-    """SHIP-6: what is wrong in one revision and right in another has the sentence of both."""
+    """What is wrong in one revision and right in another has the sentence of both."""
     for code, revisions in BY_REVISION.items():
         quoted = {one.source.removeprefix("MCP ") for one in EXAMPLES[code].quotes}
         assert set(revisions) <= quoted, code
 
 
 def test_explain_shows_wrong_right_and_who_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """SHIP-6: in small letters, too, and in both languages."""
+    """In small letters, too, and in both languages."""
     assert main(["check", "--lang", "en", "--explain", "r04"]) == 0
     said = capsys.readouterr().out
     example = EXAMPLES["R04"]
@@ -126,7 +126,7 @@ def test_explain_shows_wrong_right_and_who_says_so(capsys: pytest.CaptureFixture
 
 
 def test_explain_refuses_a_code_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    """SHIP-6: with exit status 2, and nothing on stdout."""
+    """With exit status 2, and nothing on stdout."""
     assert main(["check", "--explain", "M02", "M000"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -136,7 +136,7 @@ def test_explain_refuses_a_code_that_does_not_exist(capsys: pytest.CaptureFixtur
 def test_the_check_names_the_command_that_explains(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """SHIP-6: of an answer and of a conversation; nothing where nothing is wrong."""
+    """Of an answer and of a conversation; nothing where nothing is wrong."""
     for code in ("M02", "N07"):
         file = tmp_path / "one.json"
         file.write_text(EXAMPLES[code].wrong, encoding="utf-8")

@@ -82,7 +82,7 @@ def opened(name: str, *words: str) -> Server:
 
 @pytest.mark.parametrize("name", ["calculate", "dice", "demo_app", "weather"])
 def test_every_sample_answers_the_handshake_with_the_id_it_was_asked_under(name: str) -> None:
-    """DICE-1: the same id, the same revision, what it offers, and its name."""
+    """The same id, the same revision, what it offers, and its name."""
     server = Server(f"servers/{name}.py")
     answer = server.open()
     assert answer["id"] == f"{UUID}1"
@@ -108,7 +108,7 @@ def test_a_revision_that_nobody_knows_is_answered_with_the_latest_of_the_handsha
 
 
 def test_dice_lists_its_tool() -> None:
-    """DICE-2: the exact entry."""
+    """The exact entry."""
     server = opened("dice")
     sides = {"type": "integer", "description": "The number of sides on the dice"}
     assert server.request("tools/list", {}) == {
@@ -130,7 +130,7 @@ def test_dice_lists_its_tool() -> None:
 
 
 def test_a_hundred_rolls_stay_between_one_and_the_number_of_sides() -> None:
-    """DICE-3: one text item with a number from 1 to 6, and not always the same."""
+    """One text item with a number from 1 to 6, and not always the same."""
     server = opened("dice", "7")
     rolled = set()
     for _ in range(100):
@@ -143,7 +143,7 @@ def test_a_hundred_rolls_stay_between_one_and_the_number_of_sides() -> None:
 
 
 def test_dice_answers_nothing_before_the_handshake_is_finished() -> None:
-    """DICE-4: `tools/list` before `notifications/initialized` is an error; `ping` is answered."""
+    """`tools/list` before `notifications/initialized` is an error; `ping` is answered."""
     server = Server("servers/dice.py")
     server.ask(INITIALIZE)
     assert server.request("tools/list")["error"]["code"] == -32600
@@ -163,7 +163,7 @@ def test_dice_answers_nothing_before_the_handshake_is_finished() -> None:
     ],
 )
 def test_what_dice_cannot_do_is_an_error(method: str, params: object, code: int) -> None:
-    """DICE-4: an error with the code for it; neither a crash nor silence."""
+    """An error with the code for it; neither a crash nor silence."""
     server = opened("dice")
     assert server.request(method, params)["error"]["code"] == code
     assert server.request("ping") == {"result": {}}
@@ -172,7 +172,7 @@ def test_what_dice_cannot_do_is_an_error(method: str, params: object, code: int)
 
 @pytest.mark.parametrize("arguments", [{"sides": 0}, {"sides": "six"}, {"sides": True}, {}])
 def test_wrong_sides_are_told_to_the_model(arguments: dict[str, Any]) -> None:
-    """DICE-4: a result with `isError`, whose text says what to do."""
+    """A result with `isError`, whose text says what to do."""
     server = opened("dice")
     answer = server.request("tools/call", {"name": "dice", "arguments": arguments})
     assert answer["result"]["isError"] is True
@@ -181,7 +181,7 @@ def test_wrong_sides_are_told_to_the_model(arguments: dict[str, Any]) -> None:
 
 
 def test_broken_json_is_answered_and_does_not_end_the_server() -> None:
-    """DICE-4: -32700 without an id; the next line is served."""
+    """-32700 without an id; the next line is served."""
     for name in ("calculate", "dice"):
         server = opened(name)
         assert server.ask("{broken")["error"]["code"] == -32700
@@ -197,7 +197,7 @@ def test_broken_json_is_answered_and_does_not_end_the_server() -> None:
     ],
 )
 def test_calculate_adds(arguments: dict[str, Any], text: str) -> None:
-    """G4: 5 and 10 and 20 are 35."""
+    """5 and 10 and 20 are 35."""
     server = opened("calculate")
     answer = server.request("tools/call", {"name": "calculate", "arguments": arguments})
     assert answer == {"result": {"content": [{"type": "text", "text": text}]}}
@@ -206,7 +206,7 @@ def test_calculate_adds(arguments: dict[str, Any], text: str) -> None:
 
 @pytest.mark.parametrize("arguments", [{"first": "x"}, {"first": 1, "second": [True]}, {}])
 def test_calculate_says_what_is_wrong_with_its_arguments(arguments: dict[str, Any]) -> None:
-    """G4: a text beside `isError`, not an empty list."""
+    """A text beside `isError`, not an empty list."""
     server = opened("calculate")
     answer = server.request("tools/call", {"name": "calculate", "arguments": arguments})
     assert answer["result"]["isError"] is True
@@ -215,7 +215,7 @@ def test_calculate_says_what_is_wrong_with_its_arguments(arguments: dict[str, An
 
 
 def test_demo_app_adds_what_the_capture_log_shows() -> None:
-    """CAPTURE-8: two numbers as text, their sum as text."""
+    """Two numbers as text, their sum as text."""
     server = opened("demo_app")
     arguments = {"a": "2838414", "b": "8294241"}
     answer = server.request("tools/call", {"name": "calc_add", "arguments": arguments})
@@ -224,7 +224,7 @@ def test_demo_app_adds_what_the_capture_log_shows() -> None:
 
 
 def test_demo_app_lists_a_shell_and_runs_nothing(tmp_path: Path) -> None:
-    """CAPTURE-8: `exec_shell_command` is listed; a file that it should make is not made."""
+    """`exec_shell_command` is listed; a file that it should make is not made."""
     server = opened("demo_app")
     tools = server.request("tools/list")["result"]["tools"]
     assert [tool["name"] for tool in tools] == ["calc_add", "exec_shell_command"]

@@ -26,7 +26,7 @@ def client(tmp_path: Path) -> Iterator[Suite]:
 
 
 def test_a_task_is_begun_asked_for_fetched_cancelled_and_listed(client: Suite) -> None:
-    """HTTP-30: every answer passes the check; one task knows nothing of the other."""
+    """Every answer passes the check; one task knows nothing of the other."""
 
     def begun(city: str) -> str:
         arguments = {"city": city}

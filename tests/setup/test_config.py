@@ -93,7 +93,7 @@ def test_the_snippet_alone_goes_to_stdout(run: Callable[..., Ran], tmp_path: Pat
 
 
 def test_the_printed_command_starts_the_server(run: Callable[..., Ran]) -> None:
-    """BRIDGE-25: absolute, so a host without a PATH and with any working folder finds it."""
+    """Absolute, so a host without a PATH and with any working folder finds it."""
     made = json.loads(run("cursor").out)["mcpServers"]["humanmcp"]
     assert os.access(made["command"], os.X_OK)
 
@@ -289,7 +289,7 @@ def test_an_address_stands_in_every_host_s_entry_as_our_host_reads_it(
 def test_an_entry_of_somebody_else_is_never_replaced(
     run: Callable[..., Ran], tmp_path: Path, theirs: str
 ) -> None:
-    """W10: the name is taken; another one works."""
+    """The name is taken; another one works."""
     old = f'{{"mcpServers": {{"humanmcp": {theirs}}}}}'
     path = write(tmp_path / ".cursor" / "mcp.json", old)
     ran = run("cursor", "--write")
@@ -300,7 +300,7 @@ def test_an_entry_of_somebody_else_is_never_replaced(
 
 
 def test_remote_entries_are_pointed_out(run: Callable[..., Ran], tmp_path: Path) -> None:
-    """W10: a `url` only entry is not started by the host, and there is nothing to answer."""
+    """A `url` only entry is not started by the host, and there is nothing to answer."""
     write(tmp_path / ".cursor" / "mcp.json", '{"mcpServers": {"github": {"url": "https://x"}}}')
     assert "github is a remote entry" in run("cursor").err
 
@@ -308,7 +308,7 @@ def test_remote_entries_are_pointed_out(run: Callable[..., Ran], tmp_path: Path)
 def test_the_seed_s_trailing_comma_is_named_with_its_line(
     run: Callable[..., Ran], tmp_path: Path
 ) -> None:
-    """CAPTURE-9: line 10, after "demo-app"; the file stays, the snippet is there to paste."""
+    """Line 10, after "demo-app"; the file stays, the snippet is there to paste."""
     path = write(tmp_path / "config.json", TRAILING_COMMA)
     for words in ((), ("--write",), ("--remove",)):
         ran = run("claude-desktop", "--path", str(path), *words)
@@ -401,10 +401,10 @@ LAYOUTS: Final = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_r10_an_entry_is_written_and_removed_in_any_layout(
+def test_an_entry_is_written_and_removed_in_any_layout(
     run: Callable[..., Ran], tmp_path: Path, layout: str
 ) -> None:
-    """R10: six of these seven were refused, two as "not TOML"."""
+    """Six of these seven were refused, two as "not TOML"."""
     text = LAYOUTS[layout].replace("…", 'command = "humanmcp"') + "# about the theme\n[tui]\n"
     path = write(tmp_path / ".codex" / "config.toml", text)
     assert run("codex", "--write").status == 0
@@ -418,10 +418,10 @@ def test_r10_an_entry_is_written_and_removed_in_any_layout(
     assert "# about the theme\n[tui]" in path.read_text("utf-8")
 
 
-def test_r10_a_layout_that_cannot_be_changed_is_said_to_be_that(
+def test_a_layout_that_cannot_be_changed_is_said_to_be_that(
     run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R10: a valid file is never called "not TOML"; it stays as it was."""
+    """A valid file is never called "not TOML"; it stays as it was."""
     text = 'mcp_servers = { humanmcp = { command = "humanmcp" } }\n'
     path = write(tmp_path / ".codex" / "config.toml", text)
     monkeypatch.setattr("tomlkit.parse", lambda _text: {})
@@ -481,10 +481,10 @@ def entry_of(run: Callable[..., Ran], host: str, *words: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("host", ["claude-code", "gemini-cli", "qwen-code"])
-def test_h2_no_limit_is_written_for_a_host_that_waits_as_long_by_itself(
+def test_no_limit_is_written_for_a_host_that_waits_as_long_by_itself(
     run: Callable[..., Ran], host: str
 ) -> None:
-    """H2: the entry cut Claude Code's calls at 600 s, which waited over 640 s without it."""
+    """The entry cut Claude Code's calls at 600 s, which waited over 640 s without it."""
     made = entry_of(run, host)
     assert "timeout" not in made
     assert "--client-limit" not in made["args"]
@@ -499,18 +499,18 @@ def test_h2_no_limit_is_written_for_a_host_that_waits_as_long_by_itself(
         ("goose", "timeout", 600),
     ],
 )
-def test_h3_a_limit_that_is_written_is_told_to_the_server(
+def test_a_limit_that_is_written_is_told_to_the_server(
     run: Callable[..., Ran], host: str, key: str, written: int
 ) -> None:
-    """H2, H3: where the host would give up sooner; the person then sees the limit that holds."""
+    """Where the host would give up sooner; the person then sees the limit that holds."""
     made = entry_of(run, host)
     words = made.get("args") or made["command"]
     assert made[key] == written
     assert words[words.index("--client-limit") + 1] == "600"
 
 
-def test_h3_the_limit_that_was_asked_for_is_written_and_told(run: Callable[..., Ran]) -> None:
-    """H2, H3: also for a host without one; what was said of the limit stays; 0 leaves it out."""
+def test_the_limit_that_was_asked_for_is_written_and_told(run: Callable[..., Ran]) -> None:
+    """Also for a host without one; what was said of the limit stays; 0 leaves it out."""
     made = entry_of(run, "claude-code", "--wait", "900")
     assert (made["timeout"], made["args"][1:3]) == (900_000, ["--client-limit", "900"])
     own = entry_of(run, "codex", "--client-limit", "60")
@@ -520,8 +520,8 @@ def test_h3_the_limit_that_was_asked_for_is_written_and_told(run: Callable[..., 
     assert "--client-limit" not in none["args"]
 
 
-def test_h3_the_hosts_own_command_promises_no_limit(run: Callable[..., Ran]) -> None:
-    """H3: `codex mcp add` cannot say how long a call may take."""
+def test_the_hosts_own_command_promises_no_limit(run: Callable[..., Ran]) -> None:
+    """`codex mcp add` cannot say how long a call may take."""
     assert "--client-limit" not in json.loads(run("codex", "--json").out)["shell"]
 
 
@@ -529,19 +529,19 @@ def test_h3_the_hosts_own_command_promises_no_limit(run: Callable[..., Ran]) -> 
     ("host", "member"),
     [("claude-code", "alwaysLoad"), ("codex", "required"), ("qwen-code", "alwaysLoadTools")],
 )
-def test_h1_what_a_host_needs_to_offer_the_tools_at_once_is_written(
+def test_what_a_host_needs_to_offer_the_tools_at_once_is_written(
     run: Callable[..., Ran], host: str, member: str
 ) -> None:
-    """H1, H8: hosts that would not wait do, and those that hide tools at first show them."""
+    """Hosts that would not wait do, and those that hide tools at first show them."""
     assert entry_of(run, host)[member] is True
     run(host, "--write")
     assert "Nothing to change" in run(host, "--write").err
 
 
-def test_h8_what_claude_code_asks_is_said_and_the_user_s_own_scope_is_offered(
+def test_what_claude_code_asks_is_said_and_the_user_s_own_scope_is_offered(
     run: Callable[..., Ran], tmp_path: Path
 ) -> None:
-    """H8: twice, and no is selected; a server of the user's own is not asked about."""
+    """Twice, and no is selected; a server of the user's own is not asked about."""
     told = run("claude-code").err
     assert "Pending approval" in told
     assert "--user" in told
@@ -564,20 +564,20 @@ def test_h8_what_claude_code_asks_is_said_and_the_user_s_own_scope_is_offered(
         (["--auto"], "at once all that it can"),
     ],
 )
-def test_h1_who_opens_the_session_is_said_where_it_is_chosen(
+def test_who_opens_the_session_is_said_where_it_is_chosen(
     run: Callable[..., Ran], words: list[str], said: str
 ) -> None:
-    """H1: opening by hand is one word, and its price is named."""
+    """Opening by hand is one word, and its price is named."""
     assert said in run("claude-code", *words).err
     assert said in run("claude-code", *words, "--write").err
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
 @pytest.mark.parametrize("flags", [[], ["--write"], ["--remove"]])
-def test_a4_a_pipe_in_the_place_of_the_file_is_left_alone(
+def test_a_pipe_in_the_place_of_the_file_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
 ) -> None:
-    """A4: it is not waited for, and what is no file is not replaced by one."""
+    """It is not waited for, and what is no file is not replaced by one."""
     pipe = tmp_path / "settings.json"
     os.mkfifo(pipe)
     status = main(["config", "cursor", "--path", str(pipe), *flags])
@@ -597,10 +597,10 @@ def test_a4_a_pipe_in_the_place_of_the_file_is_left_alone(
         ("other.json", '{"mcp": {"inputs": [], "servers": {}}}'),
     ],
 )
-def test_f6_in_settings_of_vs_code_the_entry_goes_where_it_is_read(
+def test_in_settings_of_vs_code_the_entry_goes_where_it_is_read(
     run: Callable[..., Ran], tmp_path: Path, name: str, old: str
 ) -> None:
-    """F6: `servers` beside `mcp.servers` was reported as success, and read by nobody."""
+    """`servers` beside `mcp.servers` was reported as success, and read by nobody."""
     path = write(tmp_path / name, old)
     assert run("vscode", "--path", str(path), "--write").status == 0
     now = json.loads(path.read_text("utf-8").replace("// mine", ""))
@@ -611,17 +611,17 @@ def test_f6_in_settings_of_vs_code_the_entry_goes_where_it_is_read(
     assert not path.exists() or path.read_text("utf-8") == old
 
 
-def test_f6_a_file_of_its_own_keeps_its_servers_at_the_top(
+def test_a_file_of_its_own_keeps_its_servers_at_the_top(
     run: Callable[..., Ran], tmp_path: Path
 ) -> None:
-    """F6: mcp.json is what VS Code reads by default, and its place is another one."""
+    """Mcp.json is what VS Code reads by default, and its place is another one."""
     path = write(tmp_path / "mcp.json", '{"servers": {}}')
     assert run("vscode", "--path", str(path), "--write").status == 0
     assert "humanmcp" in json.loads(path.read_text("utf-8"))["servers"]
 
 
-def test_l7_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., Ran]) -> None:
-    """L7: `config --open`; the command that tells of a question is in the entry too."""
+def test_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., Ran]) -> None:
+    """`config --open`; the command that tells of a question is in the entry too."""
     made = entry_of(run, "claude-code", "--open", "--notify", "notify-send 'A question'")
     assert made["args"][-3:] == ["--opening", "book", "--open"]
     assert made["args"][1:3] == ["--notify", "notify-send 'A question'"]
@@ -641,14 +641,14 @@ def test_l7_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., 
         ("--files", "mcp"),
     ],
 )
-def test_l9_every_way_to_open_sessions_is_told_with_and_without_the_page(
+def test_every_way_to_open_sessions_is_told_with_and_without_the_page(
     run: Callable[..., Ran],
     tmp_path: Path,
     who: tuple[str, ...],
     opened: tuple[str, ...],
     act: tuple[str, ...],
 ) -> None:
-    """L9: `config claude-code --open --write` wrote the entry, and then ended with a traceback."""
+    """`config claude-code --open --write` wrote the entry, and then ended with a traceback."""
     path = tmp_path / "mcp.json"
     done = run("claude-code", "--path", str(path), *who, *opened, *act)
     assert done.status == 0

@@ -88,7 +88,7 @@ def test_a_private_folder_is_well(home: Path) -> None:
 def test_a_folder_that_others_may_enter_is_told(
     home: Path, mode: int, code: str, level: Level
 ) -> None:
-    """FOLDER-3: with the chmod line that mends it."""
+    """With the chmod line that mends it."""
     home.chmod(mode)
     (finding,) = [one for one in checks.check_home(settings(home)) if one.code == code]
     assert finding.level is level
@@ -96,7 +96,7 @@ def test_a_folder_that_others_may_enter_is_told(
 
 
 def test_a_folder_that_is_something_else_is_a_problem(home: Path, tmp_path: Path) -> None:
-    """FOLDER-2: a file, a link."""
+    """A file, a link."""
     file = tmp_path / "file"
     file.touch()
     link = tmp_path / "link"
@@ -141,7 +141,7 @@ def test_little_space_is_a_problem(home: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_network_drive_is_a_warning(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAILURE-14: changes may be noticed late there."""
+    """Changes may be noticed late there."""
     mounts = tmp_path / "mounts"
     point = str(home).replace(" ", "\\040")
     mounts.write_text(f"/dev/a / ext4 rw 0 0\nserver:/x {point} nfs4 rw 0 0\nodd\n", "utf-8")
@@ -158,7 +158,7 @@ def test_a_network_drive_is_a_warning(
     [("128", "65536", "watching ok"), ("4", "65536", "watching"), ("128", "100", "watching")],
 )
 def test_few_watches_are_a_warning(tmp_path: Path, instances: str, watches: str, code: str) -> None:
-    """FAILURE-15: the page falls back to looking now and then."""
+    """The page falls back to looking now and then."""
     (tmp_path / "max_user_instances").write_text(instances + "\n")
     (tmp_path / "max_user_watches").write_text(watches + "\n")
     assert list(codes(checks.check_watching(tmp_path))) == [code]
@@ -196,7 +196,7 @@ def test_the_folder_of_the_text_files_is_looked_at(home: Path, tmp_path: Path) -
 
 
 def test_the_lock_says_whether_the_page_runs(home: Path) -> None:
-    """FAILURE-20: never a process number, never a file that was left behind."""
+    """Never a process number, never a file that was left behind."""
     assert codes(checks.check_desk(settings(home))) == {"desk none": Level.OK}
     (home / "desk.json").write_text("{}")
     assert codes(checks.check_desk(settings(home))) == {"desk stale": Level.OK}
@@ -227,7 +227,7 @@ def program(path: Path, text: str) -> str:
 
 
 def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
-    """SHIP-13: whether what they start is there and answers; a broken file is not fatal."""
+    """Whether what they start is there and answers; a broken file is not fatal."""
     assert codes(host_checks.check_hosts("en")) == {"host none": Level.WARNING}
     good = program(machine / "bin" / "humanmcp", BANNER)
     (machine / "broken").mkdir()
@@ -261,7 +261,7 @@ def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
 
 
 def test_hosts_that_are_here_without_an_entry_are_named(machine: Path) -> None:
-    """SHIP-13: by their command or the folder of their file, with the command that adds it."""
+    """By their command or the folder of their file, with the command that adds it."""
     program(machine / "bin" / "codex", "")
     (machine / ".gemini").mkdir()
     (machine / ".config" / "goose").mkdir(parents=True)
@@ -287,7 +287,7 @@ def test_hosts_that_are_here_without_an_entry_are_named(machine: Path) -> None:
     ],
 )
 def test_a_host_with_the_plugin_needs_no_entry(machine: Path, place: str, text: str) -> None:
-    """SHIP-13: it was told that it does not start humanmcp."""
+    """It was told that it does not start humanmcp."""
     listed = machine / place
     listed.parent.mkdir(parents=True)
     listed.write_text(text)
@@ -332,7 +332,7 @@ def test_the_server_is_started_and_listened_to() -> None:
 def test_a_server_that_does_not_behave_is_a_problem(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, code: str
 ) -> None:
-    """T21: a banner on stdout, or no start at all; its own words are quoted."""
+    """A banner on stdout, or no start at all; its own words are quoted."""
     fake = tmp_path / "python"
     fake.write_text(f"#!{sys.executable}\n{program}\n", "utf-8")
     fake.chmod(0o755)

@@ -77,10 +77,10 @@ def servers(path: Path) -> dict[str, list[str]]:
     }
 
 
-def test_p6_a_list_comes_first_and_without_a_yes_nothing_is_changed(
+def test_a_list_comes_first_and_without_a_yes_nothing_is_changed(
     run: Callable[..., Ran], files: dict[Path, str]
 ) -> None:
-    """P6: what would be wrapped is marked, and why the others stay is said."""
+    """What would be wrapped is marked, and why the others stay is said."""
     ran = run("wrap", "--all")
     assert ran.status == 0
     marked = [line.split()[1] for line in ran.out.splitlines() if line.startswith("  * ")]
@@ -91,10 +91,10 @@ def test_p6_a_list_comes_first_and_without_a_yes_nothing_is_changed(
     assert {path: path.read_text("utf-8") for path in files} == files
 
 
-def test_p6_all_are_wrapped_and_unwrapped_byte_for_byte(
+def test_all_are_wrapped_and_unwrapped_byte_for_byte(
     run: Callable[..., Ran], files: dict[Path, str], tmp_path: Path
 ) -> None:
-    """P6: with one backup a file each time; wrapping again finds nothing to do."""
+    """With one backup a file each time; wrapping again finds nothing to do."""
     ran = run("wrap", "--all", "--yes", "--hold", "next")
     assert ran.status == 0
     started = servers(tmp_path / ".cursor" / "mcp.json")
@@ -112,10 +112,10 @@ def test_p6_all_are_wrapped_and_unwrapped_byte_for_byte(
     assert {path: path.read_text("utf-8") for path in files} == files
 
 
-def test_p6_a_file_that_was_edited_since_keeps_the_edit(
+def test_a_file_that_was_edited_since_keeps_the_edit(
     run: Callable[..., Ran], files: dict[Path, str], tmp_path: Path
 ) -> None:
-    """P6: only the taps go."""
+    """Only the taps go."""
     assert files
     path = tmp_path / ".cursor" / "mcp.json"
     run("wrap", "--all", "--yes")
@@ -126,10 +126,10 @@ def test_p6_a_file_that_was_edited_since_keeps_the_edit(
     assert servers(path)["files"] == ["files-app"]
 
 
-def test_p6_one_file_that_is_not_understood_stops_no_other(
+def test_one_file_that_is_not_understood_stops_no_other(
     run: Callable[..., Ran], files: dict[Path, str], tmp_path: Path
 ) -> None:
-    """P6: it is named, left alone, and told by the exit status."""
+    """It is named, left alone, and told by the exit status."""
     assert files
     (tmp_path / ".cursor" / "mcp.json").write_text("{", "utf-8")
     ran = run("wrap", "--all", "--yes")
@@ -142,7 +142,7 @@ def test_p6_one_file_that_is_not_understood_stops_no_other(
 @pytest.mark.parametrize(
     ("typed", "changed"), [("y", True), ("\uff59", True), ("n", False), ("", False)]
 )
-def test_p6_a_person_is_asked_once(
+def test_a_person_is_asked_once(
     run: Callable[..., Ran],
     files: dict[Path, str],
     monkeypatch: pytest.MonkeyPatch,
@@ -150,7 +150,7 @@ def test_p6_a_person_is_asked_once(
     typed: str,
     changed: bool,
 ) -> None:
-    """P6: one question for all; anything but a yes, in wide letters, too, is a no."""
+    """One question for all; anything but a yes, in wide letters, too, is a no."""
     person = io.StringIO(f"{typed}\nnext")
     monkeypatch.setattr(person, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdin", person)
@@ -159,8 +159,8 @@ def test_p6_a_person_is_asked_once(
     assert ({path: path.read_text("utf-8") for path in files} != files) is changed
 
 
-def test_p6_without_all_a_host_and_a_server_are_named(run: Callable[..., Ran]) -> None:
-    """P6: neither is guessed."""
+def test_without_all_a_host_and_a_server_are_named(run: Callable[..., Ran]) -> None:
+    """Neither is guessed."""
     for words in ((), ("cursor",)):
         for command in ("wrap", "unwrap"):
             ran = run(command, *words)
@@ -168,8 +168,8 @@ def test_p6_without_all_a_host_and_a_server_are_named(run: Callable[..., Ran]) -
             assert "--all" in ran.err
 
 
-def test_p6_where_nothing_is_configured_that_is_said(run: Callable[..., Ran]) -> None:
-    """P6: in both directions."""
+def test_where_nothing_is_configured_that_is_said(run: Callable[..., Ran]) -> None:
+    """In both directions."""
     for command in ("wrap", "unwrap"):
         ran = run(command, "--all", "--yes")
         assert (ran.status, ran.err.startswith("No server")) == (0, True)
@@ -193,10 +193,10 @@ CLAUDE = """{
 """
 
 
-def test_p6_the_servers_of_single_projects_are_wrapped_and_unwrapped(
+def test_the_servers_of_single_projects_are_wrapped_and_unwrapped(
     run: Callable[..., Ran], tmp_path: Path
 ) -> None:
-    """P6: Claude Code keeps them in ~/.claude.json under `projects`; one backup, byte for byte."""
+    """Claude Code keeps them in ~/.claude.json under `projects`; one backup, byte for byte."""
     path = tmp_path / ".claude.json"
     path.write_text(CLAUDE, "utf-8")
     listed = run("wrap", "--all")

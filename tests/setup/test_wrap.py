@@ -40,7 +40,7 @@ def test_what_is_wrapped_and_unwrapped_is_the_same_entry(entry: dict[str, Any]) 
 
 
 def test_the_servers_own_words_come_after_the_dashes() -> None:
-    """CAPTURE-1: the order of the article, with `--` between ours and theirs."""
+    """The order of the article, with `--` between ours and theirs."""
     tapped = wrapped({"command": "npx", "args": ["-y", "s"]}, STARTER, ("--quiet",))
     assert tapped == {
         "command": "/opt/bin/humanmcp",
@@ -49,7 +49,7 @@ def test_the_servers_own_words_come_after_the_dashes() -> None:
 
 
 def test_a_remote_server_has_no_command_to_stand_before() -> None:
-    """W10: an entry with an address only."""
+    """An entry with an address only."""
     assert wrapped({"url": "https://example.org"}, STARTER, ()) is None
 
 

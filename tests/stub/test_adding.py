@@ -14,7 +14,7 @@ FRAME = Frame(0, "2026-11-20T00:00:00.000Z", Direction.IN, b"{}")
 
 
 def test_frames_are_numbered_on_and_a_torn_line_is_ended(tmp_path: Path) -> None:
-    """P3: a crash may have left half a line; what is added is whole all the same."""
+    """A crash may have left half a line; what is added is whole all the same."""
     path = tmp_path / "recording.jsonl"
     path.write_text("torn", encoding="utf-8")
     addition = Addition(path, 7)
@@ -26,5 +26,5 @@ def test_frames_are_numbered_on_and_a_torn_line_is_ended(tmp_path: Path) -> None
 
 
 def test_a_file_that_takes_nothing_is_a_value(tmp_path: Path) -> None:
-    """P3: the answer goes to the client all the same."""
+    """The answer goes to the client all the same."""
     assert isinstance(Addition(tmp_path, 0).add([FRAME]), OSError)

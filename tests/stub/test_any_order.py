@@ -50,7 +50,7 @@ _lines = st.lists(st.binary(max_size=80) | _messages, max_size=12)
 def test_any_bytes_on_stdin_leave_only_whole_checked_lines_on_stdout(
     lines: list[bytes], flag: str, end: bytes
 ) -> None:
-    """LINE-1 to LINE-9, T21: no crash, no hang, status 0, and each line out is one message."""
+    """No crash, no hang, status 0, and each line out is one message."""
     with TemporaryDirectory() as folder:
         home = Path(folder) / "inbox"
         done = subprocess.run(
@@ -138,7 +138,7 @@ def _end_of_the_shared_stub() -> object:
 def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(
     seed: int, tmp_path: Path
 ) -> None:
-    """FAILURE-1: kill -9 at a random moment, then read the folder.
+    """Kill -9 at a random moment, then read the folder.
 
     What the desk saw arrive is there, each reply whose `send` returned is there with its text, each
     line that the client got is in the transcript, and no id was answered twice.

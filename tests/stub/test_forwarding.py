@@ -1,4 +1,4 @@
-"""P3: `humanmcp serve --replay … --otherwise forward`: what was not recorded is asked for real."""
+"""`humanmcp serve --replay … --otherwise forward`: what was not recorded is asked for real."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def opened(serving: Serving) -> None:
     serving.say(READY)
 
 
-def test_p3_what_was_not_recorded_is_asked_of_the_real_server_and_recorded_from_then_on(
+def test_what_was_not_recorded_is_asked_of_the_real_server_and_recorded_from_then_on(
     tmp_path: Path, recording: Path
 ) -> None:
     """Once: the second session needs no server. The client's id comes back as it was written."""
@@ -111,7 +111,7 @@ def test_p3_what_was_not_recorded_is_asked_of_the_real_server_and_recorded_from_
         assert serving.close() == (0, [])
 
 
-def test_p3_the_server_is_opened_as_the_client_opened_the_session(
+def test_the_server_is_opened_as_the_client_opened_the_session(
     tmp_path: Path, recording: Path
 ) -> None:
     """The same revision, name and capabilities; its stderr stands in the transcript."""
@@ -128,7 +128,7 @@ def test_p3_the_server_is_opened_as_the_client_opened_the_session(
         assert handshake["params"] == json.loads(HELLO)["params"]
 
 
-def test_p3_what_the_server_says_meanwhile_is_passed_on(tmp_path: Path, recording: Path) -> None:
+def test_what_the_server_says_meanwhile_is_passed_on(tmp_path: Path, recording: Path) -> None:
     """Logs and progress with the client's token; what is no message stays in the transcript."""
     with forwarding(tmp_path, recording, ASKING) as serving:
         opened(serving)
@@ -151,7 +151,7 @@ def test_p3_what_the_server_says_meanwhile_is_passed_on(tmp_path: Path, recordin
         assert methods == ["notifications/message", "notifications/progress", None]
 
 
-def test_p3_its_questions_go_to_the_client(tmp_path: Path, recording: Path) -> None:
+def test_its_questions_go_to_the_client(tmp_path: Path, recording: Path) -> None:
     """Under an id that the client has not seen; the answer goes back under the server's own."""
     with forwarding(tmp_path, recording, ASKING) as serving:
         opened(serving)
@@ -164,7 +164,7 @@ def test_p3_its_questions_go_to_the_client(tmp_path: Path, recording: Path) -> N
     assert len(frames_of(recording)) == 4 + 4
 
 
-def test_p3_a_cancelled_call_is_cancelled_there_as_well(tmp_path: Path, recording: Path) -> None:
+def test_a_cancelled_call_is_cancelled_there_as_well(tmp_path: Path, recording: Path) -> None:
     """And nothing is added to the recording."""
     with forwarding(tmp_path, recording, ASKING) as serving:
         opened(serving)
@@ -189,7 +189,7 @@ ENDS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 
 
 @pytest.mark.parametrize("case", ENDS)
-def test_p3_a_call_that_the_server_leaves_is_the_persons(
+def test_a_call_that_the_server_leaves_is_the_persons(
     tmp_path: Path, recording: Path, case: str
 ) -> None:
     """It says why on stderr and in the log, and the list of misses names the call."""
@@ -210,7 +210,7 @@ def test_p3_a_call_that_the_server_leaves_is_the_persons(
     assert len(frames_of(recording)) == 4
 
 
-def test_p3_a_server_that_died_is_started_again_for_the_next_call(
+def test_a_server_that_died_is_started_again_for_the_next_call(
     tmp_path: Path, recording: Path
 ) -> None:
     """Each call has its chance."""
@@ -223,7 +223,7 @@ def test_p3_a_server_that_died_is_started_again_for_the_next_call(
         assert json.loads(serving.hear())["id"] == 8
 
 
-def test_p3_a_recording_may_begin_with_nothing(tmp_path: Path) -> None:
+def test_a_recording_may_begin_with_nothing(tmp_path: Path) -> None:
     """The client's own handshake opens the server then, and is recorded as well."""
     recording = tmp_path / "new.jsonl"
     with forwarding(tmp_path, recording, CALCULATE) as serving:
@@ -246,7 +246,7 @@ MODERN: Final = (
 )
 
 
-def test_p3_a_server_without_a_handshake_is_asked_at_once(tmp_path: Path) -> None:
+def test_a_server_without_a_handshake_is_asked_at_once(tmp_path: Path) -> None:
     """2026-07-28, with a server of the official SDK: each request says what it is."""
     with forwarding(tmp_path, tmp_path / "new.jsonl", WEATHER) as serving:
         serving.say(f'{{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{{{MODERN}}}}}')
@@ -273,7 +273,7 @@ def _as_log(_home: Path, recording: Path) -> tuple[str, Path]:
 
 
 @pytest.mark.parametrize("made", [_as_session, _as_log], ids=["session", "text log"])
-def test_p3_a_record_of_a_session_and_a_text_log_stay_as_they_are(
+def test_a_record_of_a_session_and_a_text_log_stay_as_they_are(
     tmp_path: Path, recording: Path, made: Callable[[Path, Path], tuple[str, Path]]
 ) -> None:
     """A file beside them grows, and is played with them from then on."""
@@ -292,7 +292,7 @@ def test_p3_a_record_of_a_session_and_a_text_log_stay_as_they_are(
         assert json.loads(serving.hear()) == json.loads(line)
 
 
-def test_p3_a_rule_of_the_book_comes_before_the_server(tmp_path: Path, recording: Path) -> None:
+def test_a_rule_of_the_book_comes_before_the_server(tmp_path: Path, recording: Path) -> None:
     """What somebody decided is not asked of anybody else."""
     book = tmp_path / "book.toml"
     book.write_text(
@@ -312,7 +312,7 @@ def test_p3_a_rule_of_the_book_comes_before_the_server(tmp_path: Path, recording
         (("--", "server", "-x"), "It is not clear what server -x is for."),
     ],
 )
-def test_p3_a_command_that_does_not_go_with_the_options_is_told(
+def test_a_command_that_does_not_go_with_the_options_is_told(
     tmp_path: Path, words: tuple[str, ...], why: str
 ) -> None:
     """Nothing is started."""

@@ -64,8 +64,8 @@ def home(tmp_path: Path) -> Path:
 # -- H7: one order a session ----------------------------------------------------------------------
 
 
-def test_h7_what_was_handed_in_first_goes_out_first(home: Path) -> None:
-    """H7: progress said before an answer never goes out after it, however both are noticed."""
+def test_what_was_handed_in_first_goes_out_first(home: Path) -> None:
+    """Progress said before an answer never goes out after it, however both are noticed."""
     with Held(home) as stub:
         for value in range(1, 6):
             stub.desk.submit(
@@ -77,8 +77,8 @@ def test_h7_what_was_handed_in_first_goes_out_first(home: Path) -> None:
     assert heard[5]["id"] == 7
 
 
-def test_h7_of_one_moment_what_is_said_comes_before_what_ends_it() -> None:
-    """H7: and what is said after an answer stays after it."""
+def test_of_one_moment_what_is_said_comes_before_what_ends_it() -> None:
+    """And what is said after an answer stays after it."""
     reply = (Key("s", 1), Reply("answer", at="b"))
     outgoing = [
         ("1", Reply("first", at="a")),
@@ -96,8 +96,8 @@ def test_h7_of_one_moment_what_is_said_comes_before_what_ends_it() -> None:
 # -- F2: progress can be switched off -------------------------------------------------------------
 
 
-def test_f2_by_hand_nothing_keeps_the_client_waiting(home: Path) -> None:
-    """F2: `--by-hand` says nothing for a person."""
+def test_by_hand_nothing_keeps_the_client_waiting(home: Path) -> None:
+    """`--by-hand` says nothing for a person."""
     with Held(home) as stub:
         waiting = stub.item().waiting
         assert (waiting.means, waiting.why_not) == ("", "silenced")
@@ -105,8 +105,8 @@ def test_f2_by_hand_nothing_keeps_the_client_waiting(home: Path) -> None:
             stub.hear(within=6)  # the first would have come after 5 s
 
 
-def test_f5_progress_does_not_go_on_with_the_half_line_of_a_person(home: Path) -> None:
-    """F5: the rest comes later, and belongs right behind the first half."""
+def test_progress_does_not_go_on_with_the_half_line_of_a_person(home: Path) -> None:
+    """The rest comes later, and belongs right behind the first half."""
     with Held(home, "--lang", "en") as stub:
         assert stub.item().waiting.means == "progress-maybe"
         stub.order(Order.RAW, base64.b64encode(b'{"jsonrpc":').decode())
@@ -118,8 +118,8 @@ def test_f5_progress_does_not_go_on_with_the_half_line_of_a_person(home: Path) -
 
 
 @pytest.mark.parametrize("how", ["--no-progress", "book"])
-def test_f2_progress_is_switched_off_by_a_flag_and_by_the_book(home: Path, how: str) -> None:
-    """F2: a silent call can be tested."""
+def test_progress_is_switched_off_by_a_flag_and_by_the_book(home: Path, how: str) -> None:
+    """A silent call can be tested."""
     home.mkdir(mode=0o700)
     if how == "book":
         (home / "book.toml").write_text("[server]\nprogress = false\n", encoding="utf-8")
@@ -127,8 +127,8 @@ def test_f2_progress_is_switched_off_by_a_flag_and_by_the_book(home: Path, how: 
         assert stub.item().waiting.why_not == "silenced"
 
 
-def test_f2_progress_is_switched_off_and_on_while_it_goes_on(home: Path) -> None:
-    """F2: from the page and from the interface."""
+def test_progress_is_switched_off_and_on_while_it_goes_on(home: Path) -> None:
+    """From the page and from the interface."""
     with Held(home, "--lang", "en") as stub:
         assert stub.item().waiting.means == "progress-maybe"
         stub.order(Order.PROGRESS, "off")
@@ -137,8 +137,8 @@ def test_f2_progress_is_switched_off_and_on_while_it_goes_on(home: Path) -> None
         assert stub.item().waiting.means == "progress-maybe"
 
 
-def test_f2_a_persons_own_progress_ends_ours_for_that_call(home: Path) -> None:
-    """F2: 1/4, 2/4, 3/4 arrive as they were sent, with nothing of ours between them."""
+def test_a_persons_own_progress_ends_ours_for_that_call(home: Path) -> None:
+    """1/4, 2/4, 3/4 arrive as they were sent, with nothing of ours between them."""
     with Held(home, "--lang", "en") as stub:
         stub.say(CALL.replace('"id":7', '"id":8').replace('"t"', '"u"'))
         other = until(lambda: stub.desk.items(stub.name)[1:], "the other call")[0].key
@@ -153,8 +153,8 @@ def test_f2_a_persons_own_progress_ends_ours_for_that_call(home: Path) -> None:
 # -- F5: orders -----------------------------------------------------------------------------------
 
 
-def test_f5_bytes_go_out_as_they_are_and_the_request_stays_open(home: Path) -> None:
-    """F5: wrong first and right after; half a line; what is no UTF-8. The transcript has it."""
+def test_bytes_go_out_as_they_are_and_the_request_stays_open(home: Path) -> None:
+    """Wrong first and right after; half a line; what is no UTF-8. The transcript has it."""
     with Held(home) as stub:
         for raw in (b'{"jsonrpc":"2.0","id":7,"result":"sun', b'ny"}\n', b"\xff\xfe\n"):
             stub.order(Order.RAW, base64.b64encode(raw).decode())
@@ -166,8 +166,8 @@ def test_f5_bytes_go_out_as_they_are_and_the_request_stays_open(home: Path) -> N
     assert notes == ["", "deliberate bytes, no line end", *["deliberate bytes"] * 2, ""]
 
 
-def test_f5_silence_keeps_back_even_a_ping_until_it_is_over(home: Path) -> None:
-    """F5: and what was kept back is answered then."""
+def test_silence_keeps_back_even_a_ping_until_it_is_over(home: Path) -> None:
+    """And what was kept back is answered then."""
     with Held(home, "--lang", "en") as stub:
         stub.order(Order.SILENCE, "on")
         stub.say('{"jsonrpc":"2.0","id":9,"method":"ping"}')
@@ -176,8 +176,8 @@ def test_f5_silence_keeps_back_even_a_ping_until_it_is_over(home: Path) -> None:
         assert json.loads(stub.hear())["id"] == 9
 
 
-def test_f5_an_exit_on_purpose_has_the_status_that_was_asked_for(home: Path) -> None:
-    """F5: the session ends in order."""
+def test_an_exit_on_purpose_has_the_status_that_was_asked_for(home: Path) -> None:
+    """The session ends in order."""
     with Held(home) as stub:
         stub.order(Order.EXIT, "3")
         assert stub.process.wait(timeout=PATIENCE) == 3
@@ -185,8 +185,8 @@ def test_f5_an_exit_on_purpose_has_the_status_that_was_asked_for(home: Path) -> 
         assert "on purpose: exit 3" in [one.note for one in stub.desk.frames(stub.name)]
 
 
-def test_f5_a_crash_on_purpose_leaves_without_a_word(home: Path) -> None:
-    """F5: as kill -9 does; nothing that was written down is lost."""
+def test_a_crash_on_purpose_leaves_without_a_word(home: Path) -> None:
+    """As kill -9 does; nothing that was written down is lost."""
     with Held(home) as stub:
         stub.order(Order.CRASH)
         assert stub.process.wait(timeout=PATIENCE) == -signal.SIGKILL
@@ -204,10 +204,10 @@ def test_f5_a_crash_on_purpose_leaves_without_a_word(home: Path) -> None:
         (Order.EXIT, "-1", "status"),
     ],
 )
-def test_f5_an_order_that_nobody_can_follow_is_not_handed_in(
+def test_an_order_that_nobody_can_follow_is_not_handed_in(
     home: Path, order: Order, text: str, code: str
 ) -> None:
-    """F5: bad input gets a sentence that says what to do."""
+    """Bad input gets a sentence that says what to do."""
     with Held(home) as stub:
         with pytest.raises(OrderError) as caught:
             hand_in(stub.desk, stub.name, Reply(text, order=order))

@@ -47,7 +47,7 @@ def journal(home: Path) -> tuple[Journal, Notes, FolderInbox]:
 def test_what_http_says_goes_out_in_the_write_of_the_next_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HTTP-28: what was said before it stands before it, the head that it came with behind it."""
+    """What was said before it stands before it, the head that it came with behind it."""
     ledger, notes, inbox = journal(tmp_path)
     written: list[int] = []
 
@@ -77,7 +77,7 @@ def test_what_http_says_goes_out_in_the_write_of_the_next_line(
 def test_a_saying_is_the_last_thing_that_went_out_whatever_http_said_after_it(
     tmp_path: Path,
 ) -> None:
-    """HTTP-28: the process that goes on settles it, and numbers on after the notes."""
+    """The process that goes on settles it, and numbers on after the notes."""
     ledger, notes, inbox = journal(tmp_path)
     inbox.submit(ledger.name, Reply(PING.decode(), order=Order.SAY))
     ledger.write(PING)

@@ -68,7 +68,7 @@ ROWS: Final = (
         mended=False),
     Row("E11 a text", CALL, reply('"error":"boom"'), "error must be an object"),
     Row("E11 no message", CALL, reply('"error":{"code":-32602}'), "error.message is missing",
-        mended=False),  # K11: what an error says, nobody but a person knows
+        mended=False),  # what an error says, nobody but a person knows
     Row("E12", CALL, reply('"error":{"code":"-32602","message":"x"}'), "code must be a whole"),
     Row("E13", CALL, reply(f'{SUNNY},"note":1'), '"note" does not belong at the top'),
     Row("E18 trailing comma", CALL, reply(f"{SUNNY},"), "comma is extra"),
@@ -175,8 +175,8 @@ def test_a_mistake_is_kept_explained_and_mended(shared: Serving, row: Row) -> No
 
 
 @pytest.mark.parametrize("behind", [";", ",", "}", " // done", " # done\n", " /* a\nb */ ;"])
-def test_f3_what_follows_a_right_answer_is_left_out_and_said(shared: Serving, behind: str) -> None:
-    """F3: the answer went out, and problems.txt said "Not sent"."""
+def test_what_follows_a_right_answer_is_left_out_and_said(shared: Serving, behind: str) -> None:
+    """The answer went out, and problems.txt said "Not sent"."""
     number = ask(shared, Row("", CALL, "", ""))
     typed = reply(SUNNY).replace("@", number)
     shared.type(typed + behind)
@@ -208,7 +208,7 @@ def test_what_is_allowed_and_odd_is_sent_and_pointed_out(shared: Serving, row: R
 
 
 def test_all_is_well_again_after_a_good_answer(shared: Serving) -> None:
-    """BRIDGE-15: problems.txt is empty when there is nothing to say."""
+    """Problems.txt is empty when there is nothing to say."""
     number = ask(shared, Row("", PING, "", ""))
     shared.type("oops")
     told(shared, "plain text")
@@ -219,7 +219,7 @@ def test_all_is_well_again_after_a_good_answer(shared: Serving) -> None:
 
 
 def test_an_answer_to_a_notification_is_refused(shared: Serving) -> None:
-    """E08, BRIDGE-4: nobody waits for it."""
+    """Nobody waits for it."""
     shared.say('{"method":"notifications/initialized","jsonrpc":"2.0"}')
     shared.type('{"jsonrpc":"2.0","result":{}}')
     assert "A notification is not answered" in told(shared, "Not sent")

@@ -34,8 +34,8 @@ def told(out: Path) -> list[list[str]]:
     return [line.split(" ") for line in out.read_text("utf-8").splitlines()] if out.exists() else []
 
 
-def test_l7_each_question_is_announced_once_and_never_its_text(tmp_path: Path) -> None:
-    """L7: without any desk; the command's output reaches no wire, and a bad name is left out."""
+def test_each_question_is_announced_once_and_never_its_text(tmp_path: Path) -> None:
+    """Without any desk; the command's output reaches no wire, and a bad name is left out."""
     words, out = command(tmp_path)
     call = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{}}}'
     with Serving(tmp_path / "home", "--by-hand", "--notify", words) as stub:
@@ -50,8 +50,8 @@ def test_l7_each_question_is_announced_once_and_never_its_text(tmp_path: Path) -
     assert len(told(out)) == 2
 
 
-def test_l7_what_is_answered_at_once_is_not_announced(tmp_path: Path) -> None:
-    """L7: a ping waits for nobody."""
+def test_what_is_answered_at_once_is_not_announced(tmp_path: Path) -> None:
+    """A ping waits for nobody."""
     words, out = command(tmp_path)
     with Serving(tmp_path / "home", "--notify", words) as stub:
         stub.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
@@ -60,8 +60,8 @@ def test_l7_what_is_answered_at_once_is_not_announced(tmp_path: Path) -> None:
     assert told(out) == []
 
 
-def test_l7_a_command_that_cannot_be_started_ends_nothing(tmp_path: Path) -> None:
-    """L7: the question waits all the same."""
+def test_a_command_that_cannot_be_started_ends_nothing(tmp_path: Path) -> None:
+    """The question waits all the same."""
     with Serving(tmp_path / "home", "--by-hand", "--notify", str(tmp_path / "none")) as stub:
         stub.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
         log = tmp_path / "home" / "humanmcp.log"
@@ -69,7 +69,7 @@ def test_l7_a_command_that_cannot_be_started_ends_nothing(tmp_path: Path) -> Non
         assert stub.process.poll() is None
 
 
-def test_l7_an_open_quote_is_told() -> None:
-    """L7: before anything starts."""
+def test_an_open_quote_is_told() -> None:
+    """Before anything starts."""
     with pytest.raises(NotifyError, match="Close each quote"):
         Notifier("notify-send 'hello")

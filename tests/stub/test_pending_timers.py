@@ -25,8 +25,8 @@ def test_the_book_steps_in_after_its_time_unless_a_person_is_at_it() -> None:
     assert vigil.waiting().book_at is None
 
 
-def test_f1_the_book_never_steps_in_over_a_text_in_out_txt() -> None:
-    """F1: a file that is not empty is somebody who writes."""
+def test_the_book_never_steps_in_over_a_text_in_out_txt() -> None:
+    """A file that is not empty is somebody who writes."""
     vigil = PendingTimers(100.0, Decision(2.0, "{}", stoppable=True), NOTHING)
     vigil.writing = True
     assert vigil.due(104.9) is None
@@ -79,7 +79,7 @@ def test_a_client_that_never_repeats_is_given_up() -> None:
     assert vigil.due(40.1) is DueAction.GIVE_UP
 
 
-def test_a2_nothing_is_due_before_the_moment_that_is_named() -> None:
+def test_nothing_is_due_before_the_moment_that_is_named() -> None:
     """The loop sleeps until then; it wakes too early rather than too late."""
     vigil = PendingTimers(100.0, Decision(2.0, "{}", stoppable=True), NOTHING._replace(hold_at=7.0))
     assert vigil.next() == 102.0
@@ -92,8 +92,8 @@ def test_a2_nothing_is_due_before_the_moment_that_is_named() -> None:
     assert vigil.due(vigil.next() + 0.001) is DueAction.GIVE_UP
 
 
-def test_a2_where_no_progress_is_sent_nothing_is_due_ever_again() -> None:
-    """A2: with `--no-progress` or `--by-hand` the stub took a fifth of a core from second 5 on."""
+def test_where_no_progress_is_sent_nothing_is_due_ever_again() -> None:
+    """With `--no-progress` or `--by-hand` the stub took a fifth of a core from second 5 on."""
     vigil = PendingTimers(100.0, Decision(), NOTHING._replace(progress=False))
     assert vigil.next() == math.inf
     assert vigil.due(1e9) is None

@@ -163,13 +163,13 @@ def test_get_returns_none_when_nothing_came(pipes: Pipes) -> None:
     ids=["CRLF", "BOM", "NUL", "U+2028", "lone CR", "UTF-16", "Japanese"],
 )
 def test_only_a_line_feed_ends_a_line(pipes: Pipes, line: bytes) -> None:
-    """LINE-2: the bytes arrive untouched; reading them is `messages.read`'s work."""
+    """The bytes arrive untouched; reading them is `messages.read`'s work."""
     pipes.say(line + b"\n")
     assert pipes.next() == line
 
 
 def test_a_last_line_without_a_line_feed_counts(pipes: Pipes) -> None:
-    """T4: some clients close their end without one."""
+    """Some clients close their end without one."""
     write_all(pipes.to_stub, b'{"id":1}\n{"id":2}')
     pipes.hang_up()
     assert [pipes.next(), pipes.next()] == [b'{"id":1}', b'{"id":2}']
@@ -186,14 +186,14 @@ def test_blank_lines_are_skipped(pipes: Pipes) -> None:
 
 @pytest.mark.parametrize("size", [MIB, 15 * MIB])
 def test_a_long_line_passes_and_so_does_the_next(pipes: Pipes, size: int) -> None:
-    """T1, BRIDGE-22: no limit of 64 KiB ends the conversation silently."""
+    """No limit of 64 KiB ends the conversation silently."""
     pipes.say(b"x" * size + b"\n" + b"next\n")
     assert pipes.next() == b"x" * size
     assert pipes.next() == b"next"
 
 
 def test_a_line_that_is_too_long_is_a_value(pipes: Pipes) -> None:
-    """LINE-10: its beginning and its size are told, and the next line is read."""
+    """Its beginning and its size are told, and the next line is read."""
     short = Pipes(longest=100_000)
     try:
         short.say(b"ab" * 100_000 + b"\nnext\n")
@@ -205,7 +205,7 @@ def test_a_line_that_is_too_long_is_a_value(pipes: Pipes) -> None:
 
 
 def test_a_line_that_is_too_long_takes_no_more_memory_than_the_limit() -> None:
-    """LINE-10: 80 MiB against a limit of 4 MiB; the process grows by less than 24 MiB."""
+    """80 MiB against a limit of 4 MiB; the process grows by less than 24 MiB."""
     script = """
 import resource
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -279,7 +279,7 @@ def test_a_line_goes_out_with_one_line_feed(pipes: Pipes) -> None:
     [b"", b"a\nb", b"a\n", b"\r", b"a\r\n", b"\xff", "\ud800".encode("utf-8", "surrogatepass")],
 )
 def test_what_is_no_line_is_refused(pipes: Pipes, line: bytes) -> None:
-    """T10, LINE-7: a line break or a byte that is no UTF-8 would end the conversation for good."""
+    """A line break or a byte that is no UTF-8 would end the conversation for good."""
     with pytest.raises(LineError, match="not written to the client"):
         pipes.wire.send(line)
     pipes.wire.send(b"fine")
@@ -288,7 +288,7 @@ def test_what_is_no_line_is_refused(pipes: Pipes, line: bytes) -> None:
 
 @pytest.mark.parametrize("size", [MIB, 15 * MIB])
 def test_a_long_line_goes_out_whole_and_so_does_the_next(pipes: Pipes, size: int) -> None:
-    """T1, BRIDGE-22: a pipe takes 64 KiB at a time; partial writes are gone on with."""
+    """A pipe takes 64 KiB at a time; partial writes are gone on with."""
     pipes.wire.send(b"y" * size)
     pipes.wire.send(b"next")
     assert pipes.hear(size + 6) == b"y" * size + b"\nnext\n"
@@ -297,7 +297,7 @@ def test_a_long_line_goes_out_whole_and_so_does_the_next(pipes: Pipes, size: int
 
 
 @pytest.mark.skipif(not hasattr(select, "poll"), reason="a pipe does not tell what it takes here")
-def test_p5_a_short_line_is_in_the_pipe_when_send_returns(pipes: Pipes) -> None:
+def test_a_short_line_is_in_the_pipe_when_send_returns(pipes: Pipes) -> None:
     """No other thread has to be woken for it; what a full pipe does not take waits its turn."""
     for number in range(3):
         pipes.wire.send(b'{"id":%d}' % number)
@@ -321,7 +321,7 @@ def test_flush_waits_for_the_client(pipes: Pipes) -> None:
 
 
 def test_a_client_that_stops_reading_is_still_heard(pipes: Pipes) -> None:
-    """FAILURE-27: the pipe to it is full, and its lines arrive all the same; `send` never waits."""
+    """The pipe to it is full, and its lines arrive all the same; `send` never waits."""
     for _ in range(20):
         pipes.wire.send(b"w" * MIB)
     until(
@@ -401,7 +401,7 @@ def test_waiting_on_a_non_blocking_pipe_costs_no_processor_time() -> None:
 
 
 def test_nothing_but_lines_reaches_the_client() -> None:
-    """LINE-13, T21: a print, a write to descriptor 1 and a child's output all go to stderr."""
+    """A print, a write to descriptor 1 and a child's output all go to stderr."""
     script = """
 import subprocess
 print("print", flush=True)
@@ -608,7 +608,7 @@ def test_a_signal_in_this_process_is_told_by_its_number() -> None:
 
 
 def test_a_vanished_parent_is_noticed() -> None:
-    """FAILURE-3: the host was killed, and another of its children holds our stdin open."""
+    """The host was killed, and another of its children holds our stdin open."""
     reader, writer = os.pipe()
     server = f"""
 import os, time
@@ -653,7 +653,7 @@ def test_stderr_says_at_most_two_kilobytes() -> None:
 
 
 def test_stderr_is_dropped_when_nobody_reads_it() -> None:
-    """FAILURE-28: a full pipe loses the line, and nothing waits."""
+    """A full pipe loses the line, and nothing waits."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     with contextlib.suppress(BlockingIOError):
@@ -676,7 +676,7 @@ def test_stderr_that_is_closed_raises_nothing() -> None:
 
 
 def test_stderr_shows_what_could_act_on_a_terminal() -> None:
-    """B4: no escape sequence leaves the process; line feeds stay."""
+    """No escape sequence leaves the process; line feeds stay."""
     reader, writer = os.pipe()
     Stderr(writer).write("a\x1b[2J\nb\u202ec\n")
     os.close(writer)

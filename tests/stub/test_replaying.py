@@ -97,7 +97,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("was", "becomes"), BROKEN, ids=[str(n) for n in range(len(BROKEN))])
-def test_x3_a_broken_answer_is_given_back_as_it_was_recorded(
+def test_a_broken_answer_is_given_back_as_it_was_recorded(
     tmp_path: Path, was: bytes, becomes: bytes
 ) -> None:
     """For the request at hand, and marked as deliberate; the request is closed by it."""
@@ -110,7 +110,7 @@ def test_x3_a_broken_answer_is_given_back_as_it_was_recorded(
         assert serving.close() == (0, [])
 
 
-def test_x3_a_print_before_an_answer_is_said_before_it_and_a_second_answer_after_it(
+def test_a_print_before_an_answer_is_said_before_it_and_a_second_answer_after_it(
     tmp_path: Path,
 ) -> None:
     """What a faulty server does is all of one answer."""
@@ -140,7 +140,7 @@ ROOTS = '{"jsonrpc":"2.0","id":%s,"method":"roots/list"}'
 TOKEN = ASKED.replace('"params":{', '"params":{"_meta":{"progressToken":%s},')
 
 
-def test_p3_what_a_server_said_of_its_own_is_said_again_in_its_place(tmp_path: Path) -> None:
+def test_what_a_server_said_of_its_own_is_said_again_in_its_place(tmp_path: Path) -> None:
     """Progress with the token of today, logs, questions that are waited for, changes."""
     recording = recorded_at(
         tmp_path / "recorded",
@@ -171,7 +171,7 @@ def test_p3_what_a_server_said_of_its_own_is_said_again_in_its_place(tmp_path: P
         assert serving.close() == (0, [])
 
 
-def test_p3_what_follows_the_handshake_follows_it_again(tmp_path: Path) -> None:
+def test_what_follows_the_handshake_follows_it_again(tmp_path: Path) -> None:
     """A server that asks for the roots as soon as the client is ready."""
     ready = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
     recording = recorded_at(
@@ -186,7 +186,7 @@ def test_p3_what_follows_the_handshake_follows_it_again(tmp_path: Path) -> None:
         assert serving.hear() == ROOTS % 1
 
 
-def test_p3_a_call_that_was_cancelled_while_it_was_asked_back_gets_no_answer(
+def test_a_call_that_was_cancelled_while_it_was_asked_back_gets_no_answer(
     tmp_path: Path,
 ) -> None:
     """The answer to the question comes too late."""
@@ -207,7 +207,7 @@ def test_p3_a_call_that_was_cancelled_while_it_was_asked_back_gets_no_answer(
         assert serving.close() == (0, [])
 
 
-def test_p3_what_was_not_recorded_is_refused_where_that_is_wanted_and_listed_at_the_end(
+def test_what_was_not_recorded_is_refused_where_that_is_wanted_and_listed_at_the_end(
     tmp_path: Path, transcript: Path
 ) -> None:
     """On stderr, in the log, and by the exit status; a ping is answered as ever."""
@@ -228,7 +228,7 @@ def test_p3_what_was_not_recorded_is_refused_where_that_is_wanted_and_listed_at_
     assert "not recorded: 2 tools/call calc_add" in log
 
 
-def test_x4_a_text_log_can_be_played_as_well(tmp_path: Path) -> None:
+def test_a_text_log_can_be_played_as_well(tmp_path: Path) -> None:
     """The format of the first capture script."""
     log = tmp_path / "capture.log"
     time = "[2025-04-06 15:09:35.419]"

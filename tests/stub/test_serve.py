@@ -92,7 +92,7 @@ def pending(home: Path, count: int = 1) -> list[Key]:
 
 
 def test_it_starts_silent_and_says_where_to_answer(home: Path, tmp_path: Path) -> None:
-    """BRIDGE-1, BRIDGE-25: in.txt exists and is empty, nothing on stdout, the folder on stderr."""
+    """In.txt exists and is empty, nothing on stdout, the folder on stderr."""
     files = tmp_path / "desk"
     with Serving(home, "--files", str(files)) as stub:
         until((files / "in.txt").exists, "in.txt")
@@ -177,7 +177,7 @@ def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Pa
     assert [frame.raw.decode() for frame in inbox.frames(key.session)] == [call(1)]
 
 
-def test_a7_a_request_that_is_too_long_to_keep_can_be_refused_by_hand(
+def test_a_request_that_is_too_long_to_keep_can_be_refused_by_hand(
     serving: Serving, home: Path
 ) -> None:
     """64 MiB and more: its method and id are put before a person, and the next line is read."""
@@ -197,7 +197,7 @@ def test_a7_a_request_that_is_too_long_to_keep_can_be_refused_by_hand(
 
 
 def test_a_vanished_parent_ends_it_within_three_seconds(home: Path, tmp_path: Path) -> None:
-    """FAILURE-3: the host was killed with -9, and somebody else still holds the pipe open."""
+    """The host was killed with -9, and somebody else still holds the pipe open."""
     reading, writing = os.pipe()
     parent = (
         "import glob,os,subprocess,sys,time\n"
@@ -311,12 +311,12 @@ def test_the_draft_of_a_list_is_the_books_also_after_the_book_was_saved(
         until(lambda: "prompts/list" in desk.established(session).prepared, "the saved book")
         assert desk.established(session).server == {}
         book.write_text('[server]\nname = "weather"\nversion = "2"\n', encoding="utf-8")
-        named = {"name": "weather", "version": "2"}  # K14: every desk gives it in plain answers
+        named = {"name": "weather", "version": "2"}  # every desk gives it in plain answers
         until(lambda: desk.established(session).server == named, "the name of the server")
 
 
 def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
-    """FOLDER-3: refuses to start and tells the chmod line."""
+    """Refuses to start and tells the chmod line."""
     open_home = tmp_path / "open"
     open_home.mkdir()
     open_home.chmod(0o777)
@@ -329,7 +329,7 @@ def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
 
 
 def test_pings_are_answered_while_calls_wait(home: Path) -> None:
-    """T15, BRIDGE-20: at once, and shown as automatic in the transcript."""
+    """At once, and shown as automatic in the transcript."""
     with Serving(home) as stub:
         stub.say(INITIALIZE.replace('"id": 1', '"id": 0'))
         assert json.loads(stub.hear())["id"] == 0  # the safety net, after its grace time
@@ -343,10 +343,10 @@ def test_pings_are_answered_while_calls_wait(home: Path) -> None:
         assert_log_is_clean(home)
 
 
-def test_h1_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
+def test_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
     home: Path, tmp_path: Path
 ) -> None:
-    """H1: at once by default, by a person with --files and --opening hand."""
+    """At once by default, by a person with --files and --opening hand."""
     hello = INITIALIZE.replace('"test"', '"claude-code"')
     assert "claude-code" in hello
     with Serving(home) as stub:
@@ -368,8 +368,8 @@ def test_h1_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
         assert pending(home)
 
 
-def test_h1_a_host_is_told_when_the_book_offers_something_else(home: Path) -> None:
-    """H1: a person changes the offer after the book has opened; the host asks again."""
+def test_a_host_is_told_when_the_book_offers_something_else(home: Path) -> None:
+    """A person changes the offer after the book has opened; the host asks again."""
     home.mkdir(mode=0o700)
     with Serving(home, "--opening", "book") as stub:
         stub.say(INITIALIZE)
@@ -385,8 +385,8 @@ def test_h1_a_host_is_told_when_the_book_offers_something_else(home: Path) -> No
         assert "dice" in stub.hear()
 
 
-def test_h1_whoever_holds_the_opening_answers_it_until_they_give_it_back(home: Path) -> None:
-    """H1: *Hold the opening* of the page, whatever the host's entry says."""
+def test_whoever_holds_the_opening_answers_it_until_they_give_it_back(home: Path) -> None:
+    """*Hold the opening* of the page, whatever the host's entry says."""
     inbox = FolderInbox(home)
     inbox.hold_opening(on=True)
     with Serving(home, "--opening", "book") as stub:
@@ -396,8 +396,8 @@ def test_h1_whoever_holds_the_opening_answers_it_until_they_give_it_back(home: P
         assert json.loads(stub.hear())["id"] == 1
 
 
-def test_h6_a_handshake_ends_the_probe_that_nobody_answered(home: Path) -> None:
-    """H6: the client gave up on server/discover, and drops what answers it now."""
+def test_a_handshake_ends_the_probe_that_nobody_answered(home: Path) -> None:
+    """The client gave up on server/discover, and drops what answers it now."""
     probe = {"jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": {}}
     with Serving(home, "--by-hand") as stub:
         stub.say(json.dumps(probe))
@@ -413,7 +413,7 @@ def test_h6_a_handshake_ends_the_probe_that_nobody_answered(home: Path) -> None:
 
 
 def test_a_draft_stops_the_safety_net(home: Path) -> None:
-    """U15: who has begun to answer is not overtaken; the answer book waits."""
+    """Who has begun to answer is not overtaken; the answer book waits."""
     home.mkdir(mode=0o700)
     with Serving(home, "--client-limit", "5") as stub:
         book = home / "book.toml"
@@ -476,7 +476,7 @@ def test_a_broken_reply_is_sent_when_it_is_meant(serving: Serving, home: Path) -
 
 
 def test_after_a_cancel_a_reply_is_kept_and_not_sent(serving: Serving, home: Path) -> None:
-    """BRIDGE-19, LINE-12, T22: nothing more on stdout for that id; the draft is kept."""
+    """Nothing more on stdout for that id; the draft is kept."""
     serving.say(call(4))
     (key,) = pending(home)
     inbox = FolderInbox(home)
@@ -496,7 +496,7 @@ def test_after_a_cancel_a_reply_is_kept_and_not_sent(serving: Serving, home: Pat
 
 
 def test_of_a_file_and_a_desk_one_answers(serving: Serving, home: Path) -> None:
-    """T9: one id is answered once, whoever races."""
+    """One id is answered once, whoever races."""
     for count in range(10):
         serving.say(call(count))
         (key,) = pending(home)
@@ -513,8 +513,8 @@ def test_of_a_file_and_a_desk_one_answers(serving: Serving, home: Path) -> None:
 def test_progress_keeps_the_client_waiting_and_stops_before_the_answer(
     home: Path,
 ) -> None:
-    """U14: the token with its type, strictly rising, nothing after the answer."""
-    with Serving(home) as stub:  # F2: with --by-hand there is none
+    """The token with its type, strictly rising, nothing after the answer."""
+    with Serving(home) as stub:  # with --by-hand there is none
         stub.say(call(1, _meta={"progressToken": 0}))
         steps = [json.loads(stub.hear())["params"] for _ in range(2)]
         assert [step["progress"] for step in steps] == [1, 2]
@@ -541,7 +541,7 @@ def test_a_2026_call_is_held_before_the_clients_limit(home: Path) -> None:
 
 
 def test_a_probe_process_is_no_session(home: Path, tmp_path: Path) -> None:
-    """BRIDGE-24: a throw-away process that only sees server/discover is not shown."""
+    """A throw-away process that only sees server/discover is not shown."""
     files = tmp_path / "desk"
     probe = json.dumps(
         {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
@@ -555,7 +555,7 @@ def test_a_probe_process_is_no_session(home: Path, tmp_path: Path) -> None:
 
 
 def test_two_stubs_in_one_folder_keep_apart(home: Path, tmp_path: Path) -> None:
-    """BRIDGE-24, T6: the second one gets a folder of its own and says so; nothing is truncated."""
+    """The second one gets a folder of its own and says so; nothing is truncated."""
     files = tmp_path / "desk"
 
     def line(name: str) -> bytes:
@@ -581,7 +581,7 @@ def test_two_stubs_in_one_folder_keep_apart(home: Path, tmp_path: Path) -> None:
 
 
 def test_fifty_requests_of_five_sessions_wait_side_by_side(home: Path) -> None:
-    """T14: a new request puts none out of the way; each answer goes to its own client, once."""
+    """A new request puts none out of the way; each answer goes to its own client, once."""
     with contextlib.ExitStack() as started:
         stubs = [started.enter_context(Serving(home, "--by-hand")) for _ in range(5)]
         for round_ in range(10):
@@ -653,7 +653,7 @@ def test_a_broken_line_is_said_first_when_it_is_meant(serving: Serving, home: Pa
 def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
     serving: Serving, home: Path
 ) -> None:
-    """BRIDGE-23, LINE-1: replying by itself causes storms."""
+    """Replying by itself causes storms."""
     for line in (b"hello", b"\xff\xfe", b"[1,2]", b"{}", b'{"id":true,"method":"x"}'):
         serving.say(line)
     serving.say('{"jsonrpc":"2.0","id":5,"method":"ping"}')
@@ -667,7 +667,7 @@ def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
 
 
 def test_big_messages_pass_both_ways(serving: Serving) -> None:
-    """BRIDGE-22, T1: 1 MiB in, 1 MiB out, and the next message still works."""
+    """1 MiB in, 1 MiB out, and the next message still works."""
     big = "x" * (1 << 20)
     serving.say(call("big", arguments={"text": big}))
     serving.type(text_answer("big", big))
@@ -689,7 +689,7 @@ main()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
-def test_a2_whatever_a_desk_sends_wakes_a_stub_that_looks_once_an_hour(home: Path) -> None:
+def test_whatever_a_desk_sends_wakes_a_stub_that_looks_once_an_hour(home: Path) -> None:
     """A reply that is refused, one that passes, and a saying while nothing waits."""
     with Serving(home, "--by-hand", command=(sys.executable, "-c", RARELY, "serve")) as stub:
         stub.say(call(1))
@@ -705,7 +705,7 @@ def test_a2_whatever_a_desk_sends_wakes_a_stub_that_looks_once_an_hour(home: Pat
         assert stub.hear() == log
 
 
-def test_a2_what_nobody_rang_for_is_found_all_the_same(serving: Serving, home: Path) -> None:
+def test_what_nobody_rang_for_is_found_all_the_same(serving: Serving, home: Path) -> None:
     """A bell that somebody removed; a drive whose other side is another machine."""
     serving.say(call(1))
     (key,) = pending(home)

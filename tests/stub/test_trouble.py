@@ -97,7 +97,7 @@ def empty(stub: Serving) -> None:
 
 
 def test_what_a_full_disk_does_not_take_the_client_is_told(serving: Serving, home: Path) -> None:
-    """FAILURE-7: -32603 instead of silence, nothing half-written, and the session goes on."""
+    """-32603 instead of silence, nothing half-written, and the session goes on."""
     serving.say(call(1))
     pending(home, 1)
     fill(serving, 4096)
@@ -115,7 +115,7 @@ def test_what_a_full_disk_does_not_take_the_client_is_told(serving: Serving, hom
 
 
 def test_a_refused_reply_comes_back_when_there_is_room_again(serving: Serving, home: Path) -> None:
-    """FAILURE-7: who sent it learns why, late instead of never."""
+    """Who sent it learns why, late instead of never."""
     serving.say(call(1))
     (key,) = pending(home, 1)
     inbox = FolderInbox(home)
@@ -134,7 +134,7 @@ def test_a_refused_reply_comes_back_when_there_is_room_again(serving: Serving, h
 def test_what_a_person_says_first_goes_out_once_on_a_full_disk(
     serving: Serving, home: Path
 ) -> None:
-    """FAILURE-7: not again and again until the disk has room to note that it was said."""
+    """Not again and again until the disk has room to note that it was said."""
     serving.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     inbox = FolderInbox(home)
     (session,) = until(inbox.sessions, "the session")
@@ -151,7 +151,7 @@ def test_what_a_person_says_first_goes_out_once_on_a_full_disk(
 
 
 def test_a_cancel_counts_even_if_it_cannot_be_written_down(serving: Serving, home: Path) -> None:
-    """FAILURE-7, FAILURE-25: the client waits no longer, whatever our disk says."""
+    """The client waits no longer, whatever our disk says."""
     serving.say(call(1))
     (key,) = pending(home, 1)
     fill(serving, 0)
@@ -169,7 +169,7 @@ def test_a_cancel_counts_even_if_it_cannot_be_written_down(serving: Serving, hom
 
 
 def test_a_log_that_cannot_be_written_does_not_flood_stderr(serving: Serving) -> None:
-    """FAILURE-28: hosts that never read stderr hang a server that writes 4,000 bytes to it."""
+    """Hosts that never read stderr hang a server that writes 4,000 bytes to it."""
     serving.say(call(1))
     pending(serving.home, 1)
     fill(serving, 0)
@@ -261,7 +261,7 @@ def test_serve_at_a_terminal_says_who_it_listens_to(home: Path, tmp_path: Path) 
 
 
 def test_of_two_open_requests_with_one_id_one_is_answered(serving: Serving, home: Path) -> None:
-    """T17: two items, one answer on the wire; the other item says why it ended."""
+    """Two items, one answer on the wire; the other item says why it ended."""
     serving.say(call(8, "a"))
     serving.say(call(8, "b"))
     first, second = sorted(pending(home, 2), key=lambda key: key.number)
@@ -316,7 +316,7 @@ def test_an_invalid_request_is_answered_from_a_desk_as_well(serving: Serving, ho
 
 
 def test_a_parse_error_is_sent_while_a_request_waits(serving: Serving, home: Path) -> None:
-    """BRIDGE-23: -32700 with id null is no answer to the request that happens to wait."""
+    """-32700 with id null is no answer to the request that happens to wait."""
     serving.say("hello")
     serving.say(call(1))
     error = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
@@ -329,7 +329,7 @@ def test_a_parse_error_is_sent_while_a_request_waits(serving: Serving, home: Pat
 
 
 def test_ten_hosts_start_the_same_server_at_once(home: Path, tmp_path: Path) -> None:
-    """BRIDGE-24, T6, FAILURE-19: ten sessions, ten folders of text files, each line in its own."""
+    """Ten sessions, ten folders of text files, each line in its own."""
     files = tmp_path / "desk"
     stubs: list[Serving] = []
     start = threading.Barrier(10)
@@ -360,7 +360,7 @@ def test_ten_hosts_start_the_same_server_at_once(home: Path, tmp_path: Path) -> 
 
 
 def test_a_probe_leaves_the_text_files_to_the_session_after_it(home: Path, tmp_path: Path) -> None:
-    """BRIDGE-24: a client that probes in a process of its own, then starts another one."""
+    """A client that probes in a process of its own, then starts another one."""
     files = tmp_path / "desk"
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -386,10 +386,10 @@ ODD_DIALECTS: Final = ('"http://[bad"', '["x"]', "{}", "5")
 
 
 @pytest.mark.parametrize("dialect", ODD_DIALECTS)
-def test_k1_a_schema_url_that_cannot_be_parsed_never_ends_a_seat(
+def test_a_schema_url_that_cannot_be_parsed_never_ends_a_seat(
     dialect: str, home: Path, tmp_path: Path
 ) -> None:
-    """K1: the answer is judged and said, the book stays silent, the next answer goes out."""
+    """The answer is judged and said, the book stays silent, the next answer goes out."""
     files = tmp_path / "desk"
     with Serving(home, "--files", str(files), "--by-hand") as stub:
         for number in (1, 2):
@@ -425,10 +425,10 @@ sys.exit(main())
 """
 
 
-def test_k1_a_fault_while_an_answer_is_taken_is_told_where_it_was_typed(
+def test_a_fault_while_an_answer_is_taken_is_told_where_it_was_typed(
     home: Path, tmp_path: Path
 ) -> None:
-    """K1: in out.txt and from a desk; what is typed afterwards is read and sent."""
+    """In out.txt and from a desk; what is typed afterwards is read and sent."""
     files = tmp_path / "desk"
     command = (sys.executable, "-c", FAULTY, "serve")
     with Serving(home, "--files", str(files), "--by-hand", command=command) as stub:
@@ -451,7 +451,7 @@ def test_k1_a_fault_while_an_answer_is_taken_is_told_where_it_was_typed(
 
 
 def test_japanese_passes_on_a_system_that_knows_only_ascii(home: Path, tmp_path: Path) -> None:
-    """FAILURE-40: no LANG, no UTF-8 mode, as hosts start their servers."""
+    """No LANG, no UTF-8 mode, as hosts start their servers."""
     environment = {**bare_environment(tmp_path), "LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0"}
     command = (sys.executable, "-X", "utf8=0", "-m", "humanmcp", "serve", "--by-hand", "--lang=ja")
     with subprocess.Popen(
@@ -505,7 +505,7 @@ import humanmcp.cli, humanmcp.demo
 
 
 def test_every_module_is_imported_where_windows_lacks_something(tmp_path: Path) -> None:
-    """FAILURE-16: no fcntl, no O_NOFOLLOW, no SIGHUP, no folder descriptors."""
+    """No fcntl, no O_NOFOLLOW, no SIGHUP, no folder descriptors."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_POSIX],
         env=bare_environment(tmp_path) | {"PYTHONPATH": str(Path(__file__).parents[2])},
@@ -585,7 +585,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_people_are_told_that_the_client_reads_nothing(home: Path) -> None:
-    """FAILURE-27: the answer stands in the pipe; it is no longer said once the client reads."""
+    """The answer stands in the pipe; it is no longer said once the client reads."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", READS_NOTHING, "serve", "--by-hand", "--home", str(home)]
     environment = bare_environment(home.parent)
@@ -615,7 +615,7 @@ def test_people_are_told_that_the_client_reads_nothing(home: Path) -> None:
 
 
 def test_what_a_client_did_not_take_before_the_end_is_in_the_log(home: Path) -> None:
-    """FAILURE-27: dropped with a record; the transcript has the line."""
+    """Dropped with a record; the transcript has the line."""
     pipe = subprocess.PIPE
     command = [*COMMAND, "--home", str(home), "--by-hand"]
     environment = bare_environment(home.parent)

@@ -66,7 +66,7 @@ def test_the_seeds_session_is_logged_byte_for_byte(home: Path, tmp_path: Path) -
 
 
 def test_stderr_is_recorded_and_goes_to_stderr(home: Path, tmp_path: Path) -> None:
-    """CAPTURE-3: an ERR line; never on stdout."""
+    """An ERR line; never on stdout."""
     code = "import sys; sys.stderr.write('careful\\n'); sys.stdin.read()"
     logs = tmp_path / "mcptest" / "logs"
     with Tapped(home, python(code), "--log-dir", str(logs)) as tapped:
@@ -79,7 +79,7 @@ def test_stderr_is_recorded_and_goes_to_stderr(home: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("size", [70_000, 1 << 20, 16 << 20], ids=["70 KB", "1 MiB", "16 MiB"])
 def test_a_long_line_passes_whole_and_so_does_the_next_one(home: Path, size: int) -> None:
-    """CAPTURE-5, T1, T2: no 64 KiB limit in either direction, whole in the record as well."""
+    """No 64 KiB limit in either direction, whole in the record as well."""
     long = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * size + b'"}}\n'
     short = b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n'
     with Tapped(home, server("echo")) as tapped:
@@ -93,7 +93,7 @@ def test_a_long_line_passes_whole_and_so_does_the_next_one(home: Path, size: int
 
 
 def test_a_long_line_passes_a_closed_gate(home: Path) -> None:
-    """CAPTURE-5: also while every line is looked at before it goes on."""
+    """Also while every line is looked at before it goes on."""
     long = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * (4 << 20) + b'"}}\n'
     with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
         tapped.say(long)
@@ -102,13 +102,13 @@ def test_a_long_line_passes_a_closed_gate(home: Path) -> None:
 
 
 def test_the_status_is_the_servers_also_while_the_client_stays(home: Path) -> None:
-    """CAPTURE-6: exits 3 within 2 s, with stdin open."""
+    """Exits 3 within 2 s, with stdin open."""
     with Tapped(home, python("raise SystemExit(3)")) as tapped:
         assert tapped.process.wait(timeout=PATIENCE) == 3
 
 
 def test_the_end_of_a_long_output_is_not_lost(home: Path) -> None:
-    """T5: a thousand lines and an exit; all arrive, with the status."""
+    """A thousand lines and an exit; all arrive, with the status."""
     code = "print('\\n'.join(str(n) for n in range(1000))); raise SystemExit(7)"
     with Tapped(home, python(code)) as tapped:
         status, rest, _errors = tapped.ended()
@@ -118,7 +118,7 @@ def test_the_end_of_a_long_output_is_not_lost(home: Path) -> None:
 
 
 def test_the_last_line_needs_no_line_feed_and_the_end_is_passed_on(home: Path) -> None:
-    """T4: the server sees the unfinished line and the end of its input; so does the client."""
+    """The server sees the unfinished line and the end of its input; so does the client."""
     with Tapped(home, python("import sys; sys.stdout.write(sys.stdin.read())")) as tapped:
         tapped.say(b"no end")
         status, rest, _errors = tapped.close()
@@ -128,7 +128,7 @@ def test_the_last_line_needs_no_line_feed_and_the_end_is_passed_on(home: Path) -
 
 
 def test_every_byte_passes_as_it_was(home: Path) -> None:
-    """T19: carriage returns, blank lines, bytes that are no UTF-8, a batch, prose."""
+    """Carriage returns, blank lines, bytes that are no UTF-8, a batch, prose."""
     odd = b'{"a":1}\r\n\n  \n\xff\xfe\x00\n[{"jsonrpc":"2.0"}]\nhello\n\xe2\x80\xa8{}\n'
     with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
         tapped.say(odd)
@@ -168,7 +168,7 @@ except BrokenPipeError:
 
 
 def test_two_runs_in_one_second_have_two_logs(home: Path, tmp_path: Path) -> None:
-    """CAPTURE-10, T7: the name of a log is its own, also within a second."""
+    """The name of a log is its own, also within a second."""
     logs = tmp_path / "logs"
     for _ in range(3):
         with Tapped(home, python("pass"), "--log-dir", str(logs)) as tapped:
@@ -348,7 +348,7 @@ BOTH = b'{"jsonrpc":"2.0","id":3,"result":{"content":[]},"error":{"code":1,"mess
         (b"", ["N38"]),
     ],
 )
-def test_p2_what_keeps_an_answer_from_the_client_is_said_with_its_effect(
+def test_what_keeps_an_answer_from_the_client_is_said_with_its_effect(
     home: Path, tmp_path: Path, answer: bytes, codes: list[str]
 ) -> None:
     """In the record; and what never got an answer is named at the end, on stderr as well."""
@@ -368,7 +368,7 @@ def test_p2_what_keeps_an_answer_from_the_client_is_said_with_its_effect(
     assert named is bool({"N38", "N39"} & set(codes))
 
 
-def test_p2_an_answered_session_ends_without_a_word(home: Path, tmp_path: Path) -> None:
+def test_an_answered_session_ends_without_a_word(home: Path, tmp_path: Path) -> None:
     """Nothing is said where nothing is missing."""
     log = tmp_path / "log"
     answer = b'{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'

@@ -93,7 +93,7 @@ def test_a_signal_passes_thousands_of_messages_that_are_to_be_held(home: Path) -
 
 
 def test_the_end_passes_thousands_of_messages_that_are_to_be_held(home: Path) -> None:
-    """CAPTURE-6: the server exits, and nobody waits until all of them were put in the inbox."""
+    """The server exits, and nobody waits until all of them were put in the inbox."""
     code = "import sys; sys.stdin.readline(); raise SystemExit(3)"
     with Tapped(home, python(code), "--hold", "tools/call") as tapped:
         tapped.say(CALLS + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
@@ -196,7 +196,7 @@ def test_a_status_of_a_signal_is_that_of_a_shell() -> None:
 
 
 def test_the_clients_end_is_the_servers_end(home: Path) -> None:
-    """T3, T4: the server sees the end of its input at once."""
+    """The server sees the end of its input at once."""
     with Tapped(home, server("echo")) as tapped:
         tapped.say(b"{}\n")
         tapped.hear()
@@ -209,7 +209,7 @@ CALLED: Final = 200
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_p1_kill_9_loses_no_line_that_was_passed(home: Path, seed: int) -> None:
+def test_kill_9_loses_no_line_that_was_passed(home: Path, seed: int) -> None:
     """200 answered calls, one after the other or in bursts, then the end at a random moment."""
     chance = random.Random(seed)
     with Tapped(home, server("echo"), "--log-dir", str(home.parent / "log")) as tapped:

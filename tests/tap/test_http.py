@@ -120,7 +120,7 @@ def test_a_remote_server_gets_a_pipe(tmp_path: Path) -> None:
 def test_a_session_that_the_server_ended_is_begun_anew_and_the_client_notices_nothing(
     tmp_path: Path,
 ) -> None:
-    """HTTP-24: the request that met 404 is answered; what the tap itself said stands in the record.
+    """The request that met 404 is answered; what the tap itself said stands in the record.
 
     A server that knows no session at all is not asked for ever.
     """
@@ -159,7 +159,7 @@ def posts(peer: Peer) -> list[Asked]:
 def test_what_a_client_asked_for_that_lasts_is_asked_for_again_in_a_session_begun_anew(
     tmp_path: Path,
 ) -> None:
-    """HTTP-24: at once, where the stream that the client hears is over; as the tap's own lines."""
+    """At once, where the stream that the client hears is over; as the tap's own lines."""
     known = {"s-1": True}
 
     def forgetful(asked: Asked) -> bytes:
@@ -203,7 +203,7 @@ def test_what_a_client_asked_for_that_lasts_is_asked_for_again_in_a_session_begu
 def test_a_server_that_says_404_of_a_stream_that_it_does_not_have_keeps_its_session(
     tmp_path: Path,
 ) -> None:
-    """HTTP-24: where it should say 405, as a server does that knows no GET at all."""
+    """Where it should say 405, as a server does that knows no GET at all."""
 
     def without_get(asked: Asked) -> bytes:
         if asked.rpc == "GET":
@@ -316,7 +316,7 @@ def test_a_refusal_names_the_request_that_it_is_about(front: str) -> None:
 
 
 def test_a_body_that_is_no_message_is_400_in_a_session_too(front: str) -> None:
-    """HTTP-31: it was 202, which says that it was accepted."""
+    """It was 202, which says that it was accepted."""
     where = front.removeprefix("http://").removesuffix("/mcp")
     session = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
     assert json.loads(posted(where, b"5", session)[1])["error"]["code"] == -32600
@@ -331,7 +331,7 @@ def test_a_body_that_is_no_message_is_400_in_a_session_too(front: str) -> None:
     ],
 )
 def test_what_is_no_request_is_refused_in_json(front: str, head: bytes, status: int) -> None:
-    """HTTP-31: it was a page of HTML; and what followed a line that is no header was not read."""
+    """It was a page of HTML; and what followed a line that is no header was not read."""
     host, _, port = front.removeprefix("http://").removesuffix("/mcp").partition(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE) as line:
         line.sendall(head)
@@ -388,7 +388,7 @@ for line in sys.stdin:
 
 
 def test_what_a_server_asked_for_is_brought_to_the_process_that_asked() -> None:
-    """HTTP-24: of a visitor's two, by `requestState`, and where there is none by what was asked."""
+    """Of a visitor's two, by `requestState`, and where there is none by what was asked."""
 
     def bring(method: str, number: int, **params: Any) -> ResponseLines:  # noqa: ANN401 - any JSON value
         said = modern(method, number, **params)

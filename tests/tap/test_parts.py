@@ -78,7 +78,7 @@ class Kept:
         """Finish."""
 
 
-def test_p1_a_line_is_written_down_when_put_returns() -> None:
+def test_a_line_is_written_down_when_put_returns() -> None:
     """Before it passes, and although nobody hears anything yet; in the order of the numbers."""
     kept = Kept()
     recorder = TapRecorder([kept])
@@ -186,7 +186,7 @@ class Thoughtful:
 
 
 def test_a_line_that_is_looked_at_for_long_is_no_silence() -> None:
-    """T5: a server that ended while its last line was read still gets it through."""
+    """A server that ended while its last line was read still gets it through."""
     source, server = os.pipe()
     client, sink_end = os.pipe()
     gate = Thoughtful()

@@ -147,7 +147,7 @@ async def greet(server: Sequence[str], mode: str) -> str:
 def test_a_question_in_the_middle_of_a_call_is_told_apart(
     tmp_path: Path, mode: str, revision: str
 ) -> None:
-    """T20: a request of the server's before, a repeat with the same state from 2026-07-28 on."""
+    """A request of the server's before, a repeat with the same state from 2026-07-28 on."""
     home = tmp_path / "home"
     assert anyio.run(greet, tapped(home, PYTHON_SERVER), mode) == "hello Ada"
     (facts,) = FolderInbox(home).sessions()

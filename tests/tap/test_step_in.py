@@ -368,7 +368,7 @@ def test_nothing_held_keeps_the_end_back(home: Path) -> None:
 
 
 def test_the_servers_last_words_are_let_go_when_it_ends(home: Path) -> None:
-    """T5: what is held of its output still reaches the client."""
+    """What is held of its output still reaches the client."""
     last = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}\n'
     script = home.parent / "script.log"
     script.write_bytes(b"[t] OUT: " + last)

@@ -48,7 +48,7 @@ def test_text_answers_a_tool_call(key: Key, shell: Shell) -> None:
 
 
 def test_a_tool_error_is_told_to_the_model(key: Key, room: Room, shell: Shell) -> None:
-    """W03: the way a tool says no."""
+    """The way a tool says no."""
     assert shell("answer", "--tool-error", "遠い").status == 0
     answer = room.inbox.item(key).answer
     assert answer is not None
@@ -56,7 +56,7 @@ def test_a_tool_error_is_told_to_the_model(key: Key, room: Room, shell: Shell) -
 
 
 def test_an_error_takes_a_code_and_a_message(key: Key, shell: Shell) -> None:
-    """BRIDGE-7: the person's own words, Japanese unescaped."""
+    """The person's own words, Japanese unescaped."""
     ran = shell("answer", "3", "--error", "-32602", "遠い。自分で調べて")
     assert ran.out.splitlines()[-1] == (
         '{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"遠い。自分で調べて"}}'
@@ -80,7 +80,7 @@ def test_a_message_comes_from_stdin(
 
 
 def test_a_wrong_answer_is_explained_kept_and_not_sent(key: Key, room: Room, shell: Shell) -> None:
-    """E07: the place, the fix, exit status 1; it still waits, and the text is its draft."""
+    """The place, the fix, exit status 1; it still waits, and the text is its draft."""
     ran = shell("answer", "3", "--error", "abc", "no")
     item = room.inbox.item(key)
     assert ran.status == 1
@@ -155,7 +155,7 @@ def test_a_template_is_sent_by_its_name(key: Key, shell: Shell) -> None:
 
 
 def test_an_answered_exchange_says_so(key: Key, shell: Shell) -> None:
-    """T9: the second answer goes nowhere, and nothing is lost."""
+    """The second answer goes nowhere, and nothing is lost."""
     shell("answer", "3", "--text", "sunny")
     ran = shell("answer", "3", "--text", "rain")
     assert ran.status == 1
@@ -164,7 +164,7 @@ def test_an_answered_exchange_says_so(key: Key, shell: Shell) -> None:
 
 
 def test_a_cancelled_exchange_keeps_the_text(room: Room, shell: Shell) -> None:
-    """T22 and BRIDGE-19: nothing is sent after a cancel, and the words stay as the draft."""
+    """Nothing is sent after a cancel, and the words stay as the draft."""
     key = room.ask(room.session(), 3)
     room.inbox.close(key, ExchangeState.CANCELLED, reason="the user stopped it")
     ran = shell("answer", "3", "--text", "too late")
@@ -281,10 +281,10 @@ def test_an_answer_by_somebody_else_in_the_meantime_is_told(room: Room, shell: S
 
 
 @pytest.mark.parametrize("dialect", ['"http://[bad"', '["x"]', "{}", "5"])
-def test_k1_a_schema_that_nobody_can_read_is_told_and_can_be_sent_anyway(
+def test_a_schema_that_nobody_can_read_is_told_and_can_be_sent_anyway(
     dialect: str, room: Room, shell: Shell, tmp_path: Path
 ) -> None:
-    """K1: `answer` ended in a traceback, with --send-anyway, too."""
+    """`answer` ended in a traceback, with --send-anyway, too."""
     session = room.session()
     room.ask(session, 1, '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}')
     room.serve(session)
@@ -297,10 +297,10 @@ def test_k1_a_schema_that_nobody_can_read_is_told_and_can_be_sent_anyway(
     assert "$schema" in ran.out + ran.err
 
 
-def test_k1_a_fault_of_the_check_is_told_at_the_terminal(
+def test_a_fault_of_the_check_is_told_at_the_terminal(
     key: Key, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """K1: the sentence, the text kept, exit status 1."""
+    """The sentence, the text kept, exit status 1."""
 
     def fail(*_args: object) -> None:
         raise LookupError("the moon")
@@ -319,10 +319,10 @@ ROOTS = '{"jsonrpc":"2.0","id":3,"method":"roots/list"}'
     ("title", "said"),
     [("dice", "the server dice"), ("", "the server"), ("dice", "サーバー dice")],
 )
-def test_s7_in_the_clients_seat_an_answer_goes_to_the_server(
+def test_in_the_clients_seat_an_answer_goes_to_the_server(
     title: str, said: str, room: Room, shell: Shell, tmp_path: Path
 ) -> None:
-    """S7: who asked there is a server, and it is named; the same in `show`."""
+    """Who asked there is a server, and it is named; the same in `show`."""
     language = "en" if said.isascii() else "ja"
     session = room.session("humanmcp-host", seat=Seat.CLIENT, title=title)
     room.ask(session, 3, ROOTS)
@@ -335,8 +335,8 @@ def test_s7_in_the_clients_seat_an_answer_goes_to_the_server(
     assert "humanmcp-host" not in sent
 
 
-def test_l6_an_option_is_chosen_by_its_number(room: Room, shell: Shell) -> None:
-    """L6: it goes out word for word."""
+def test_an_option_is_chosen_by_its_number(room: Room, shell: Shell) -> None:
+    """It goes out word for word."""
     session = room.session()
     room.ask(session, 3, QUESTION)
     room.serve(session)
@@ -346,25 +346,23 @@ def test_l6_an_option_is_chosen_by_its_number(room: Room, shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("number", ["0", "3", "Tea", "\uff12"])
-def test_l6_a_number_of_no_option_lists_those_there_are(
-    room: Room, shell: Shell, number: str
-) -> None:
-    """L6: nothing is sent."""
+def test_a_number_of_no_option_lists_those_there_are(room: Room, shell: Shell, number: str) -> None:
+    """Nothing is sent."""
     room.ask(room.session(), 3, QUESTION)
     ran = shell("answer", "3", "--choose", number)
     assert ran.status == 2
     assert "1 Tea, 2 Coffee" in ran.err
 
 
-def test_l6_what_has_no_options_cannot_be_chosen_from(key: Key, shell: Shell) -> None:
-    """L6: a call without a question."""
+def test_what_has_no_options_cannot_be_chosen_from(key: Key, shell: Shell) -> None:
+    """A call without a question."""
     ran = shell("answer", "3", "--choose", "1")
     assert ran.status == 2
     assert "--text" in ran.err
 
 
-def test_l8_who_types_a_secret_is_told_and_it_goes_out(key: Key, room: Room, shell: Shell) -> None:
-    """L8: a warning with its place; what it says does not repeat the secret."""
+def test_who_types_a_secret_is_told_and_it_goes_out(key: Key, room: Room, shell: Shell) -> None:
+    """A warning with its place; what it says does not repeat the secret."""
     ran = shell("answer", "3", "--text", "the password: hunter22")
     assert ran.status == 0
     assert "looks like a secret (password)" in ran.err + ran.out

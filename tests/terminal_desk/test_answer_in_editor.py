@@ -223,7 +223,7 @@ def test_without_any_editor_it_says_what_to_set(desk: Desk) -> None:
 
 
 def test_a_cancel_while_the_editor_is_open_keeps_the_text(desk: Desk, host: Serving) -> None:
-    """BRIDGE-19 and T22: nothing goes out for it, and what was written is kept."""
+    """Nothing goes out for it, and what was written is kept."""
     cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}'
     text = '{"result":{"content":[{"type":"text","text":"late"}]}}'
     slow = desk.folder / "slow.py"

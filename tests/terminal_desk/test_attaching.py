@@ -21,10 +21,10 @@ PIXEL: Final = base64.b64decode(
 )
 
 
-def test_l8_a_text_a_picture_and_files_go_out_in_one_answer(
+def test_a_text_a_picture_and_files_go_out_in_one_answer(
     room: Room, shell: Shell, tmp_path: Path
 ) -> None:
-    """L8: the picture by its bytes, not its name; a file by its bare name, as text or as a blob."""
+    """The picture by its bytes, not its name; a file by its bare name, as text or as a blob."""
     picture, words, raw = tmp_path / "p.txt", tmp_path / "ノート.md", tmp_path / "x.bin"
     picture.write_bytes(PIXEL)
     words.write_text("# sunny", "utf-8")
@@ -45,10 +45,10 @@ def test_l8_a_text_a_picture_and_files_go_out_in_one_answer(
     assert str(tmp_path) not in ran.out
 
 
-def test_l8_what_cannot_be_attached_is_said_and_nothing_is_sent(
+def test_what_cannot_be_attached_is_said_and_nothing_is_sent(
     room: Room, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L8: no picture, too much, no such file, and an answer that is no tool's."""
+    """No picture, too much, no such file, and an answer that is no tool's."""
     file = tmp_path / "a.txt"
     file.write_text("words", "utf-8")
     session = room.session()

@@ -108,7 +108,7 @@ def test_each_result_gives_away_what_it_answers(result: object, method: str) -> 
 
 
 def test_the_request_gives_the_id_the_method_and_the_revision(check: Any, tmp_path: Path) -> None:  # noqa: ANN401 - see the fixture
-    """E02: an id that is not the request's; the request may be pretty-printed."""
+    """An id that is not the request's; the request may be pretty-printed."""
     request = tmp_path / "request.json"
     request.write_text('{\n "jsonrpc":"2.0", "id":4,\n "method":"tools/call"\n}', "utf-8")
     assert check(GOOD).status == 0
@@ -165,7 +165,7 @@ def test_japanese_is_spoken(check: Any) -> None:  # noqa: ANN401 - see the fixtu
 
 
 def test_a_line_of_megabytes_is_shown_as_a_window(check: Any) -> None:  # noqa: ANN401 - see the fixture
-    """B6: no wall of text around the caret."""
+    """No wall of text around the caret."""
     long = "x" * 1_000_000
     ran = check(f'{{"result":{{"content":[{{"type":"txt","text":"{long}"}}]}}}}')
     assert max(map(len, ran.out.splitlines())) < 400
@@ -184,7 +184,7 @@ def test_what_is_no_text_is_named(capsys: pytest.CaptureFixture[str], tmp_path: 
 def test_a_file_is_read_like_out_txt(
     encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """R6: `--message FILE` refused CP932 and garbled UTF-16 without BOM."""
+    """`--message FILE` refused CP932 and garbled UTF-16 without BOM."""
     text = GOOD.replace("sunny", "東京の天気は晴れです。")
     file = tmp_path / "x"
     file.write_bytes(text.encode(encoding))
@@ -193,7 +193,7 @@ def test_a_file_is_read_like_out_txt(
 
 
 def test_utf_16_is_read(check: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401 - see the fixture
-    """E16: what PowerShell 5.1 writes."""
+    """What PowerShell 5.1 writes."""
     file = tmp_path / "x"
     file.write_bytes(GOOD.encode("utf-16"))
     assert main(["check", str(file)]) == 0
@@ -300,12 +300,12 @@ def test_lines_of_a_file_and_the_speed_on_stderr(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dialect", ['"http://[bad"', '["x"]', "{}", "5"])
-def test_k1_check_goes_on_after_a_schema_that_nobody_can_read(
+def test_check_goes_on_after_a_schema_that_nobody_can_read(
     dialect: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    """K1: `--lines` died, and answered none of the lines after it."""
+    """`--lines` died, and answered none of the lines after it."""
     schema = f'{{"type":"object","$schema":{dialect}}}'
     listed = f'{{"result":{{"tools":[{{"name":"a","inputSchema":{schema}}}]}}}}'
     file = tmp_path / "lines"
@@ -316,10 +316,10 @@ def test_k1_check_goes_on_after_a_schema_that_nobody_can_read(
     assert second["sendable"]
 
 
-def test_k1_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
+def test_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """K1: whatever goes wrong with one line is said in the shape of all answers."""
+    """Whatever goes wrong with one line is said in the shape of all answers."""
     real = cases.case_of
 
     def failing(text: str, *rest: Any) -> Any:  # noqa: ANN401 - what the real one takes and returns

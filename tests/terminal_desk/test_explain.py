@@ -25,7 +25,7 @@ def shown(found: Diagnostic, text: str = TEXT) -> list[str]:
 
 
 def test_a_caret_stands_below_what_is_made_visible() -> None:
-    """B5: a direction override takes the columns of its code point's name."""
+    """A direction override takes the columns of its code point's name."""
     at = TEXT.index("1")
     _, excerpt, caret = shown(diagnostic(at, at + 1))
     assert excerpt == '  2 |  "a⟦U+202E⟧": 1'

@@ -21,8 +21,8 @@ def answered(room: Room, session: str, number: int, at: str) -> Key:
     return key
 
 
-def test_l8_a_message_is_named_before_it_is_forgotten(room: Room, shell: Shell) -> None:
-    """L8: without a terminal nobody can be asked, so nothing happens without --yes."""
+def test_a_message_is_named_before_it_is_forgotten(room: Room, shell: Shell) -> None:
+    """Without a terminal nobody can be asked, so nothing happens without --yes."""
     answered(room, room.session(), 3, ago(0))
     ran = shell("forget", "a/3")
     assert (ran.status, "a/3  tools/call" in ran.out) == (2, True)
@@ -33,8 +33,8 @@ def test_l8_a_message_is_named_before_it_is_forgotten(room: Room, shell: Shell) 
     assert shell("show", "a/3").status == 2
 
 
-def test_l8_what_waits_is_named_and_stays(room: Room, shell: Shell) -> None:
-    """L8: a session that runs loses what is over in it."""
+def test_what_waits_is_named_and_stays(room: Room, shell: Shell) -> None:
+    """A session that runs loses what is over in it."""
     session = room.session()
     answered(room, session, 3, ago(0))
     room.ask(session, 4)
@@ -45,8 +45,8 @@ def test_l8_what_waits_is_named_and_stays(room: Room, shell: Shell) -> None:
     assert room.inbox.item(Key(session, 4)).state is ExchangeState.PENDING
 
 
-def test_l8_what_is_older_than_some_days_is_forgotten(room: Room, shell: Shell) -> None:
-    """L8: in a session that runs by exchange; one that is over, by its last line."""
+def test_what_is_older_than_some_days_is_forgotten(room: Room, shell: Shell) -> None:
+    """In a session that runs by exchange; one that is over, by its last line."""
     session, over = room.session(), room.session()
     answered(room, session, 1, ago(3 * 86400))
     answered(room, session, 2, ago(60))
@@ -59,10 +59,10 @@ def test_l8_what_is_older_than_some_days_is_forgotten(room: Room, shell: Shell) 
 @pytest.mark.parametrize(
     "words", [[], ["a/3", "--older-than", "2"], ["--older-than", "-1"], ["--older-than", "nan"]]
 )
-def test_l8_it_has_to_be_said_clearly_what_is_meant(
+def test_it_has_to_be_said_clearly_what_is_meant(
     room: Room, shell: Shell, words: list[str]
 ) -> None:
-    """L8: nothing is guessed where something is removed."""
+    """Nothing is guessed where something is removed."""
     answered(room, room.session(), 3, ago(0))
     assert shell("forget", *words, "--yes").status == 2
     assert shell("show", "a/3").status == 0

@@ -88,8 +88,8 @@ def test_an_answer_to_a_held_call_is_broken_by_name_as_in_the_page(held: Key, sh
     assert "R03" in ran.out
 
 
-def test_f6_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, shell: Shell) -> None:
-    """F6: "There are: -." says nothing of what can be done instead."""
+def test_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, shell: Shell) -> None:
+    """The rule: "There are: -." says nothing of what can be done instead."""
     line = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
     room.ask(room.session(seat=Seat.TAP), 3, line, purpose=Purpose.PASS)
     ran = shell("answer", "3", "--text", "sunny", "--break", "wrong-id")

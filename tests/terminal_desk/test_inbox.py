@@ -115,7 +115,7 @@ def test_json_gives_a_program_everything(room: Room, shell: Shell) -> None:
 
 
 def test_nothing_from_the_wire_reaches_the_terminal_as_it_is(room: Room, shell: Shell) -> None:
-    """B4 and B5: escape sequences, BEL, CR and direction overrides are shown as code points."""
+    """Escape sequences, BEL, CR and direction overrides are shown as code points."""
     session = room.session(client=HOSTILE)
     name = json.dumps(HOSTILE, ensure_ascii=False).replace("\\u001b", "\x1b")
     line = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":{name}}}}}'
@@ -131,7 +131,7 @@ def test_nothing_from_the_wire_reaches_the_terminal_as_it_is(room: Room, shell: 
 
 
 def test_a_client_cannot_fake_lines_of_the_list(room: Room, shell: Shell) -> None:
-    """B7: a line feed in a name does not begin a line."""
+    """A line feed in a name does not begin a line."""
     room.ask(room.session(client="x\n  1  tools/call  press Send"), 1)
     assert not any(
         line.startswith("  1  tools/call  press") for line in shell("inbox").out.split("\n")

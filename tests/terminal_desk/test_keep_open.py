@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tests.terminal_desk.rooms import Room, Shell
 
 
-def test_f5_a_broken_answer_goes_out_and_its_request_stays_open(room: Room, shell: Shell) -> None:
-    """F5: from the terminal as from the page; without --send-anyway nothing wrong goes out."""
+def test_a_broken_answer_goes_out_and_its_request_stays_open(room: Room, shell: Shell) -> None:
+    """From the terminal as from the page; without --send-anyway nothing wrong goes out."""
     with Serving(room.home, "--by-hand") as stub:
         stub.say(CALL)
         until(lambda: "tools/call" in shell("inbox").out, "the call")

@@ -50,7 +50,7 @@ def places(run: dict[str, Any]) -> list[tuple[str, str, dict[str, int]]]:
 
 
 def test_a_problem_of_an_answer_has_its_line_and_columns(reported: Any) -> None:  # noqa: ANN401 - see the fixture
-    """SHIP-4: counted in characters from 1; the end is the column behind it."""
+    """Counted in characters from 1; the end is the column behind it."""
     status, run = reported({"an answer.json": WRONG})
     assert status == 1
     assert run["columnKind"] == "unicodeCodePoints"
@@ -64,7 +64,7 @@ def test_a_problem_of_an_answer_has_its_line_and_columns(reported: Any) -> None:
 
 
 def test_every_result_points_at_a_rule_that_says_where_to_read_on(reported: Any) -> None:  # noqa: ANN401 - see the fixture
-    """SHIP-4: each kind of problem once, with a link."""
+    """Each kind of problem once, with a link."""
     _, run = reported({"a.json": WRONG, "b.json": WRONG, "c.json": REQUEST})
     driver = run["tool"]["driver"]
     assert driver["version"] == __version__
@@ -81,7 +81,7 @@ def test_the_link_is_to_the_page_of_the_mistake_once_there_is_one(
     reported: Any,  # noqa: ANN401 - see the fixture
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """SHIP-4: nothing leads to a place under a name that is not chosen yet."""
+    """Nothing leads to a place under a name that is not chosen yet."""
     assert published.page_of("M02") == ""
     monkeypatch.setattr(published, "OWNER", "someone")
     _, run = reported({"a.json": WRONG})
@@ -90,13 +90,13 @@ def test_the_link_is_to_the_page_of_the_mistake_once_there_is_one(
 
 
 def test_a_message_among_lines_has_the_line_of_the_file(reported: Any) -> None:  # noqa: ANN401 - see the fixture
-    """SHIP-4: a file with a message a line."""
+    """A file with a message a line."""
     _, run = reported({"pipe.jsonl": f'{PING}\n{{"jsonrpc":"2.0","id":1,"result":[]}}\n'})
     assert [(code, region["startLine"]) for code, _file, region in places(run)] == [("R20", 2)]
 
 
 def test_a_transcript_has_lines_and_no_columns(reported: Any) -> None:  # noqa: ANN401 - see the fixture
-    """SHIP-4: a message stands there inside of a JSON text, where its columns mean nothing."""
+    """A message stands there inside of a JSON text, where its columns mean nothing."""
     lines = [
         {"seq": 1, "at": "", "way": "in", "raw": PING},
         {"seq": 2, "at": "", "way": "out", "raw": '{"jsonrpc":"2.0","id":1,"result":[]}'},
@@ -107,7 +107,7 @@ def test_a_transcript_has_lines_and_no_columns(reported: Any) -> None:  # noqa: 
 
 
 def test_what_is_right_is_no_result_however_it_is_laid_out(reported: Any) -> None:  # noqa: ANN401 - see the fixture
-    """SHIP-4: a fixture may have as many lines as its writer likes."""
+    """A fixture may have as many lines as its writer likes."""
     status, run = reported({"a.json": GOOD.replace(",", ",\n")})
     assert (status, run["results"], run["tool"]["driver"]["rules"]) == (0, [], [])
 
@@ -115,7 +115,7 @@ def test_what_is_right_is_no_result_however_it_is_laid_out(reported: Any) -> Non
 def test_several_files_are_judged_each_with_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """SHIP-4: the exit status is that of the worst; as JSON each file has a line."""
+    """The exit status is that of the worst; as JSON each file has a line."""
     for name, text in (("a.json", WRONG), ("b.json", GOOD), ("c.json", REQUEST)):
         (tmp_path / name).write_text(text, encoding="utf-8")
     files = [str(tmp_path / name) for name in ("a.json", "b.json", "c.json")]
@@ -130,7 +130,7 @@ def test_several_files_are_judged_each_with_its_name(
 
 
 def test_a_problem_without_a_place_is_at_its_line(reported: Any) -> None:  # noqa: ANN401 - see the fixture
-    """SHIP-4: an empty file has no columns."""
+    """An empty file has no columns."""
     status, run = reported({"empty.json": ""})
     assert status == 1
     assert [region for _code, _file, region in places(run)] == [{"startLine": 1}]

@@ -24,7 +24,7 @@ def test_a_message_is_explained_with_what_happens_if_nobody_answers(
 
 
 def test_the_message_is_laid_out_without_changing_a_token(room: Room, shell: Shell) -> None:
-    """T18 and B9: big integers, 1.0 and key order stay what they are."""
+    """Big integers, 1.0 and key order stay what they are."""
     line = CALL.replace('"東京"', '9007199254740993,"b":1.0,"a":1e400')
     room.ask(room.session(), 3, line)
     out = shell("show", "3").out
@@ -40,7 +40,7 @@ def test_raw_prints_the_line_exactly(room: Room, shell: Shell) -> None:
 
 
 def test_the_check_speaks_of_the_request_too(room: Room, shell: Shell) -> None:
-    """E03: `args` instead of `arguments` is shown beside the request."""
+    """`args` instead of `arguments` is shown beside the request."""
     room.ask(room.session(), 3, CALL.replace('"arguments"', '"args"'))
     ran = shell("show", "3", "--json").json
     assert ran["remarks"]
@@ -77,7 +77,7 @@ def test_the_sent_answer_is_shown_afterwards(room: Room, shell: Shell) -> None:
 
 
 def test_a_line_that_is_no_message_is_shown_as_it_came(room: Room, shell: Shell) -> None:
-    """BRIDGE-23: its text, and that nothing is owed for it."""
+    """Its text, and that nothing is owed for it."""
     room.ask(room.session(), 3, "hello  world")
     out = shell("show", "3").out
     assert "Not a message" in out
@@ -100,7 +100,7 @@ def test_json_holds_the_card(room: Room, shell: Shell) -> None:
 
 
 def test_a_second_request_with_an_open_id_is_pointed_out(room: Room, shell: Shell) -> None:
-    """T17: beside both, while both wait; one of them can be answered."""
+    """Beside both, while both wait; one of them can be answered."""
     session = room.session()
     first = room.ask(session, 3)
     room.ask(session, 4)
@@ -110,8 +110,8 @@ def test_a_second_request_with_an_open_id_is_pointed_out(room: Room, shell: Shel
     assert "N10" not in str(shell("show", "4", "--json").json["remarks"])
 
 
-def test_l6_a_question_comes_first_with_its_options_numbered(room: Room, shell: Shell) -> None:
-    """L6: what is asked, what to know, what to choose from, and the command that chooses."""
+def test_a_question_comes_first_with_its_options_numbered(room: Room, shell: Shell) -> None:
+    """What is asked, what to know, what to choose from, and the command that chooses."""
     room.ask(room.session(), 3, QUESTION)
     out = shell("show", "3").out
     question, card = out.index("\nTea or coffee?\n"), out.index("The model calls a tool")
@@ -122,8 +122,8 @@ def test_l6_a_question_comes_first_with_its_options_numbered(room: Room, shell: 
     assert "Tea or coffee?" in shell("inbox").out
 
 
-def test_f6_what_can_be_typed_next_fits_the_message(room: Room, shell: Shell) -> None:
-    """F6: under `initialize` stood how a tool call is answered in words."""
+def test_what_can_be_typed_next_fits_the_message(room: Room, shell: Shell) -> None:
+    """Under `initialize` stood how a tool call is answered in words."""
     session = room.session()
     room.ask(session, 1, INITIALIZE)
     room.ask(session, 2)

@@ -1,4 +1,4 @@
-"""`humanmcp check` for requests, notifications and whole conversations (K15)."""
+"""`humanmcp check` for requests, notifications and whole conversations."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def codes(ran: Ran) -> list[tuple[int, str, str]]:
         (SAMPLING, 0, []),
     ],
 )
-def test_k15_a_request_or_a_notification_is_judged_as_what_it_is(
+def test_a_request_or_a_notification_is_judged_as_what_it_is(
     check: Any,  # noqa: ANN401 - see the fixture
     line: str,
     status: int,
@@ -91,7 +91,7 @@ def test_k15_a_request_or_a_notification_is_judged_as_what_it_is(
     assert ran.status == status
 
 
-def test_k15_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers(
+def test_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers(
     check: Any,  # noqa: ANN401 - see the fixture
 ) -> None:
     """What the two sides declared counts, and what never got an answer is named."""
@@ -118,7 +118,7 @@ def test_k15_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers
     assert shown.splitlines()[-1] == "Messages checked: 7, with 2 errors, 2 warnings."
 
 
-def test_k15_a_good_conversation_ends_with_status_zero_in_every_form(
+def test_a_good_conversation_ends_with_status_zero_in_every_form(
     check: Any,  # noqa: ANN401 - see the fixture
 ) -> None:
     """As a transcript, as a text log, as the messages of a pipe."""
@@ -129,7 +129,7 @@ def test_k15_a_good_conversation_ends_with_status_zero_in_every_form(
     assert "Messages checked: 2" in check(*log).out
 
 
-def test_k15_messages_of_a_pipe_are_told_apart_by_what_each_side_may_say(
+def test_messages_of_a_pipe_are_told_apart_by_what_each_side_may_say(
     check: Any,  # noqa: ANN401 - see the fixture
 ) -> None:
     """An answer is from whoever was asked; a print is a server's."""
@@ -147,14 +147,14 @@ def test_k15_messages_of_a_pipe_are_told_apart_by_what_each_side_may_say(
     }
 
 
-def test_k15_the_findings_can_be_read_in_japanese(check: Any) -> None:  # noqa: ANN401 - see the fixture
+def test_the_findings_can_be_read_in_japanese(check: Any) -> None:  # noqa: ANN401 - see the fixture
     """Sentences and the sum."""
     shown = check(CALL, BROKEN, flags=("--lang", "ja")).out
     assert "サーバー: tools/call 3" in shown
     assert shown.splitlines()[-1] == "チェックしたメッセージ: 2 件\uff08エラー 1 件\uff09"
 
 
-def test_k15_many_requests_can_be_judged_through_one_pipe(check: Any) -> None:  # noqa: ANN401 - see the fixture
+def test_many_requests_can_be_judged_through_one_pipe(check: Any) -> None:  # noqa: ANN401 - see the fixture
     """`--lines`: a text with a method is no answer, where nobody said that it is one."""
     ran = check(
         json.dumps({"text": CALL}), json.dumps({"text": CALL, "method": "ping"}), flags=("--lines",)
@@ -164,7 +164,7 @@ def test_k15_many_requests_can_be_judged_through_one_pipe(check: Any) -> None:  
     assert second["problems"][0]["code"] == "R07"
 
 
-def test_k15_a_session_folder_means_its_transcript_and_an_empty_one_is_said(
+def test_a_session_folder_means_its_transcript_and_an_empty_one_is_said(
     check: Any,  # noqa: ANN401 - see the fixture
     tmp_path: Path,
 ) -> None:

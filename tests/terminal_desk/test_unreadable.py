@@ -31,8 +31,8 @@ def unreadable(stub: Serving) -> int:
     return found[0].unreadable if found else 0
 
 
-def test_f4_the_list_says_how_many_lines_could_not_be_read(stub: Serving, shell: Shell) -> None:
-    """F4: they stood in the transcript alone, and the terminal said that nothing waits."""
+def test_the_list_says_how_many_lines_could_not_be_read(stub: Serving, shell: Shell) -> None:
+    """They stood in the transcript alone, and the terminal said that nothing waits."""
     stub.say("hello")
     until(lambda: unreadable(stub) == 1, "the first")
     assert "  1 line of this client could not be read" in shell("inbox").out
@@ -51,8 +51,8 @@ def test_f4_the_list_says_how_many_lines_could_not_be_read(stub: Serving, shell:
         (BATCH, "A list of messages (a batch) exists in MCP 2025-03-26 only"),
     ],
 )
-def test_f4_the_last_one_is_explained(stub: Serving, shell: Shell, line: bytes, why: str) -> None:
-    """F4: why it cannot be read, and the line itself."""
+def test_the_last_one_is_explained(stub: Serving, shell: Shell, line: bytes, why: str) -> None:
+    """Why it cannot be read, and the line itself."""
     stub.say("something before it")
     stub.say(line)
     stub.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -67,8 +67,8 @@ def test_f4_the_last_one_is_explained(stub: Serving, shell: Shell, line: bytes, 
     assert raw == line.decode("utf-8", "replace") + "\n"
 
 
-def test_f4_where_every_line_could_be_read_that_is_said(room: Room, shell: Shell) -> None:
-    """F4: nothing to explain is no mistake of the person's."""
+def test_where_every_line_could_be_read_that_is_said(room: Room, shell: Shell) -> None:
+    """Nothing to explain is no mistake of the person's."""
     room.ask(room.session(), 3)
     assert "could not be read" not in shell("inbox").out
     ran = shell("show", "--unreadable")

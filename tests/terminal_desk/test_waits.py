@@ -54,13 +54,13 @@ def test_the_time_waited_survives_odd_clocks(arrived: str, seconds: float) -> No
 
 
 def test_it_is_said_for_how_long_the_status_of_http_is_open() -> None:
-    """HTTP-9: a person decides it until a stream begins, and not afterwards."""
+    """A person decides it until a stream begins, and not afterwards."""
     assert said(item(Waiting(status_until=40))) == ["the HTTP status is still yours for 0:10"]
     assert said(item(Waiting(status_until=30))) == []
 
 
 def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
-    """FAILURE-26: fifteen seconds before it, and after it."""
+    """Fifteen seconds before it, and after it."""
     far, near, past = (outlook(item(Waiting(limit=limit)), NOW, "en")[0] for limit in (120, 40, 10))
     assert (far.soon, near.soon, past.soon) == (False, True, True)
     assert "given up" in past.sentence
@@ -96,5 +96,5 @@ def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: s
 
 
 def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
-    """FAILURE-38: another process wrote it."""
+    """Another process wrote it."""
     assert said(item(state=ExchangeState.ABANDONED)._replace(reason="moonshine")) == ["moonshine"]

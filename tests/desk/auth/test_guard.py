@@ -65,32 +65,32 @@ OURS = Address(8765)
     ],
 )
 def test_a_host_that_is_not_ours_is_misdirected(host: str) -> None:
-    """DOOR-1, DOOR-3: rebinding and every crooked spelling of our own name get 421."""
+    """Rebinding and every crooked spelling of our own name get 421."""
     assert judge(scope(host=host), OURS) is guard.WRONG_HOST
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8765", "LOCALHOST:8765", "[::1]:8765"])
 def test_the_loopback_names_with_our_port_are_ours(host: str) -> None:
-    """DOOR-3: the legal forms pass, in any case of letters."""
+    """The legal forms pass, in any case of letters."""
     assert judge(scope(host=host), OURS) is None
 
 
 def test_two_host_headers_are_none() -> None:
-    """DOOR-3: of two Host headers neither is believed."""
+    """Of two Host headers neither is believed."""
     asked = scope()
     asked["headers"].append((b"host", b"127.0.0.1:8765"))
     assert judge(asked, OURS) is guard.WRONG_HOST
 
 
 def test_a_missing_host_is_refused_on_the_wire(desking: Desking) -> None:
-    """DOOR-3: HTTP/1.1 without Host gets 400 and nothing of the page."""
+    """HTTP/1.1 without Host gets 400 and nothing of the page."""
     answer = desking.raw(b"GET / HTTP/1.1\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"humanmcp" not in answer
 
 
 def test_the_answer_to_a_wrong_host_says_nothing(desking: Desking) -> None:
-    """DOOR-1: the body has neither a page nor a token, and does not repeat the host."""
+    """The body has neither a page nor a token, and does not repeat the host."""
     answer = desking.ask("GET", "/", headers={"Host": f"evil.example:{desking.port}"})
     assert answer.status == 421
     assert "evil" not in answer.text
@@ -125,7 +125,7 @@ def routes(home: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_no_route_answers_a_foreign_host(desking: Desking, tmp_path: Path) -> None:
-    """DOOR-2: assets, stream, login, interface and pages alike; a new route is tested by itself."""
+    """Assets, stream, login, interface and pages alike; a new route is tested by itself."""
     for method, path in [*routes(tmp_path / "other"), ("GET", "/no/such/page")]:
         headers = {"Host": "evil.example", "Content-Type": "application/json"}
         answer = desking.ask(method, path, headers={**headers, **desking.bearer})
@@ -138,7 +138,7 @@ def is_published(method: str, path: str) -> bool:
 
 
 def test_no_route_answers_a_stranger(desking: Desking, tmp_path: Path) -> None:
-    """DOOR-13, T11: what is not the door or a published file wants to know who asks."""
+    """What is not the door or a published file wants to know who asks."""
     for method, path in routes(tmp_path / "other"):
         kind = "application/json" if path.startswith("/api/") else guard._FORM
         body = b"{}" if method == "POST" else None
@@ -147,7 +147,7 @@ def test_no_route_answers_a_stranger(desking: Desking, tmp_path: Path) -> None:
 
 
 def test_no_route_answers_another_page(desking: Desking, tmp_path: Path) -> None:
-    """DOOR-5, DOOR-9: a logged-in browser acting for another page is refused everywhere."""
+    """A logged-in browser acting for another page is refused everywhere."""
     cookie = desking.cookie()
     for method, path in routes(tmp_path / "other"):
         kind = "application/json" if path.startswith("/api/") else guard._FORM
@@ -181,7 +181,7 @@ def test_no_route_answers_another_page(desking: Desking, tmp_path: Path) -> None
     ],
 )
 def test_a_crooked_target_is_no_path(desking: Desking, target: str) -> None:
-    """DOOR-4: decided on the raw path, before any route; never a redirect, never a 500."""
+    """Decided on the raw path, before any route; never a redirect, never a 500."""
     host = f"127.0.0.1:{desking.port}"
     request = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
     status = int(desking.raw(request.encode("utf-8")).split(b" ", 2)[1])
@@ -189,7 +189,7 @@ def test_a_crooked_target_is_no_path(desking: Desking, target: str) -> None:
 
 
 def test_a_static_name_cannot_leave_its_folder(desking: Desking) -> None:
-    """DOOR-4: only names that were read at the start lead to a file."""
+    """Only names that were read at the start lead to a file."""
     for name in ("../templates/base.html", "/etc/passwd", "desk.css/", ".", ""):
         assert desking.ask("GET", f"/static/{name}").status in (400, 404)
 
@@ -211,7 +211,7 @@ def test_a_static_name_cannot_leave_its_folder(desking: Desking) -> None:
     ],
 )
 def test_an_origin_that_is_not_exactly_ours_is_foreign(origin: str) -> None:
-    """DOOR-5, DOOR-6, DOOR-7: compared as a whole, not by its beginning or a pattern."""
+    """Compared as a whole, not by its beginning or a pattern."""
     asked = scope(
         "/api/rules", "POST", origin=origin, content_type="application/json", cookie="a=b"
     )
@@ -219,14 +219,14 @@ def test_an_origin_that_is_not_exactly_ours_is_foreign(origin: str) -> None:
 
 
 def test_a_cookie_alone_does_not_act() -> None:
-    """DOOR-8: a POST with a cookie must say where it comes from."""
+    """A POST with a cookie must say where it comes from."""
     asked = scope("/api/rules", "POST", content_type="application/json", cookie="a=b")
     assert judge(asked, OURS) is guard.FOREIGN
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "none", "other"])
 def test_the_stream_and_the_interface_are_for_our_pages_only(site: str) -> None:
-    """DOOR-9: what a browser says of another page never opens the stream."""
+    """What a browser says of another page never opens the stream."""
     for path in ("/api/events", "/api/exchanges", "/api/state"):
         assert judge(scope(path, sec_fetch_site=site), OURS) is guard.FOREIGN
 
@@ -245,7 +245,7 @@ def test_a_page_may_be_opened_by_hand_and_the_door_by_a_link() -> None:
 
 @pytest.mark.parametrize("path", ["/", "/api/events", "/%61pi/events", "/ws", "/static/desk.js"])
 def test_there_is_no_websocket(desking: Desking, path: str) -> None:
-    """DOOR-10: an upgrade is refused on every path, whoever asks."""
+    """An upgrade is refused on every path, whoever asks."""
     host = f"127.0.0.1:{desking.port}"
     request = (
         f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade, close\r\n"
@@ -258,7 +258,7 @@ def test_there_is_no_websocket(desking: Desking, path: str) -> None:
 
 @pytest.mark.parametrize("method", ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])
 def test_other_methods_do_nothing(desking: Desking, method: str) -> None:
-    """DOOR-11: a preflight gets 405 and not one header that would allow anything."""
+    """A preflight gets 405 and not one header that would allow anything."""
     answer = desking.ask(method, "/api/exchanges", headers={"Origin": "http://evil.example"})
     assert answer.status == 405
     assert not [name for name in answer.headers if name.startswith("access-control-")]
@@ -277,7 +277,7 @@ def test_other_methods_do_nothing(desking: Desking, method: str) -> None:
     ],
 )
 def test_the_interface_takes_json_and_nothing_else(kind: str, extra: dict[str, str]) -> None:
-    """DOOR-12, FLOOD-6: a simple request of another page cannot even have this content type."""
+    """A simple request of another page cannot even have this content type."""
     asked = scope("/api/rules", "POST", content_type=kind, **extra)
     assert judge(asked, OURS) is guard.NOT_JSON
 
@@ -303,7 +303,7 @@ def test_a_form_of_a_page_has_its_own_type() -> None:
     ],
 )
 def test_a_wrong_token_is_a_stranger_at_once(desking: Desking, header: str) -> None:
-    """DOOR-13: also one that is not ASCII, on which a comparison of text would fail with 500."""
+    """Also one that is not ASCII, on which a comparison of text would fail with 500."""
     began = time.monotonic()
     answer = desking.ask("GET", "/api/exchanges", headers={"Authorization": header})
     assert answer.status in (400, 401)  # a header beyond 64 KiB is cut off by the HTTP parser
@@ -311,7 +311,7 @@ def test_a_wrong_token_is_a_stranger_at_once(desking: Desking, header: str) -> N
 
 
 def test_a_visit_counts_for_its_own_desk_only(desking: Desking, tmp_path: Path) -> None:
-    """DOOR-16: the cookie of one desk opens no other, even under the other's name."""
+    """The cookie of one desk opens no other, even under the other's name."""
     value = desking.cookie()["Cookie"].partition("=")[2]
     here = desking.placed("/api/state")
     with Desking(tmp_path / "home") as other:
@@ -336,7 +336,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(desking: Desking) -> No
 
 
 def test_no_secret_is_where_others_can_read_it(home: Path) -> None:
-    """DOOR-18: not in an argument list, the environment or what the desk logs."""
+    """Not in an argument list, the environment or what the desk logs."""
     with Desking(home, command=COMMAND) as desking:
         key = desking.key()
         desking.ask("GET", "/api/state", headers=desking.bearer)
@@ -349,7 +349,7 @@ def test_no_secret_is_where_others_can_read_it(home: Path) -> None:
 
 
 def test_the_token_is_in_a_file_of_its_owner_only(desking: Desking) -> None:
-    """DOOR-25: desk.json is 0600 in a folder that is 0700."""
+    """Desk.json is 0600 in a folder that is 0700."""
     assert (desking.home / "desk.json").stat().st_mode & 0o777 == 0o600
     assert desking.home.stat().st_mode & 0o777 == 0o700
 
@@ -411,13 +411,13 @@ def test_what_a_page_names_is_kept_for_good_as_long_as_it_is_the_same(desking: D
     ],
 )
 def test_only_this_computer_is_listened_to(host: str) -> None:
-    """DOOR-19, T11: every spelling of "everywhere" is refused, and so is every other address."""
+    """Every spelling of "everywhere" is refused, and so is every other address."""
     with pytest.raises(command.NotLoopbackError):
         command.loopback(host)
 
 
 def test_the_environment_alone_does_not_open_the_desk(tmp_path: Path) -> None:
-    """DOOR-20: HUMANMCP_HOST=0.0.0.0 ends with advice and a status that is not 0."""
+    """HUMANMCP_HOST=0.0.0.0 ends with advice and a status that is not 0."""
     ended = subprocess.run(
         [sys.executable, "-m", "humanmcp", "desk", "--home", str(tmp_path / "home")],
         env={**os.environ, "HUMANMCP_HOST": "0.0.0.0"},
@@ -453,7 +453,7 @@ def test_a_body_that_lies_about_its_size_is_counted(desking: Desking) -> None:
 
 
 def test_a_range_is_not_to_be_had(desking: Desking) -> None:
-    """FLOOD-4: a thousand ranges of a file are answered with the whole file, at once."""
+    """A thousand ranges of a file are answered with the whole file, at once."""
     ranges = "bytes=" + ",".join("0-" for _ in range(1000))
     answer = desking.ask("GET", "/static/desk.css", headers={"Range": ranges})
     assert answer.status == 200

@@ -25,7 +25,7 @@ class Clock:
 
 
 def test_a_key_opens_once() -> None:
-    """DOOR-14: the second use of a key opens nothing."""
+    """The second use of a key opens nothing."""
     door = Door()
     key = door.new_key()
     assert door.enter_with_key(key) is not None
@@ -33,7 +33,7 @@ def test_a_key_opens_once() -> None:
 
 
 def test_a_key_opens_for_five_minutes() -> None:
-    """DOOR-14: an old key opens nothing."""
+    """An old key opens nothing."""
     clock = Clock()
     door = Door(clock=clock)
     key = door.new_key()
@@ -42,7 +42,7 @@ def test_a_key_opens_for_five_minutes() -> None:
 
 
 def test_looking_at_the_door_uses_no_key_up(desking: Desking) -> None:
-    """DOOR-14: GET and HEAD of the address, as a preview makes them, leave the key as it is."""
+    """GET and HEAD of the address, as a preview makes them, leave the key as it is."""
     key = desking.key()
     for method in ("GET", "HEAD"):
         desking.ask(method, "/login")
@@ -58,7 +58,7 @@ def test_looking_at_the_door_uses_no_key_up(desking: Desking) -> None:
 
 
 def test_wrong_codes_lead_nowhere() -> None:
-    """DOOR-15, FLOOD-5: after a few wrong ones the right one of before is wrong as well."""
+    """After a few wrong ones the right one of before is wrong as well."""
     door = Door()
     code = door.code
     for _ in range(TRIES):
@@ -78,7 +78,7 @@ def test_the_code_opens_once_however_it_is_typed() -> None:
 
 
 def test_secrets_that_are_not_ascii_are_wrong_and_nothing_else() -> None:
-    """DOOR-13: comparing them raises nothing."""
+    """Comparing them raises nothing."""
     door = Door()
     for secret in ("é", "\udcff", "", "東京", "x" * 100_000):
         assert not door.knows_token(secret)
@@ -132,7 +132,7 @@ def test_a_broken_file_of_visits_lets_nobody_in_and_stops_nothing(tmp_path: Path
 
 
 def test_who_logs_out_is_out(desking: Desking) -> None:
-    """DOOR-26: the cookie opens nothing any more."""
+    """The cookie opens nothing any more."""
     own = {"Origin": f"http://127.0.0.1:{desking.port}", "Content-Type": "application/json"}
     cookie = desking.cookie()
     assert desking.ask("GET", desking.placed("/api/state"), headers=cookie).status == 200
@@ -141,8 +141,8 @@ def test_who_logs_out_is_out(desking: Desking) -> None:
     assert desking.ask("GET", desking.placed("/api/state"), headers=cookie).status == 401
 
 
-def test_a7_a_step_of_the_clock_ends_no_visit(tmp_path: Path) -> None:
-    """A7: thirteen hours on by daylight saving, a wrong zone or a time server; a restart counts."""
+def test_a_step_of_the_clock_ends_no_visit(tmp_path: Path) -> None:
+    """Thirteen hours on by daylight saving, a wrong zone or a time server; a restart counts."""
     file, clock, wall = tmp_path / "visits.json", Clock(), Clock()
     door = Door(file, clock=clock, wall=wall)
     visit = door.enter_with_key(door.new_key())
@@ -158,8 +158,8 @@ def test_a7_a_step_of_the_clock_ends_no_visit(tmp_path: Path) -> None:
     assert not Door(file, clock=other, wall=wall).knows_visit(visit)
 
 
-def test_a7_wrong_codes_of_others_do_not_end_the_printed_code_for_good() -> None:
-    """A7: the new one is told where the old one was; and nobody makes it change all the time."""
+def test_wrong_codes_of_others_do_not_end_the_printed_code_for_good() -> None:
+    """The new one is told where the old one was; and nobody makes it change all the time."""
     clock, told = Clock(), list[str]()
     door = Door(clock=clock, tell=told.append)
     for _ in range(100):
@@ -171,8 +171,8 @@ def test_a7_wrong_codes_of_others_do_not_end_the_printed_code_for_good() -> None
     assert told[1:] == [door.code]
 
 
-def test_a7_the_terminal_shows_the_new_code(home: Path) -> None:
-    """A7: whoever reads it from there gets in."""
+def test_the_terminal_shows_the_new_code(home: Path) -> None:
+    """Whoever reads it from there gets in."""
     with Desking(home, "--lang", "en") as desk:
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         for _ in range(TRIES):

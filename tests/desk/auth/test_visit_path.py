@@ -38,7 +38,7 @@ def scope(path: str) -> dict[str, Any]:
     ],
 )
 def test_the_place_is_taken_off_before_anything_is_judged(path: str, inner: str) -> None:
-    """A1: what stands behind it is checked as any path is."""
+    """What stands behind it is checked as any path is."""
     found = placed(scope(path))
     assert (found["path"], found["raw_path"]) == (inner, inner.encode())
 
@@ -77,8 +77,8 @@ def attempt(desking: Desking, method: str, path: str, headers: dict[str, str]) -
     return desking.ask(method, path, body=body, headers={**JSON, **own(desking), **headers})
 
 
-def test_a1_a_cookie_without_its_place_opens_nothing(desking: Desking) -> None:
-    """A1: it is not read by it, not answered, no key is minted; another place is none either."""
+def test_a_cookie_without_its_place_opens_nothing(desking: Desking) -> None:
+    """It is not read by it, not answered, no key is minted; another place is none either."""
     cookie = desking.cookie()
     assert attempt(desking, "GET", desking.placed("/api/state"), cookie).status == 200
     for start in ("", f"/~{PLACE}"):
@@ -92,8 +92,8 @@ def test_a1_a_cookie_without_its_place_opens_nothing(desking: Desking) -> None:
             assert attempt(desking, method, start + path, cookie).status == 401, path
 
 
-def test_a1_a_place_without_its_cookie_opens_nothing(desking: Desking) -> None:
-    """A1: an address that was seen over somebody's shoulder is only half of what it takes."""
+def test_a_place_without_its_cookie_opens_nothing(desking: Desking) -> None:
+    """An address that was seen over somebody's shoulder is only half of what it takes."""
     cookie = desking.cookie()
     first = desking.place
     assert attempt(desking, "GET", f"{first}/", {}).status == 401
@@ -102,8 +102,8 @@ def test_a1_a_place_without_its_cookie_opens_nothing(desking: Desking) -> None:
     assert attempt(desking, "GET", f"{first}/", cookie).status == 200
 
 
-def test_a1_a_visit_makes_no_keys(desking: Desking) -> None:
-    """A1: nothing that it could hand out would outlive its end; a script may make them."""
+def test_a_visit_makes_no_keys(desking: Desking) -> None:
+    """Nothing that it could hand out would outlive its end; a script may make them."""
     cookie = desking.cookie()
     refused = attempt(desking, "POST", desking.placed("/api/login-key"), cookie)
     assert refused.status == 403

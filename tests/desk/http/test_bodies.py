@@ -53,8 +53,8 @@ async def trouble_of(body: Body) -> BodyTrouble:
         return error.trouble
 
 
-def test_a5_a_stranger_sends_a_key_and_nothing_longer() -> None:
-    """A5: whatever its header said of its size."""
+def test_a_stranger_sends_a_key_and_nothing_longer() -> None:
+    """Whatever its header said of its size."""
 
     async def play() -> None:
         every = Bodies()
@@ -72,8 +72,8 @@ def test_a5_a_stranger_sends_a_key_and_nothing_longer() -> None:
     asyncio.run(play())
 
 
-def test_a5_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
-    """A5: of one address, and of all; who comes now is heard."""
+def test_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
+    """Of one address, and of all; who comes now is heard."""
 
     async def play() -> None:
         every = Bodies()
@@ -97,8 +97,8 @@ def test_a5_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
     asyncio.run(play())
 
 
-def test_a5_a_body_that_drips_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A5: each part may be quick; the whole has its time as well."""
+def test_a_body_that_drips_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part may be quick; the whole has its time as well."""
     monkeypatch.setattr(bodies, "SLOWEST_OF_STRANGERS", 0.05)
 
     async def drip() -> Message:
@@ -112,8 +112,8 @@ def test_a5_a_body_that_drips_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(play())
 
 
-def test_a5_bodies_together_have_a_bound() -> None:
-    """A5: two of the largest pass at once; a third is told to come back, a small one passes."""
+def test_bodies_together_have_a_bound() -> None:
+    """Two of the largest pass at once; a third is told to come back, a small one passes."""
 
     async def play() -> None:
         every = Bodies()
@@ -130,8 +130,8 @@ def test_a5_bodies_together_have_a_bound() -> None:
     asyncio.run(play())
 
 
-def test_a5_a_thousand_dripping_logins_silence_nobody(home: Path) -> None:
-    """A5: who is known is answered, who comes to log in gets in, and the desk goes on."""
+def test_a_thousand_dripping_logins_silence_nobody(home: Path) -> None:
+    """Who is known is answered, who comes to log in gets in, and the desk goes on."""
     with Desking(home) as desk, contextlib.ExitStack() as stack:
         head = (
             f"POST /api/login HTTP/1.1\r\nHost: 127.0.0.1:{desk.port}\r\n"
@@ -152,8 +152,8 @@ def test_a5_a_thousand_dripping_logins_silence_nobody(home: Path) -> None:
         assert not said or said.startswith(b"HTTP/1.1 408 ")
 
 
-def test_a5_a_connection_that_drips_its_next_request_is_hung_up_on(home: Path) -> None:
-    """A5: as one that never says its first."""
+def test_a_connection_that_drips_its_next_request_is_hung_up_on(home: Path) -> None:
+    """As one that never says its first."""
     slow = "from humanmcp.listening import sockets; sockets.FIRST_LINE_WITHIN = 0.3; "
     start = "import sys; from humanmcp.cli import main; sys.exit(main())"
     with Desking(home, command=(sys.executable, "-c", slow + start, "desk")) as desk:
@@ -185,17 +185,17 @@ def test_a5_a_connection_that_drips_its_next_request_is_hung_up_on(home: Path) -
         (b"code=%ED%A0%80", "form"),
     ],
 )
-def test_a7_whatever_a_stranger_sends_the_door_stays_shut(
+def test_whatever_a_stranger_sends_the_door_stays_shut(
     desking: Desking, body: bytes, kind: str
 ) -> None:
-    """A7: half characters and hundreds of fields get 401 and never 500."""
+    """Half characters and hundreds of fields get 401 and never 500."""
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     path, headers = ("/api/login", JSON) if kind == "json" else ("/login", form)
     assert desking.ask("POST", path, body=body, headers=headers).status == 401
 
 
-def test_a7_a_form_with_too_many_fields_changes_nothing(desking: Desking) -> None:
-    """A7: it is said so; nothing is kept of half of it."""
+def test_a_form_with_too_many_fields_changes_nothing(desking: Desking) -> None:
+    """It is said so; nothing is kept of half of it."""
     answer = desking.submit("/preferences", **{f"f{number}": "1" for number in range(1500)})
     assert answer.status == 400
     assert "fields" in json.loads(answer.body)["detail"]

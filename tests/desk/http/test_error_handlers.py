@@ -119,7 +119,7 @@ def test_the_terminal_has_the_first_line_of_it(failing: Desking) -> None:
 
 
 def test_the_log_keeps_no_secret_and_no_message(failing: Desking) -> None:
-    """DOOR-18: no token, cookie or query, and of what was written only a beginning."""
+    """No token, cookie or query, and of what was written only a beginning."""
     before = log_of(failing)
     cookie = failing.cookie()["Cookie"]
     headers = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{failing.port}", **JSON}

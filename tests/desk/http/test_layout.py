@@ -48,7 +48,7 @@ def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
 
 
 def test_a_name_is_kept_in_the_browser_and_shown_as_text(desking: Desking) -> None:
-    """B3: forty characters of it; control and direction characters are made visible."""
+    """Forty characters of it; control and direction characters are made visible."""
     form = {"Content-Type": "application/x-www-form-urlencoded", **desking.bearer}
     typed = quote("山\x1b\u202e<b>" + "x" * 60)
     kept = desking.ask("POST", "/preferences", body=f"name={typed}".encode(), headers=form)
@@ -76,7 +76,7 @@ def waiting(inbox: FolderInbox, method: str) -> Iterator[str]:
 
 
 def test_a_page_says_that_the_client_reads_nothing(desking: Desking) -> None:
-    """FAILURE-27: whoever answers learns that the answer will wait, in the page and by a script."""
+    """Whoever answers learns that the answer will wait, in the page and by a script."""
     inbox = FolderInbox(desking.home)
     shown = []
     with waiting(inbox, "ping") as name:
@@ -96,10 +96,8 @@ def test_a_method_goes_on_in_the_next_line_after_a_slash(desking: Desking) -> No
     assert "sampling/<wbr>&lt;b&gt;" in shown
 
 
-def test_r7_a_page_decodes_the_request_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R7: whatever it asks about it, and however often the page is looked at."""
+def test_a_page_decodes_the_request_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it asks about it, and however often the page is looked at."""
     inbox = FolderInbox(tmp_path / "home")
     name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z", revision="2025-11-25"))
     line = (
@@ -121,7 +119,7 @@ def test_r7_a_page_decodes_the_request_once(
     assert [raw for raw in decoded if b"r7" in raw] == [line.encode()]
 
 
-def test_l3_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> None:
+def test_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> None:
     """It does not say that no host is connected *yet*, and leads to what was said."""
     inbox = FolderInbox(home)
     inbox.end(inbox.begin(SessionFacts("", AT, client="humanmcp-play")))
@@ -132,8 +130,8 @@ def test_l3_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> 
     assert "No host is connected yet" not in page
 
 
-def test_l8_a_page_forgets_an_answered_exchange(desking: Desking) -> None:
-    """L8: a form below the answer, and afterwards there is no such page; what waits stays."""
+def test_a_page_forgets_an_answered_exchange(desking: Desking) -> None:
+    """A form below the answer, and afterwards there is no such page; what waits stays."""
     inbox = FolderInbox(desking.home)
     with waiting(inbox, "ping") as name:
         until(lambda: desking.session(name).get("waiting") == 1, "the desk knows")

@@ -248,7 +248,7 @@ def test_what_is_no_text_is_named_with_its_size(
 
 
 def test_numbers_are_shown_as_they_were_written() -> None:
-    """B9: what a decoder would round stays what it is."""
+    """What a decoder would round stays what it is."""
     call = '{"type":"tool_use","name":"f","input":{"a":9007199254740993,"b":[1.0,1e400],"c":true}}'
     talk = conversation_of(item(f'{{"messages":[{{"role":"assistant","content":{call}}}]}}'))
     assert talk is not None
@@ -269,7 +269,7 @@ EVIL: Final = "<script>x</script>\"'&\u202e\x1b[31m\x00\ud800{{ 7 * 7 }}"
 
 
 def test_nothing_that_came_acts_on_the_page() -> None:
-    """B3, B4, B5: markup is text, controls and direction marks are code points, everywhere."""
+    """Markup is text, controls and direction marks are code points, everywhere."""
     evil: dict[str, Any] = {"type": EVIL, "uri": EVIL, "name": EVIL, "mimeType": EVIL}
     blocks = [
         {"type": "text", "text": EVIL * 50},
@@ -302,7 +302,7 @@ def test_lines_of_a_text_stay_lines_and_a_name_is_one() -> None:
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:
-    """B6: a megabyte is not put into the page."""
+    """A megabyte is not put into the page."""
     found = part({"type": "text", "text": "y" * 1_000_000})
     assert found == ModelText("y" * LONGEST, 1_000_000 - LONGEST)
 

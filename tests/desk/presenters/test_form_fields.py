@@ -45,7 +45,7 @@ def test_a_schema_becomes_the_field_that_shows_it(schema: Any, kind: str) -> Non
 
 
 def test_a_titled_choice_is_shown_by_its_title() -> None:
-    """R3: MCP's `oneOf` of `const` and `title` is a choice like an `enum`."""
+    """MCP's `oneOf` of `const` and `title` is a choice like an `enum`."""
     titled = [{"const": "s", "title": "Sunny"}, {"const": "r", "title": "Rain"}]
     assert field_of({"oneOf": titled})["choices"] == [('"s"', "Sunny"), ('"r"', "Rain")]
 
@@ -100,14 +100,14 @@ def test_a_deep_schema_ends_in_json() -> None:
         ("{'a': 1}", "J05", {"a": 1}),
     ],
 )
-def test_d1_a_field_that_is_no_json_says_why_and_how(raw: str, code: str, mended: object) -> None:
-    """D1: the codes that exist, with their fixes; their places count in the field's own text."""
+def test_a_field_that_is_no_json_says_why_and_how(raw: str, code: str, mended: object) -> None:
+    """The codes that exist, with their fixes; their places count in the field's own text."""
     (found,) = unread(raw)
     assert (found.code, found.blocks) == (code, True)
     assert found.fix is not None
     assert json.loads(applied(raw, found.fix.edits)) == mended
 
 
-def test_d1_json_in_a_field_says_nothing() -> None:
-    """D1: what is JSON is judged with the whole document."""
+def test_json_in_a_field_says_nothing() -> None:
+    """What is JSON is judged with the whole document."""
     assert unread('{"a": [1.0, "é"]}') == ()

@@ -50,10 +50,10 @@ def shown(case: Case, task: Task) -> str:
     return draft_of(case, task, "en").text
 
 
-def test_d8_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(
+def test_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(
     room: Room, held: Key
 ) -> None:
-    """D8: it was told by its text, and took the place of the change that was written before."""
+    """It was told by its text, and took the place of the change that was written before."""
     changed, wrong = CALL.replace("forecast", "coin"), CALL.replace("tools/call", "tools/list")
     written(room, held, changed, Action.PASS)
     case = written(room, held, wrong, Action.ANSWER)
@@ -64,8 +64,8 @@ def test_d8_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(
     assert (shown(case, Task.CHANGE), shown(case, Task.ANSWER)) == (changed, wrong)
 
 
-def test_d8_an_answer_that_the_check_blocks_stays_an_answer(room: Room, held: Key) -> None:
-    """D8: Send keeps it as the draft, which forgot what it was for."""
+def test_an_answer_that_the_check_blocks_stays_an_answer(room: Room, held: Key) -> None:
+    """Send keeps it as the draft, which forgot what it was for."""
     wrong = CALL.replace("tools/call", "tools/list")
     reply = Reply(wrong, action=Action.ANSWER)
     assert service.send(case_of(room.inbox, held), reply).outcome is Outcome.BLOCKED
@@ -74,7 +74,7 @@ def test_d8_an_answer_that_the_check_blocks_stays_an_answer(room: Room, held: Ke
     assert shown(case, Task.ANSWER) == wrong
 
 
-def test_d8_what_was_not_begun_starts_from_where_it_always_does(room: Room, held: Key) -> None:
+def test_what_was_not_begun_starts_from_where_it_always_does(room: Room, held: Key) -> None:
     """The change from the message that is held, whatever was written as an answer."""
     case = written(room, held, ANSWER, Action.ANSWER)
     assert "tools/call" in shown(case, Task.CHANGE)

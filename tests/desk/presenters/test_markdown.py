@@ -8,13 +8,13 @@ from humanmcp.desk.presenters.markdown import blocks
 
 
 @pytest.mark.parametrize("text", ["", "plain", "two\nlines", "2 * 3 * 4", "a_b", "<b>no</b>"])
-def test_d6_text_without_markdown_stays_text(text: str) -> None:
-    """D6: there is nothing to choose between."""
+def test_text_without_markdown_stays_text(text: str) -> None:
+    """There is nothing to choose between."""
     assert blocks(text) == ()
 
 
-def test_d6_each_block_has_its_kind_and_its_words() -> None:
-    """D6: headings, lists, code as it was written, paragraphs with code and strong words."""
+def test_each_block_has_its_kind_and_its_words() -> None:
+    """Headings, lists, code as it was written, paragraphs with code and strong words."""
     text = "# Plan #\nuse `a b` **now**\n1. one\n- two\n```py\n# no heading\n\n- x\n```\nend"
     found = [(one.kind, [[run.text for run in line] for line in one.lines]) for one in blocks(text)]
     assert found == [
@@ -26,6 +26,6 @@ def test_d6_each_block_has_its_kind_and_its_words() -> None:
     ]
 
 
-def test_d6_a_fence_that_never_ends_keeps_its_text() -> None:
-    """D6: nothing of a question is lost."""
+def test_a_fence_that_never_ends_keeps_its_text() -> None:
+    """Nothing of a question is lost."""
     assert blocks("```\nabc")[0].lines[0][0].text == "abc"

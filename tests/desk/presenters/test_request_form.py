@@ -16,8 +16,8 @@ def filled(form: RequestForm, **typed: str) -> str:
     return form.filled(json.dumps(message, indent=2), values)
 
 
-def test_d22_what_was_typed_goes_into_the_call_as_it_is() -> None:
-    """D22: words get quotes, numbers stay as they were written, what is left out is left out."""
+def test_what_was_typed_goes_into_the_call_as_it_is() -> None:
+    """Words get quotes, numbers stay as they were written, what is left out is left out."""
     properties = {name: {"type": kind} for name, kind in (("n", "number"), ("s", "string"))}
     schema = {"type": "object", "properties": {**properties, "o": {}}, "required": ["s"]}
     form = tool_form("t", {"inputSchema": schema})
@@ -29,8 +29,8 @@ def test_d22_what_was_typed_goes_into_the_call_as_it_is() -> None:
     assert tool_form("t", {"inputSchema": 7}).fields == ()
 
 
-def test_d22_prompts_and_resources_are_picked_from_the_last_lists() -> None:
-    """D22: the arguments of a prompt, an address, and the names in a template of addresses."""
+def test_prompts_and_resources_are_picked_from_the_last_lists() -> None:
+    """The arguments of a prompt, an address, and the names in a template of addresses."""
 
     def said(seq: int, result: dict[str, Any]) -> Frame:
         line = json.dumps({"jsonrpc": "2.0", "id": seq, "result": result}).encode()
@@ -50,8 +50,8 @@ def test_d22_prompts_and_resources_are_picked_from_the_last_lists() -> None:
     assert json.loads(filled(template, table="t", row="1"))["params"] == {"uri": "db://t/1"}
 
 
-def test_d22_a_template_is_expanded_by_its_operators_and_holds_any_letter() -> None:
-    """D22: RFC 6570, as in the terminal; a name of a query that is empty is left out."""
+def test_a_template_is_expanded_by_its_operators_and_holds_any_letter() -> None:
+    """RFC 6570, as in the terminal; a name of a query that is empty is left out."""
     listed = {"resourceTemplates": [{"uriTemplate": "db://表/{table}{?from,to}"}]}
     (form,) = picked_forms(listed)
     assert [(one["name"], one["needed"]) for one in form.fields] == [

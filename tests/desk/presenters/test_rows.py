@@ -76,7 +76,7 @@ def test_a_row_says_what_is_asked_of_a_user_or_a_model(
 
 
 def test_a_row_is_one_line_whatever_came() -> None:
-    """B4, B5: controls and direction marks are code points, and it is cut."""
+    """Controls and direction marks are code points, and it is cut."""
     evil = '{"id":7,"method":"tools/call","params":{"name":"a\\u202eb\\n","arguments":{"x":"%s"}}}'
     row = summary.row(item(evil % ("y" * 10_000)), summary.badge(0))
     assert row.name == "a⟦U+202E⟧b\\n"
@@ -91,7 +91,7 @@ def test_a_row_says_what_became_of_a_reply() -> None:
 
 
 def test_numbers_are_shown_as_they_were_written() -> None:
-    """B9: what a decoder would round stays what it is."""
+    """What a decoder would round stays what it is."""
     shown = {one.name: (one.value, one.type) for one in rows.fields(item(CALL))}
     assert shown["big"] == ("9007199254740993", "number")
     assert shown["one"] == ("1.0", "number")
@@ -101,7 +101,7 @@ def test_numbers_are_shown_as_they_were_written() -> None:
 
 
 def test_a_long_value_is_cut_and_says_so() -> None:
-    """B6: a megabyte is not put into the page."""
+    """A megabyte is not put into the page."""
     line = '{"id":7,"method":"tools/call","params":{"name":"a","arguments":{"x":"%s"}}}'
     (field,) = rows.fields(item(line % ("y" * 1_000_000)))
     assert len(field.value) == rows.SHOWN
@@ -272,8 +272,8 @@ def test_a_rule_survives_the_book(rule: rules.NewRule, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_r10_a_rule_goes_into_a_list_of_rules(rule: rules.NewRule, tmp_path: Path) -> None:
-    """R10: `rules = […]` was refused as "not TOML"."""
+def test_a_rule_goes_into_a_list_of_rules(rule: rules.NewRule, tmp_path: Path) -> None:
+    """`rules = […]` was refused as "not TOML"."""
     book = tmp_path / "book.toml"
     before = 'rules = [\n  { text = "a" }, # mine\n]\n# the server\n[server]\nname = "weather"\n'
     book.write_text(before, encoding="utf-8")
@@ -284,10 +284,10 @@ def test_r10_a_rule_goes_into_a_list_of_rules(rule: rules.NewRule, tmp_path: Pat
     assert written.endswith(']\n# the server\n[server]\nname = "weather"\n')
 
 
-def test_r10_a_book_that_cannot_be_added_to_is_said_to_be_that(
+def test_a_book_that_cannot_be_added_to_is_said_to_be_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R10: it stays as it was."""
+    """It stays as it was."""
     book = tmp_path / "book.toml"
     book.write_text("rules = []\n", encoding="utf-8")
     monkeypatch.setattr("tomlkit.parse", lambda _text: {})
@@ -346,8 +346,8 @@ def test_a_book_that_the_disk_refuses_says_so_in_both_languages(tmp_path: Path) 
     )
 
 
-def test_a7_a_rule_leaves_the_rest_of_the_book_as_it_is(tmp_path: Path) -> None:
-    """A7: its line ends, its mode, and a link to where it is kept."""
+def test_a_rule_leaves_the_rest_of_the_book_as_it_is(tmp_path: Path) -> None:
+    """Its line ends, its mode, and a link to where it is kept."""
     kept, book = tmp_path / "kept.toml", tmp_path / "book.toml"
     before = b'# my rules\r\n[[rules]]\r\nmethod = "ping"\r\ntext = "x"\r\n'
     kept.write_bytes(before)

@@ -40,8 +40,8 @@ def path(desk: Desking) -> str:
 
 
 @pytest.mark.parametrize("name", ["api.md", "api.ja.md"])
-def test_r11_every_call_is_documented_and_every_documented_call_exists(name: str) -> None:
-    """R11: the page lists the interface, no more and no less."""
+def test_every_call_is_documented_and_every_documented_call_exists(name: str) -> None:
+    """The page lists the interface, no more and no less."""
     page = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
     documented = set(re.findall(r"^### `((?:GET|POST) /api/[^`]+)`", page, re.MULTILINE))
     existing = {
@@ -54,8 +54,8 @@ def test_r11_every_call_is_documented_and_every_documented_call_exists(name: str
 
 
 @pytest.mark.parametrize("name", ["api.md", "api.ja.md"])
-def test_r11_every_member_of_every_body_and_answer_is_documented(name: str) -> None:
-    """R11: `action`, for one, was missing; a call that says nothing of its answer would be, too."""
+def test_every_member_of_every_body_and_answer_is_documented(name: str) -> None:
+    """`action`, for one, was missing; a call that says nothing of its answer would be, too."""
     page = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
     for router in CALLS:
         for route in flat(router.routes):
@@ -70,10 +70,10 @@ def test_r11_every_member_of_every_body_and_answer_is_documented(name: str) -> N
                 )
 
 
-def test_d1_fields_that_are_no_json_are_checked_by_themselves(
+def test_fields_that_are_no_json_are_checked_by_themselves(
     seats: tuple[Desking, Serving],
 ) -> None:
-    """D1: each problem names its field and counts in it; nothing else is said of that place."""
+    """Each problem names its field and counts in it; nothing else is said of that place."""
     desk, _ = seats
     text = '{"result": {"content": [{"type": "text", "text": 7}], "structuredContent": 1}}'
     place = "/result/structuredContent"
@@ -187,7 +187,7 @@ def test_the_history_is_searched(seats: tuple[Desking, Serving]) -> None:
 def test_fix_all_is_the_same_in_the_page_in_the_terminal_and_in_the_files(
     seats: tuple[Desking, Serving], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """R4: "apply every fix" gave three results in three seats."""
+    """The rule: "apply every fix" gave three results in three seats."""
     desk, host = seats
     here = path(desk)
     number = desk.get(here)["id"]
@@ -278,7 +278,7 @@ def test_a_saved_rule_answers_the_next_call(home: Path) -> None:
 
 
 def test_half_a_character_breaks_nothing(home: Path) -> None:
-    """B9: a lone surrogate is legal in JSON and not in UTF-8: in a message, a draft, an answer."""
+    """A lone surrogate is legal in JSON and not in UTF-8: in a message, a draft, an answer."""
     with Desking(home) as desk, Serving(home, "--by-hand") as host:
         host.say(
             '{"jsonrpc":"2.0","id":"\\ud800","method":"tools/call",'

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from tests.desk.desking import Desking
 
 
-def test_h1_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -> None:
-    """H1: *Hold the opening*: one press, and one to give it back."""
+def test_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -> None:
+    """*Hold the opening*: one press, and one to give it back."""
     inbox = FolderInbox(desking.home)
     assert "Hold the opening" in desking.page("/connect")
     for act, on, said in (("hold", True, "Let the answer book open"), ("book", False, "Hold the")):
@@ -21,8 +21,8 @@ def test_h1_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking
         assert said in desking.page("/connect")
 
 
-def test_h1_scripts_hold_the_opening_as_the_page_does(desking: Desking) -> None:
-    """H1: what the page can do, the interface can."""
+def test_scripts_hold_the_opening_as_the_page_does(desking: Desking) -> None:
+    """What the page can do, the interface can."""
     assert desking.get("/api/opening") == {"held": False}
     assert desking.post("/api/opening", {"held": True}).status == 200
     assert desking.get("/api/opening") == {"held": True}

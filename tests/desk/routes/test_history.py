@@ -52,7 +52,7 @@ def test_desk_2_5_a_session_is_saved_in_each_format(session: tuple[Desking, str]
 
 
 def test_http_32_a_row_and_a_line_show_the_heads_that_carried_them(tmp_path: Path) -> None:
-    """HTTP-32: where it opens; and a head by itself, where the search leads to it."""
+    """Where it opens; and a head by itself, where the search leads to it."""
     home, moment = tmp_path / "home", "2026-11-20T18:00:00.000Z"
     inbox = FolderInbox(home)
     name = inbox.begin(SessionFacts("", moment))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_the_page_of_a_mistake_shows_wrong_and_right_and_who_says_so(tmp_path: Path) -> None:
-    """SHIP-6: in both languages, with links that tell nobody where they were pressed."""
+    """In both languages, with links that tell nobody where they were pressed."""
     with Desking(tmp_path / "home", "--lang", "en") as desk:
         page = desk.page("/mistake/M02")
         assert "There is no type" in page
@@ -29,7 +29,7 @@ def test_the_page_of_a_mistake_shows_wrong_and_right_and_who_says_so(tmp_path: P
 
 
 def test_a_mistake_is_found_with_its_page_in_the_manual(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SHIP-6: as soon as an account publishes it; nothing leads nowhere until then."""
+    """As soon as an account publishes it; nothing leads nowhere until then."""
     found = mistakes.find("M02", "en")
     assert found is not None
     assert found.page == ""
@@ -42,7 +42,7 @@ def test_a_mistake_is_found_with_its_page_in_the_manual(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_no_sentence_about_a_kind_of_mistake_shows_the_name_of_what_fills_it(language: str) -> None:
-    """L5: `{opened}` says nothing to a learner who opens J07."""
+    """`{opened}` says nothing to a learner who opens J07."""
     codes = [code for code in sentences_of("problem", language) if "." not in code]
     found = {code: mistakes.find(code, language) for code in codes}
     told = {code: one.sentence for code, one in found.items() if one is not None}

@@ -101,7 +101,7 @@ def test_a_session_whose_program_is_gone_leaves_the_text_in_the_box(seated: Seat
     assert seated.box(kept) == "hello?"
 
 
-def test_f5_the_client_s_and_the_server_s_seat_are_led_there(seated: Seated) -> None:
+def test_the_client_s_and_the_server_s_seat_are_led_there(seated: Seated) -> None:
     """A model and a host are asked; they do not ask. F5: a server may speak first, too."""
     server = seated.begun(Seat.SERVER)
     asked = [seat for seat in Seat if seat not in (Seat.CLIENT, Seat.SERVER)]
@@ -136,8 +136,8 @@ def test_where_nobody_is_connected_one_is_the_server(tmp_path: Path) -> None:
 # -- F5: the server's seat ------------------------------------------------------------------------
 
 
-def test_f5_the_server_s_seat_says_first_what_a_server_may(seated: Seated) -> None:
-    """F5: list_changed, a log message, a ping; `/say/SESSION` said "You are the client"."""
+def test_the_server_s_seat_says_first_what_a_server_may(seated: Seated) -> None:
+    """List_changed, a log message, a ping; `/say/SESSION` said "You are the client"."""
     seated.name = seated.begun(Seat.SERVER)
     page = seated.page()
     assert "You are the server" in page
@@ -146,10 +146,10 @@ def test_f5_the_server_s_seat_says_first_what_a_server_may(seated: Seated) -> No
         assert f'value="begin {method} ' in page
 
 
-def test_f5_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interface(
+def test_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interface(
     seated: Seated,
 ) -> None:
-    """F5: bytes as they can be typed in a box; silence, progress, an exit and a crash."""
+    """Bytes as they can be typed in a box; silence, progress, an exit and a crash."""
     name = seated.name = seated.begun(Seat.SERVER)
     orders = [("raw", "aGFsZv8="), ("silence", "on"), ("progress", "off"), ("exit", "1")]
     for order, text in (*orders, ("crash", "")):
@@ -159,16 +159,16 @@ def test_f5_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interfac
     assert [(one.order.value, one.text) for one in said] == [*orders, ("crash", ""), orders[0]]
 
 
-def test_f5_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> None:
-    """F5: in the client's seat there is no server of ours; the interface says so."""
+def test_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> None:
+    """In the client's seat there is no server of ours; the interface says so."""
     path = f"/api/sessions/{seated.name}/say"
     refused = seated.desk.post(path, {"text": "", "order": "crash"})
     assert refused.status == 422
     assert "humanmcp serve" in refused.json["detail"]
 
 
-def test_f5_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None:
-    """F5: the button stands in the page of a server's request."""
+def test_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None:
+    """The button stands in the page of a server's request."""
     params = '{"name":"x","arguments":{},"_meta":{"progressToken":7}}'  # it could hear of progress
     call = f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}'
     home = tmp_path / "home"

@@ -124,7 +124,7 @@ def test_a_desk_that_starts_anew_counts_on(inbox: FolderInbox) -> None:
 
 
 def test_who_writes_is_known_for_a_while(inbox: FolderInbox) -> None:
-    """FAILURE-24: noted once when somebody begins; forgotten when nothing was saved for long."""
+    """Noted once when somebody begins; forgotten when nothing was saved for long."""
     now = 100.0
     board = Board(inbox, clock=lambda: now)
     key = Key("s", 1)
@@ -139,10 +139,10 @@ def test_who_writes_is_known_for_a_while(inbox: FolderInbox) -> None:
     assert board.writer(key) is None
 
 
-def test_a6_a_change_of_one_exchange_reads_that_one(
+def test_a_change_of_one_exchange_reads_that_one(
     inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A6: however many wait beside it; a line in the transcript reads none of them."""
+    """However many wait beside it; a line in the transcript reads none of them."""
     name = inbox.begin(SessionFacts("", AT))
     keys = [deliver(inbox, name, number) for number in range(1, 31)]
     board = Board(inbox)
@@ -169,8 +169,8 @@ def test_a6_a_change_of_one_exchange_reads_that_one(
     assert board.count() == 30
 
 
-def test_a7_what_comes_and_goes_between_two_looks_is_told(inbox: FolderInbox) -> None:
-    """A7: once, whether it is named itself or a later one is."""
+def test_what_comes_and_goes_between_two_looks_is_told(inbox: FolderInbox) -> None:
+    """Once, whether it is named itself or a later one is."""
     name = inbox.begin(SessionFacts("", AT))
     board = Board(inbox)
     board.refresh_all()
@@ -187,8 +187,8 @@ def test_a7_what_comes_and_goes_between_two_looks_is_told(inbox: FolderInbox) ->
     assert changes(board, version) == [*gone, ("arrived", 7)]
 
 
-def test_r7_a_line_is_decoded_once(inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R7: not again with each wake, nor with each question about it, nor while pages wait."""
+def test_a_line_is_decoded_once(inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again with each wake, nor with each question about it, nor while pages wait."""
     decoded: list[bytes] = []
     read = jsonrpc.read
 

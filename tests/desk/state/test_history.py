@@ -76,8 +76,8 @@ def ping(number: int) -> str:
     return f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}'
 
 
-def test_d9_lines_of_all_sessions_come_newest_first(past: Past) -> None:
-    """D9: two sessions that talk in turn are read in turn, not one after the other."""
+def test_lines_of_all_sessions_come_newest_first(past: Past) -> None:
+    """Two sessions that talk in turn are read in turn, not one after the other."""
     for number in range(60):
         past.say(number % 2, number, ping(number))
     found = history.look(past.board, history.Query(), most=10)
@@ -87,16 +87,16 @@ def test_d9_lines_of_all_sessions_come_newest_first(past: Past) -> None:
     assert rest.further is None
 
 
-def test_d9_recent_lines_are_those_of_any_session(past: Past) -> None:
-    """D9: also the oldest session may have spoken last."""
+def test_recent_lines_are_those_of_any_session(past: Past) -> None:
+    """Also the oldest session may have spoken last."""
     past.say(1, 1, ping(1))
     past.say(0, 2, ping(2))
     past.say(1, 3, ping(3))
     assert [one.at for one in history.recent(past.board, 2)] == [at(3), at(2)]
 
 
-def test_d5_progress_is_one_row_and_moves_nothing(past: Past) -> None:
-    """D5: it stands where it began, and takes the place of no other line."""
+def test_progress_is_one_row_and_moves_nothing(past: Past) -> None:
+    """It stands where it began, and takes the place of no other line."""
     past.say(0, 0, ping(1))
     for second in range(5, 55, 5):
         past.progress(second)
@@ -110,8 +110,8 @@ def test_d5_progress_is_one_row_and_moves_nothing(past: Past) -> None:
     assert [one.word for one in picture] == ["ping", *["notifications/progress"] * 2]
 
 
-def test_d5_who_searches_for_progress_finds_each_line(past: Past) -> None:
-    """D5: folding is for reading along, not for looking something up."""
+def test_who_searches_for_progress_finds_each_line(past: Past) -> None:
+    """Folding is for reading along, not for looking something up."""
     for second in range(3):
         past.progress(second)
     found = history.look(past.board, history.parse("method:notifications/progress"))
@@ -119,7 +119,7 @@ def test_d5_who_searches_for_progress_finds_each_line(past: Past) -> None:
 
 
 def test_http_32_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
-    """HTTP-32: three calls are six lines; the heads stand in the row of the request."""
+    """Three calls are six lines; the heads stand in the row of the request."""
     for call in (1, 2, 3):
         past.call_over_http(call, call)
     steps = history.look(past.board, history.Query()).steps
@@ -134,7 +134,7 @@ def test_http_32_the_history_of_a_served_session_is_its_messages(past: Past) -> 
 
 
 def test_http_32_heads_take_the_place_of_nothing(past: Past) -> None:
-    """HTTP-32: a page, the newest lines and the picture have as many lines as without HTTP."""
+    """A page, the newest lines and the picture have as many lines as without HTTP."""
     for call in range(20):
         past.call_over_http(call, call)
     page = history.look(past.board, history.Query(), most=8)
@@ -146,7 +146,7 @@ def test_http_32_heads_take_the_place_of_nothing(past: Past) -> None:
 
 
 def test_http_32_a_request_that_brought_no_line_is_a_row_with_its_status(past: Past) -> None:
-    """HTTP-32: a stream, one that was refused, the end of a session; and who hung up."""
+    """A stream, one that was refused, the end of a session; and who hung up."""
     for call, (method, status) in enumerate([("GET", 200), ("POST", 415), ("DELETE", 204)], 1):
         past.http(call, request_part(call, method, "/mcp", (), ""))
         past.http(call, response_part(call, status, "", ()))
@@ -161,7 +161,7 @@ def test_http_32_a_request_that_brought_no_line_is_a_row_with_its_status(past: P
 
 
 def test_http_32_heads_find_their_line_while_several_are_on_the_way(past: Past) -> None:
-    """HTTP-32: as a tap writes them down; also where a line has to be brought twice."""
+    """As a tap writes them down; also where a line has to be brought twice."""
     changed = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
     for line in (changed, changed, ping(9)):
         past.say(0, 1, line)

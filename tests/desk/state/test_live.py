@@ -63,7 +63,7 @@ class Stream:
 
 
 def test_it_says_what_changed_and_not_to_what(home: Path) -> None:
-    """An event names the session and the exchange; nothing of a message is in it (B8)."""
+    """An event names the session and the exchange; nothing of a message is in it."""
     evil = "\n\ndata: {}\n\nevent: bye"
     with Desking(home) as desk, Serving(home, "--by-hand") as host, Stream(desk) as stream:
         assert stream.event()[0] == "hello"
@@ -78,7 +78,7 @@ def test_it_says_what_changed_and_not_to_what(home: Path) -> None:
 
 
 def test_a_reader_that_was_away_is_told_what_it_missed(home: Path) -> None:
-    """FAILURE-30: by the number of the last change; one of another desk means: everything."""
+    """By the number of the last change; one of another desk means: everything."""
     with Desking(home) as desk, Serving(home, "--by-hand") as host:
         before = desk.get("/api/state")["version"]
         host.say(call("1"))
@@ -96,7 +96,7 @@ def test_a_reader_that_was_away_is_told_what_it_missed(home: Path) -> None:
 
 
 def test_open_streams_do_not_keep_the_desk(home: Path) -> None:
-    """FAILURE-31: it ends within two seconds whoever still reads."""
+    """It ends within two seconds whoever still reads."""
     with Desking(home) as desk:
         streams = [Stream(desk) for _ in range(5)]
         for stream in streams:
@@ -110,7 +110,7 @@ def test_open_streams_do_not_keep_the_desk(home: Path) -> None:
 
 
 def test_the_stream_ends_with_the_visit(home: Path) -> None:
-    """DOOR-26: a second after logging out nothing more is said."""
+    """A second after logging out nothing more is said."""
     with Desking(home) as desk:
         cookie = desk.cookie()
         own = {"Origin": f"http://127.0.0.1:{desk.port}", "Content-Type": "application/json"}
@@ -123,7 +123,7 @@ def test_the_stream_ends_with_the_visit(home: Path) -> None:
 
 
 def test_a_reader_that_never_reads_holds_up_nobody(home: Path) -> None:
-    """FLOOD-2: the others are told at once."""
+    """The others are told at once."""
     with Desking(home) as desk, Serving(home, "--by-hand") as host:
         lazy = socket.create_connection(("127.0.0.1", desk.port))
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
@@ -179,7 +179,7 @@ def played(home: Path, *, reads: bool) -> tuple[Live, Reader]:
 
 
 def test_a_reader_that_never_reads_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """FLOOD-2, FAILURE-30: after the time it has, its stream ends; it may come back later."""
+    """After the time it has, its stream ends; it may come back later."""
     monkeypatch.setattr(live, "SEND_WITHIN", 0.05)
     streams, reader = played(home, reads=False)
     assert reader.got == []
@@ -201,7 +201,7 @@ def test_a_quiet_stream_says_now_and_then_that_it_is_there(
 
 
 def test_there_are_only_so_many_streams(home: Path) -> None:
-    """FLOOD-1, FLOOD-2: one more is refused, and the desk works on."""
+    """One more is refused, and the desk works on."""
     with Desking(home) as desk, contextlib.ExitStack() as opened:
         for _ in range(live.MOST):
             assert opened.enter_context(Stream(desk)).response.status == 200
@@ -211,7 +211,7 @@ def test_there_are_only_so_many_streams(home: Path) -> None:
 
 
 def test_idle_connections_do_not_starve_the_desk(home: Path) -> None:
-    """FLOOD-1: a few hundred that say nothing, and the page still answers."""
+    """A few hundred that say nothing, and the page still answers."""
     with Desking(home) as desk:
         idle = [socket.create_connection(("127.0.0.1", desk.port)) for _ in range(300)]
         assert desk.get("/api/state")["waiting"] == 0

@@ -1,4 +1,4 @@
-"""The client's seat, over memory and over a child process: the same tests for both (G6)."""
+"""The client's seat, over memory and over a child process: the same tests for both."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def seat(
 
 
 def test_the_handshake_is_three_lines_and_settles_the_revision(way: Way) -> None:
-    """G6: initialize, its answer, initialized; over either transport, with one Protocol code."""
+    """Initialize, its answer, initialized; over either transport, with one Protocol code."""
     with seat(way) as (client, notes):
         client.open(Opening.HANDSHAKE, "2025-03-26")
         asked = json.loads(notes.sent[0])
@@ -76,7 +76,7 @@ def test_the_handshake_is_three_lines_and_settles_the_revision(way: Way) -> None
 
 
 def test_an_answer_belongs_to_the_request_with_its_id(way: Way) -> None:
-    """G7: two requests in flight, answered in the other order; each caller gets its own."""
+    """Two requests in flight, answered in the other order; each caller gets its own."""
     with seat(way) as (client, notes):
         client.open(Opening.HANDSHAKE)
         one = client.begin("test/pair", {"value": "first"})
@@ -87,7 +87,7 @@ def test_an_answer_belongs_to_the_request_with_its_id(way: Way) -> None:
 
 
 def test_a_strict_client_asks_for_nothing_that_was_not_declared(way: Way) -> None:
-    """G8: `tools/list` is not sent, and the message names the capability."""
+    """`tools/list` is not sent, and the message names the capability."""
     with seat(way, "no-tools", strict=True) as (client, notes):
         client.open(Opening.HANDSHAKE)
         before = len(notes.sent)
@@ -97,14 +97,14 @@ def test_a_strict_client_asks_for_nothing_that_was_not_declared(way: Way) -> Non
 
 
 def test_a_client_that_is_not_strict_asks_all_the_same(way: Way) -> None:
-    """G8: strictness is a choice."""
+    """Strictness is a choice."""
     with seat(way, "no-tools") as (client, _notes):
         client.open(Opening.HANDSHAKE)
         assert "tools" in (client.request("tools/list").result or {})
 
 
 def test_silence_ends_after_the_set_time_and_the_server_is_told(way: Way) -> None:
-    """G9: a timeout is reported with its seconds, and `notifications/cancelled` is sent."""
+    """A timeout is reported with its seconds, and `notifications/cancelled` is sent."""
     with seat(way) as (client, notes):
         client.open(Opening.HANDSHAKE)
         with pytest.raises(NoAnswerError, match=r"test/silence within 0\.2 s"):
@@ -118,7 +118,7 @@ def test_silence_ends_after_the_set_time_and_the_server_is_told(way: Way) -> Non
 
 
 def test_an_unanswered_initialize_is_not_cancelled(way: Way) -> None:
-    """G9: MCP, cancellation: "The `initialize` request MUST NOT be cancelled by clients"."""
+    """MCP, cancellation: "The `initialize` request MUST NOT be cancelled by clients"."""
     with seat(way, "no-initialize-answer", patience=0.2) as (client, notes):
         with pytest.raises(NoAnswerError, match="initialize"):
             client.open(Opening.HANDSHAKE)
@@ -126,7 +126,7 @@ def test_an_unanswered_initialize_is_not_cancelled(way: Way) -> None:
 
 
 def test_what_a_server_asks_is_answered_while_our_request_waits(way: Way) -> None:
-    """G10: roots/list gets the root, ping gets {}, a log message is seen."""
+    """Roots/list gets the root, ping gets {}, a log message is seen."""
     with seat(way) as (client, notes):
         client.open(Opening.HANDSHAKE, "2025-03-26")
         answered = client.request("test/ask").result
@@ -415,8 +415,8 @@ def progress(token: object, value: int) -> str:
     return json.dumps(said)
 
 
-def test_s4_progress_lengthens_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S4: a call carries a token, and each notification of it begins the time anew."""
+def test_progress_lengthens_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call carries a token, and each notification of it begins the time anew."""
     way = Line()
     clock = Clock(monkeypatch, way)
     client = Client(way, Nobody(), patience=10, wait=clock.wait)
@@ -426,8 +426,8 @@ def test_s4_progress_lengthens_patience(monkeypatch: pytest.MonkeyPatch) -> None
     assert json.loads(way.sent[0])["params"]["_meta"] == {"progressToken": 101, "mine": 1}
 
 
-def test_s4_progress_of_something_else_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S4: another token, no token, or one of a request that is over."""
+def test_progress_of_something_else_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another token, no token, or one of a request that is over."""
     way = Line()
     clock = Clock(monkeypatch, way)
     client = Client(way, Nobody(), patience=10, wait=clock.wait)
@@ -451,8 +451,8 @@ class Deaf(Nobody):
         self.clock.now += 7
 
 
-def test_s4_a_server_that_asks_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S4: a question stops the clock while it is answered, and does not set it back."""
+def test_a_server_that_asks_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question stops the clock while it is answered, and does not set it back."""
     way = Line()
     clock = Clock(monkeypatch, way)
     question = asked("roots/list")
@@ -472,15 +472,15 @@ def test_s4_a_server_that_asks_without_end_is_given_up(monkeypatch: pytest.Monke
     ("method", "choices"),
     [("tools/list", {}), ("ping", {}), ("tools/call", {"progress": False})],
 )
-def test_s4_a_token_goes_only_where_progress_may_be(method: str, choices: dict[str, bool]) -> None:
-    """S4: what is short has none, and who wants none sends none."""
+def test_a_token_goes_only_where_progress_may_be(method: str, choices: dict[str, bool]) -> None:
+    """What is short has none, and who wants none sends none."""
     way = Line()
     Client(way, Nobody(), **choices).begin(method)  # type: ignore[arg-type]  # one flag at most
     assert "progressToken" not in way.sent[0]
 
 
-def test_s4_a_persons_own_token_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S4: and its progress counts as well."""
+def test_a_persons_own_token_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its progress counts as well."""
     way = Line()
     clock = Clock(monkeypatch, way)
     client = Client(way, Nobody(), patience=10, wait=clock.wait)
@@ -490,8 +490,8 @@ def test_s4_a_persons_own_token_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert '"progressToken":"mine"' in way.sent[0]
 
 
-def test_s7_the_first_id_is_none_that_a_server_has_by_heart() -> None:
-    """S7: a server that always answers to 1 is right by chance where a client begins with 1."""
+def test_the_first_id_is_none_that_a_server_has_by_heart() -> None:
+    """A server that always answers to 1 is right by chance where a client begins with 1."""
     way = Line()
     Client(way, Nobody()).begin("ping")
     assert json.loads(way.sent[0])["id"] == 101
@@ -515,8 +515,8 @@ class Strays(Notes):
 WRONG = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
 
 
-def test_s7_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
-    """S7: what came, and who goes on waiting; a late answer is told from a wrong one."""
+def test_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
+    """What came, and who goes on waiting; a late answer is told from a wrong one."""
     way, notes = Line(), Strays()
     client = Client(way, Nobody(), onlooker=notes)
     begun = client.begin("ping")
@@ -529,8 +529,8 @@ def test_s7_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
     assert notes.strays[1].waiting == ()
 
 
-def test_s7_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
-    """S7: so that a lesson goes on after its first mistake; with two, it would be a guess."""
+def test_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
+    """So that a lesson goes on after its first mistake; with two, it would be a guess."""
     way, notes = Line(), Strays()
     client = Client(way, Nobody(), onlooker=notes, lenient=True)
     one = client.begin("ping")
@@ -544,7 +544,7 @@ def test_s7_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
     assert notes.strays[1].taken is None
 
 
-def test_s4_endless_progress_is_given_up_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_progress_is_given_up_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """MCP: "implementations SHOULD always enforce a maximum timeout, regardless of progress"."""
     way = Line()
     clock = Clock(monkeypatch, way)
@@ -556,7 +556,7 @@ def test_s4_endless_progress_is_given_up_at_last(monkeypatch: pytest.MonkeyPatch
     assert json.loads(way.sent[-1])["method"] == "notifications/cancelled"
 
 
-def test_s4_who_is_patient_for_longer_waits_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_patient_for_longer_waits_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """The most that progress can bring never shortens patience."""
     way = Line()
     clock = Clock(monkeypatch, way)

@@ -1,4 +1,4 @@
-"""S1: a probe loses no server that is only slow to start."""
+"""A probe loses no server that is only slow to start."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_s1_a_modern_server_that_starts_slowly_is_not_lost(
+def test_a_modern_server_that_starts_slowly_is_not_lost(
     flags: tuple[str, ...], said: list[str]
 ) -> None:
-    """S1: a late answer counts, and -32022 is evidence enough to probe again."""
+    """A late answer counts, and -32022 is evidence enough to probe again."""
     with seat(in_memory, *flags) as (client, notes):
         client.open(Opening.PROBE)
         assert client.stated == "2026-07-28"
@@ -51,8 +51,8 @@ def test_s1_a_modern_server_that_starts_slowly_is_not_lost(
         assert "tools" in (client.request("tools/list").result or {})
 
 
-def test_s1_a_late_refusal_leaves_the_handshake_as_it_was() -> None:
-    """S1: an old server that was slow; nobody is told that nobody waits, since it has answered."""
+def test_a_late_refusal_leaves_the_handshake_as_it_was() -> None:
+    """An old server that was slow; nobody is told that nobody waits, since it has answered."""
     with seat(in_memory, SLOW) as (client, notes):
         client.open(Opening.PROBE)
         assert client.stated == ""
@@ -61,8 +61,8 @@ def test_s1_a_late_refusal_leaves_the_handshake_as_it_was() -> None:
         assert methods == ["server/discover", "initialize", "notifications/initialized"]
 
 
-def test_s1_a_probe_that_is_never_answered_is_cancelled_after_the_handshake() -> None:
-    """S1: before that its answer would still have counted; after it, it belongs to nothing."""
+def test_a_probe_that_is_never_answered_is_cancelled_after_the_handshake() -> None:
+    """Before that its answer would still have counted; after it, it belongs to nothing."""
     with seat(in_memory, "no-discover-answer") as (client, notes):
         client.open(Opening.PROBE)
         methods = [json.loads(line)["method"] for line in notes.sent]
@@ -76,8 +76,8 @@ def test_s1_a_probe_that_is_never_answered_is_cancelled_after_the_handshake() ->
         ((LOST, REFUSES), "speaks 2026-07-28 only"),
     ],
 )
-def test_s1_it_is_probed_again_once_and_not_for_ever(flags: tuple[str, ...], trouble: str) -> None:
-    """S1: a server that says -32022 and then nothing of use is given up, with what it said."""
+def test_it_is_probed_again_once_and_not_for_ever(flags: tuple[str, ...], trouble: str) -> None:
+    """A server that says -32022 and then nothing of use is given up, with what it said."""
     with seat(in_memory, *flags, patience=0.2) as (client, notes):
         with pytest.raises(OpeningError, match=trouble):
             client.open(Opening.PROBE)
@@ -85,8 +85,8 @@ def test_s1_it_is_probed_again_once_and_not_for_ever(flags: tuple[str, ...], tro
         assert methods.count("server/discover") == 2
 
 
-def test_s1_a_server_that_says_nothing_at_all_costs_one_patience() -> None:
-    """S1: the probe's and that of the handshake, and not a second one of each."""
+def test_a_server_that_says_nothing_at_all_costs_one_patience() -> None:
+    """The probe's and that of the handshake, and not a second one of each."""
     flags = ("no-discover-answer", "no-initialize-answer")
     with (
         seat(in_memory, *flags, patience=0.2) as (client, _notes),
@@ -95,8 +95,8 @@ def test_s1_a_server_that_says_nothing_at_all_costs_one_patience() -> None:
         client.open(Opening.PROBE)
 
 
-def test_s1_who_chose_the_handshake_is_told_what_to_choose() -> None:
-    """S1: no silent change of the era, but a sentence that helps."""
+def test_who_chose_the_handshake_is_told_what_to_choose() -> None:
+    """No silent change of the era, but a sentence that helps."""
     with (
         seat(in_memory, "modern", REFUSES) as (client, _notes),
         pytest.raises(OpeningError, match="--opening modern"),
@@ -104,8 +104,8 @@ def test_s1_who_chose_the_handshake_is_told_what_to_choose() -> None:
         client.open(Opening.HANDSHAKE)
 
 
-def test_s1_a_real_server_of_the_python_sdk_that_starts_slowly_is_modern() -> None:
-    """S1: it decides on the first message, and refuses the handshake from then on."""
+def test_a_real_server_of_the_python_sdk_that_starts_slowly_is_modern() -> None:
+    """It decides on the first message, and refuses the handshake from then on."""
     notes = Notes()
     client = Client(ChildTransport(PYTHON_2), Nobody(), onlooker=notes)
     try:

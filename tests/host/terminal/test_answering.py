@@ -146,7 +146,7 @@ def test_a_person_answers_at_the_terminal(
 def test_where_nobody_sits_the_roots_are_shown_and_the_rest_is_declined(
     method: str, params: dict[str, Any] | None, answer: dict[str, Any]
 ) -> None:
-    """G10: without a terminal and without a script nobody is waited for."""
+    """Without a terminal and without a script nobody is waited for."""
     assert Question(method, params).put_to(Nobody()) == answer
     assert Question(method, params).put_to(at_terminal()) == answer
 
@@ -374,13 +374,13 @@ RATED = {
         (["a@b.jp", "/leave", "a", "", "3", "", ""], {"mail": "a@b.jp", "stars": 3}),
     ],
 )
-def test_s3_a_form_goes_out_only_as_its_schema_wants_it(
+def test_a_form_goes_out_only_as_its_schema_wants_it(
     typed: list[str],
     content: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """S3: each slip is said where it is typed; one goes back, leaves, comes back, loses nothing."""
+    """Each slip is said where it is typed; one goes back, leaves, comes back, loses nothing."""
     lines = iter(["a", *typed])
     monkeypatch.setattr(Typist, "is_there", True)
     monkeypatch.setattr("builtins.input", lambda _prompt: next(lines))
@@ -390,10 +390,10 @@ def test_s3_a_form_goes_out_only_as_its_schema_wants_it(
     assert next(lines, None) is None
 
 
-def test_s3_each_slip_in_a_form_is_said_in_both_languages(
+def test_each_slip_in_a_form_is_said_in_both_languages(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """S3: what is missing, which rule is broken, which choices there are, and the way out."""
+    """What is missing, which rule is broken, which choices there are, and the way out."""
     for language in ("en", "ja"):
         lines = iter(["a", "", "nomail", "/leave", "d"])
         monkeypatch.setattr(Typist, "is_there", True)
@@ -411,16 +411,16 @@ def test_s3_each_slip_in_a_form_is_said_in_both_languages(
 @pytest.mark.parametrize(
     "content", ["{}", '{"mail":"nomail","stars":1}', '{"mail":"a@b","stars":9}']
 )
-def test_s3_a_form_at_a_desk_that_breaks_its_schema_is_refused(content: str) -> None:
-    """S3: an error blocks there too; it can still be sent on purpose."""
+def test_a_form_at_a_desk_that_breaks_its_schema_is_refused(content: str) -> None:
+    """An error blocks there too; it can still be sent on purpose."""
     question = Question("elicitation/create", ELICIT | {"requestedSchema": RATED})
     answer = f'{{"action":"accept","content":{content}}}'
     assert isinstance(question.judge(answer), Refused)
     assert isinstance(question.judge(answer, anyway=True), Sent)
 
 
-def test_s3_ctrl_c_leaves_a_form_and_traps_nobody(tmp_path: Path) -> None:
-    """S3: out of the form, out of the question, and the prompt takes `quit` again."""
+def test_ctrl_c_leaves_a_form_and_traps_nobody(tmp_path: Path) -> None:
+    """Out of the form, out of the question, and the prompt takes `quit` again."""
     terminal = Terminal(tmp_path, sys.executable, str(SCRIPTED))
     terminal.see("Enter method :  ")
     terminal.type(f"test/form {json.dumps({'form': RATED})}")
@@ -439,10 +439,10 @@ def test_s3_ctrl_c_leaves_a_form_and_traps_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("server", "said"), [("", "The server asks"), ("dice", "dice asks")])
-def test_s4_a_question_names_its_server(
+def test_a_question_names_its_server(
     server: str, said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """S4: where there are several, a person has to know whom they answer."""
+    """Where there are several, a person has to know whom they answer."""
     person = AtTerminal(Typist(["d"]), "en", server=server)
     Question("elicitation/create", ELICIT).put_to(person)
     assert f"{said} you: elicitation/create" in capfd.readouterr().out
@@ -474,10 +474,10 @@ def test_a_question_finds_the_person_at_the_prompt(tmp_path: Path) -> None:
     assert terminal.end() == 0
 
 
-def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
+def test_at_the_desk_what_was_handed_in_first_goes_out_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H7: an answer overtook what was said before it, in the seats of client and host too."""
+    """An answer overtook what was said before it, in the seats of client and host too."""
     looks = threading.Event()
     inbox = FolderInbox(tmp_path)
     take = inbox.take

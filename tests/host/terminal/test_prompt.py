@@ -73,8 +73,8 @@ OPENED: Final = (
 """What the client of the article sends, byte for byte."""
 
 
-def test_l9_a_call_in_words_need_not_be_waited_for(tmp_path: Path) -> None:
-    """L9: `&` ends a call as it ends a method; before it was taken for an argument."""
+def test_a_call_in_words_need_not_be_waited_for(tmp_path: Path) -> None:
+    """`&` ends a call as it ends a method; before it was taken for an argument."""
     run = typed(tmp_path, (), "call calculate first=5 second=[10,20] &", "ping")
     assert "not key=value" not in run.stderr + run.stdout
     asked = [message.get("method") for sender, message in wire(run.stderr) if sender == "Client"]
@@ -83,7 +83,7 @@ def test_l9_a_call_in_words_need_not_be_waited_for(tmp_path: Path) -> None:
 
 
 def test_the_example_begins_as_the_article_shows_it(tmp_path: Path) -> None:
-    """G1, G2: `--example`, everything that a terminal shows, byte for byte but for the times."""
+    """`--example`, everything that a terminal shows, byte for byte but for the times."""
     served = subprocess.run(
         CALCULATE, input="\n".join(OPENED), capture_output=True, encoding="utf-8", check=True
     ).stdout.splitlines()
@@ -118,7 +118,7 @@ def test_the_example_needs_its_tool(tmp_path: Path) -> None:
 
 
 def test_the_first_lesson_reads_as_the_article_shows_it(tmp_path: Path) -> None:
-    """G1: the lines in order, each in the format of the article and followed by an empty one."""
+    """The lines in order, each in the format of the article and followed by an empty one."""
     run = typed(tmp_path, LESSON)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith(READY + "\n")
@@ -156,7 +156,7 @@ def test_the_first_lesson_reads_as_the_article_shows_it(tmp_path: Path) -> None:
 
 
 def test_a_ping_is_typed_and_answered(tmp_path: Path) -> None:
-    """G2: id 4 after the lesson, `Ping {}` on stdout, and the prompt."""
+    """Id 4 after the lesson, `Ping {}` on stdout, and the prompt."""
     run = typed(tmp_path, LESSON, "ping")
     assert wire(run.stderr)[-2:] == [
         ("Client", {"jsonrpc": "2.0", "id": 4, "method": "ping"}),
@@ -167,7 +167,7 @@ def test_a_ping_is_typed_and_answered(tmp_path: Path) -> None:
 
 
 def test_results_unknown_words_and_the_end_of_input(tmp_path: Path) -> None:
-    """G3: a result is printed, an unknown word gets a line of help, EOF is a clean end."""
+    """A result is printed, an unknown word gets a line of help, EOF is a clean end."""
     run = typed(tmp_path, (), "resources/list", "dance")
     assert run.returncode == 0
     assert 'resources/list {"resources": []}' in run.stdout
@@ -175,7 +175,7 @@ def test_results_unknown_words_and_the_end_of_input(tmp_path: Path) -> None:
 
 
 def test_wrong_arguments_are_caught_before_the_call(tmp_path: Path) -> None:
-    """G4: checked against the tool's schema; `call!` sends them, and the server says its part."""
+    """Checked against the tool's schema; `call!` sends them, and the server says its part."""
     run = typed(
         tmp_path, (), "call calculate first=5", "call calculate first=x", "call! calculate first=x"
     )
@@ -223,7 +223,7 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
     """DICE-5, from the client's side: the article's server and what the check says of each line."""
     lesson = ("--script", str(SAMPLES / "lessons" / "faulty-dice.txt"))
     run = typed(tmp_path, lesson, server=FAULTY)
-    assert (  # S7: the best of its mistakes, which other ids than 1 bring to light
+    assert (  # the best of its mistakes, which other ids than 1 bring to light
         "no request of ours has the id 1: other clients drop this answer. "
         "--lenient takes it for the answer to 101 (initialize)"
     ) in run.stderr
@@ -296,7 +296,7 @@ def test_each_slip_has_its_sentence(tmp_path: Path, line: str, said: str) -> Non
 
 
 def test_a_request_without_waiting(tmp_path: Path) -> None:
-    """`&`: the next line is sent while the first one waits, and nothing is mixed up (G7)."""
+    """`&`: the next line is sent while the first one waits, and nothing is mixed up."""
     pair = ('test/pair {"value": 1} &', 'test/pair {"value": 2}')
     run = typed(tmp_path, (), *pair, server=(sys.executable, str(SCRIPTED)))
     assert 'test/pair {"value": 2}' in run.stdout
@@ -382,8 +382,8 @@ def test_what_cannot_be_started_is_said_in_one_line(
     assert "Traceback" not in complaint
 
 
-def test_s1_a_server_can_be_started_anew_from_the_prompt(tmp_path: Path) -> None:
-    """S1: a new process and a new session, in the same way or in another one."""
+def test_a_server_can_be_started_anew_from_the_prompt(tmp_path: Path) -> None:
+    """A new process and a new session, in the same way or in another one."""
     server = (sys.executable, str(SCRIPTED), "modern")
     lines = ("test/die", "ping", "reconnect", "reconnect modern", "tools", "reconnect loudly")
     run = typed(tmp_path, ("--desk", "--home", str(tmp_path / "box")), *lines, server=server)
@@ -396,8 +396,8 @@ def test_s1_a_server_can_be_started_anew_from_the_prompt(tmp_path: Path) -> None
     assert said[-2:] == ["server/discover", "tools/list"]
 
 
-def test_s4_a_call_knows_the_tools_of_every_page(tmp_path: Path) -> None:
-    """S4: also when somebody has looked at the first page only."""
+def test_a_call_knows_the_tools_of_every_page(tmp_path: Path) -> None:
+    """Also when somebody has looked at the first page only."""
     server = (sys.executable, str(SCRIPTED), "paged")
     run = typed(tmp_path, (), "tools/list", "call tool3 n=x", "call tool2 n=1", server=server)
     assert "n takes: integer" in run.stdout
@@ -408,8 +408,8 @@ def test_s4_a_call_knows_the_tools_of_every_page(tmp_path: Path) -> None:
     assert "The server listed" not in run.stdout
 
 
-def test_s4_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> None:
-    """S4: what is wrong with them is said, as of a raw line; a person may want to see the rest."""
+def test_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> None:
+    """What is wrong with them is said, as of a raw line; a person may want to see the rest."""
     lines = ('resources/read {"url": "x:y"}', "notifications/progress {}", "tools/lists")
     run = typed(tmp_path, (), *lines)
     assert '"uri" is missing: you wrote "url"' in run.stdout
@@ -419,8 +419,8 @@ def test_s4_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> N
     assert said[-3:] == ["resources/read", "notifications/progress", "tools/lists"]
 
 
-def test_s7_a_wrong_id_names_those_that_wait_in_both_languages(tmp_path: Path) -> None:
-    """S7: and a late answer is told from a wrong one."""
+def test_a_wrong_id_names_those_that_wait_in_both_languages(tmp_path: Path) -> None:
+    """And a late answer is told from a wrong one."""
     flags = ("--patience", "1")
     run = typed(tmp_path, flags, server=FAULTY)
     assert "a client drops this answer, and goes on waiting for 101 (initialize)" in run.stderr
@@ -443,8 +443,8 @@ SHOWS_ITS_WORLD: Final = (
 )
 
 
-def test_s7_a_server_gets_the_variables_and_the_folder_that_flags_name(tmp_path: Path) -> None:
-    """S7: `-e NAME=VALUE`, `-e NAME` for the value here, and `--cwd`."""
+def test_a_server_gets_the_variables_and_the_folder_that_flags_name(tmp_path: Path) -> None:
+    """`-e NAME=VALUE`, `-e NAME` for the value here, and `--cwd`."""
     folder = tmp_path / "there"
     folder.mkdir()
     server = (sys.executable, "-uc", SHOWS_ITS_WORLD)
@@ -458,23 +458,23 @@ def test_s7_a_server_gets_the_variables_and_the_folder_that_flags_name(tmp_path:
     assert "-e NO_SUCH_VARIABLE: write NAME=VALUE" in run.stderr
 
 
-def test_s7_the_exit_status_tells_of_a_server_that_died(tmp_path: Path) -> None:
-    """S7: a script that goes on after it must be able to see that."""
+def test_the_exit_status_tells_of_a_server_that_died(tmp_path: Path) -> None:
+    """A script that goes on after it must be able to see that."""
     run = typed(tmp_path, (), "test/die", server=(sys.executable, "-uc", SHOWS_ITS_WORLD))
     assert "has ended (exit status 7)" in run.stdout
     assert run.returncode == 1
 
 
-def test_s7_an_address_is_told_from_a_program(capfd: pytest.CaptureFixture[str]) -> None:
-    """S7: it is called, instead of "no such file"."""
+def test_an_address_is_told_from_a_program(capfd: pytest.CaptureFixture[str]) -> None:
+    """It is called, instead of "no such file"."""
     address = f"{NO_SERVER}/mcp"
     for words in (["client", "--", address], ["client", address]):
         assert main(words) == 1
         assert f"cannot reach {address}" in capfd.readouterr().err
 
 
-def test_s7_no_root_is_made_up_for_a_real_server(tmp_path: Path) -> None:
-    """S7: none is shown that nobody named; the example keeps the article's."""
+def test_no_root_is_made_up_for_a_real_server(tmp_path: Path) -> None:
+    """None is shown that nobody named; the example keeps the article's."""
     server = (sys.executable, str(SCRIPTED))
     run = typed(tmp_path, (), "test/ask", server=server)
     assert '"result":{"roots": []}' in run.stderr or '"result":{"roots":[]}' in run.stderr
@@ -485,8 +485,8 @@ def test_s7_no_root_is_made_up_for_a_real_server(tmp_path: Path) -> None:
 LIBRARY: Final = (sys.executable, str(Path(__file__).parents[1] / "sdk_library.py"))
 
 
-def test_s8_prompts_resources_and_completion_have_words_of_their_own(tmp_path: Path) -> None:
-    """S8: no JSON has to be typed for what a server lists."""
+def test_prompts_resources_and_completion_have_words_of_their_own(tmp_path: Path) -> None:
+    """No JSON has to be typed for what a server lists."""
     run = typed(
         tmp_path,
         (),
@@ -515,8 +515,8 @@ def test_s8_prompts_resources_and_completion_have_words_of_their_own(tmp_path: P
     assert '"values": ["Tokyo", "Toyama"]' in run.stdout
 
 
-def test_s8_a_word_without_what_it_needs_says_how_to_write_it(tmp_path: Path) -> None:
-    """S8: nothing is sent then."""
+def test_a_word_without_what_it_needs_says_how_to_write_it(tmp_path: Path) -> None:
+    """Nothing is sent then."""
     lines = ("prompt", "read", "complete", "complete x", "prompt greeting", "read note://a b=c")
     run = typed(tmp_path, (), *lines, server=LIBRARY)
     for said in (
@@ -530,8 +530,8 @@ def test_s8_a_word_without_what_it_needs_says_how_to_write_it(tmp_path: Path) ->
     assert "prompts/get" not in run.stderr
 
 
-def test_s8_a_prompt_is_filled_in_at_a_terminal(tmp_path: Path) -> None:
-    """S8: field by field, as a tool is, and shown as who says what."""
+def test_a_prompt_is_filled_in_at_a_terminal(tmp_path: Path) -> None:
+    """Field by field, as a tool is, and shown as who says what."""
     terminal = Terminal(tmp_path, *LIBRARY, wire=True)
     terminal.see(PROMPT)
     terminal.type("prompt greeting")

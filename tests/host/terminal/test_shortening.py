@@ -1,4 +1,4 @@
-"""S7: a picture does not flood the terminal, and nothing is shown twice there."""
+"""A picture does not flood the terminal, and nothing is shown twice there."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ for line in sys.stdin:
 """
 
 
-def test_s7_long_base64_is_cut_and_its_length_is_said() -> None:
-    """S7: in both languages; what is short, or no base64, stays."""
+def test_long_base64_is_cut_and_its_length_is_said() -> None:
+    """In both languages; what is short, or no base64, stays."""
     line = json.dumps({"data": PICTURE, "text": "words " * 200, "id": "a" * (LONGEST - 1)})
     for language, unit in (("en", "characters"), ("ja", "文字")):
         short = shortened(line, language)
@@ -46,8 +46,8 @@ def test_s7_long_base64_is_cut_and_its_length_is_said() -> None:
         assert "a" * (LONGEST - 1) in short
 
 
-def test_s7_a_terminal_shows_a_result_once_and_short(tmp_path: Path) -> None:
-    """S7: the line on the wire is cut, and below it stands what a person wants to know."""
+def test_a_terminal_shows_a_result_once_and_short(tmp_path: Path) -> None:
+    """The line on the wire is cut, and below it stands what a person wants to know."""
     terminal = Terminal(tmp_path, sys.executable, "-c", PAINTER, wire=True)
     terminal.see(PROMPT)
     terminal.type("tools/list")
@@ -62,15 +62,15 @@ def test_s7_a_terminal_shows_a_result_once_and_short(tmp_path: Path) -> None:
     assert terminal.end() == 0
 
 
-def test_s7_a_pipe_gets_every_character(tmp_path: Path) -> None:
-    """S7: only what a person looks at is cut."""
+def test_a_pipe_gets_every_character(tmp_path: Path) -> None:
+    """Only what a person looks at is cut."""
     run = typed(tmp_path, (), "call! paint", server=(sys.executable, "-c", PAINTER))
     assert PICTURE in run.stdout
     assert PICTURE in run.stderr
 
 
-def test_s7_what_one_server_says_is_written_in_one_piece() -> None:
-    """S7: whoever writes above the typed line has the terminal for that long."""
+def test_what_one_server_says_is_written_in_one_piece() -> None:
+    """Whoever writes above the typed line has the terminal for that long."""
     typist = Typist()
     free: list[bool] = []
     with typist.above():
@@ -82,8 +82,8 @@ def test_s7_what_one_server_says_is_written_in_one_piece() -> None:
     assert free == [False]
 
 
-def test_s7_what_is_wrong_names_its_server(capfd: pytest.CaptureFixture[str]) -> None:
-    """S7: a line of another server may come between a message and what is said of it."""
+def test_what_is_wrong_names_its_server(capfd: pytest.CaptureFixture[str]) -> None:
+    """A line of another server may come between a message and what is said of it."""
     log = WireLog(language="en", name="dice")
     log._remark("gone")
     assert capfd.readouterr().err == "  dice gone\n"

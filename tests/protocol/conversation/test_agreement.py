@@ -1,4 +1,4 @@
-"""R2: who sits in a seat and who listens between the two know the same of a conversation."""
+"""Who sits in a seat and who listens between the two know the same of a conversation."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ STEPS: Final = (
     st.data(),
 )
 @settings(max_examples=200, deadline=None)
-def test_r2_a_session_and_an_observer_always_agree(
+def test_a_session_and_an_observer_always_agree(
     role: SessionRole, steps: list[Any], data: st.DataObject
 ) -> None:
     """Whatever is said: the revision, who speaks, what is offered, and what is still in flight."""

@@ -34,7 +34,7 @@ def exchange(line: str = '{"id":3,"method":"tools/call","params":{"name":"t"}}')
     ],
 )
 def test_a_pending_exchange_ends_once(happened: Transition, state: ExchangeState) -> None:
-    """T13: whatever happens after the first end changes nothing."""
+    """Whatever happens after the first end changes nothing."""
     done = exchange().after(happened)
     assert done.state is state
     for later in Transition:

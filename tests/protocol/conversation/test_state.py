@@ -1,4 +1,4 @@
-"""Which answer belongs to which request, heard from between (T20)."""
+"""Which answer belongs to which request, heard from between."""
 
 from __future__ import annotations
 

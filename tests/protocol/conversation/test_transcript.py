@@ -27,7 +27,7 @@ from humanmcp.protocol.conversation.transcript import (
 def test_a_frame_comes_back_as_it_was_written(  # noqa: PLR0917 - each member of a frame
     raw: bytes, way: Direction, number: int, by: str, note: str, stream: int
 ) -> None:
-    """Any bytes survive, also those that are no UTF-8 (T19)."""
+    """Any bytes survive, also those that are no UTF-8."""
     try:
         by.encode(), note.encode()
     except UnicodeEncodeError:

@@ -42,8 +42,8 @@ def test_mistakes_behind_mistakes_are_mended_in_rounds(typed: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"), [("no", "false"), ('"Yes"', "true"), ("off", "false"), ('"maybe"', "")]
 )
-def test_d16_a_word_of_yes_and_no_becomes_the_truth_that_is_wanted(typed: str, meant: str) -> None:
-    """D16: it is no guess there; what else stands in its place is a person's to mend."""
+def test_a_word_of_yes_and_no_becomes_the_truth_that_is_wanted(typed: str, meant: str) -> None:
+    """It is no guess there; what else stands in its place is a person's to mend."""
     mended_text = mend(f'{{"result":{{"content":[],"isError":{typed}}}}}')
     assert (f'"isError":{meant}' in mended_text) if meant else (mended_text == "")
 

@@ -1,4 +1,4 @@
-"""Many problems of one kind are one problem (K10)."""
+"""Many problems of one kind are one problem."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def tools(count: int, **more: object) -> str:
     return json.dumps({"result": {"tools": listed}})
 
 
-def test_k10_the_same_member_in_many_tools_is_one_problem() -> None:
-    """K10: its fix takes the member out everywhere."""
+def test_the_same_member_in_many_tools_is_one_problem() -> None:
+    """Its fix takes the member out everywhere."""
     text = tools(33, execution={"taskSupport": "optional"})
     verdict = check(asked(LIST, revision=R2024), text)
     (found,) = (each for each in verdict.diagnostics if each.detail[0] == ("key", "execution"))
@@ -35,8 +35,8 @@ def test_k10_the_same_member_in_many_tools_is_one_problem() -> None:
     assert found.fix.applicability is Applicability.REMOVES
 
 
-def test_k10_thousands_of_unknown_members_are_ten_problems() -> None:
-    """K10: each has another name, so the last one shown stands for the rest."""
+def test_thousands_of_unknown_members_are_ten_problems() -> None:
+    """Each has another name, so the last one shown stands for the rest."""
     many = {f"x{at}": at for at in range(4000)}
     verdict = check(asked(LIST), tools(1, **many))
     found = [each for each in verdict.diagnostics if each.code == "M12"]
@@ -46,8 +46,8 @@ def test_k10_thousands_of_unknown_members_are_ten_problems() -> None:
     assert len(found[-1].fix.edits) == 1
 
 
-def test_k10_thousands_of_tools_of_one_name_are_one_problem() -> None:
-    """K10: those after the first thousand are counted, and neither placed nor even made."""
+def test_thousands_of_tools_of_one_name_are_one_problem() -> None:
+    """Those after the first thousand are counted, and neither placed nor even made."""
     tool = {"name": "a", "inputSchema": {"type": "object"}}
     verdict = check(asked(LIST), json.dumps({"tools": [tool] * 4000}))
     (found,) = (each for each in verdict.diagnostics if each.code == "M38")
@@ -56,8 +56,8 @@ def test_k10_thousands_of_tools_of_one_name_are_one_problem() -> None:
     assert found.start == verdict.text.index('"a"', 60)
 
 
-def test_k10_of_many_findings_a_thousand_are_placed_and_all_are_counted() -> None:
-    """K10: each place is looked for in the text, and 40,000 places are read by nobody."""
+def test_of_many_findings_a_thousand_are_placed_and_all_are_counted() -> None:
+    """Each place is looked for in the text, and 40,000 places are read by nobody."""
     text = json.dumps({f"x{at}": at for at in range(40_000)})
     found = [MemberStrange((f"x{at}",), key=f"x{at}") for at in range(40_000)]
     placed = Placer(Source(text, text)).diagnostics(found)
@@ -81,8 +81,8 @@ def test_where_one_of_many_has_no_fix_the_group_has_that_of_the_first() -> None:
     assert (one.times, one.fix) == (5, fixed.fix)
 
 
-def test_k10_an_incoming_line_of_a_million_brackets_is_refused() -> None:
-    """K10: it was read a hundred times."""
+def test_an_incoming_line_of_a_million_brackets_is_refused() -> None:
+    """It was read a hundred times."""
     for line in (b"[" * 1_000_000, b"[[]" * 500_000):
         found = read(line)
         assert isinstance(found, Malformed)

@@ -31,8 +31,8 @@ FAMILIES: Final = {
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("code", KINDS)
-def test_r9_the_fields_of_a_class_are_the_braces_of_its_sentence(code: str, language: str) -> None:
-    """R9: a filling that was forgotten was a KeyError while a person types."""
+def test_the_fields_of_a_class_are_the_braces_of_its_sentence(code: str, language: str) -> None:
+    """A filling that was forgotten was a KeyError while a person types."""
     table = sentences_of("problem", language)
     braces = {name for _text, name, _spec, _how in Formatter().parse(table[code]) if name}
     # {…} is what an object looks like; of R10 see `ReservedCode`
@@ -42,8 +42,8 @@ def test_r9_the_fields_of_a_class_are_the_braces_of_its_sentence(code: str, lang
 
 
 @pytest.mark.parametrize("code", KINDS)
-def test_r9_a_class_has_a_severity_and_a_reason(code: str) -> None:
-    """R9: in its class line and its docstring, which says more than that of its family."""
+def test_a_class_has_a_severity_and_a_reason(code: str) -> None:
+    """In its class line and its docstring, which says more than that of its family."""
     kind = KINDS[code]
     assert isinstance(kind.severity, Severity)
     assert kind.__doc__
@@ -51,8 +51,8 @@ def test_r9_a_class_has_a_severity_and_a_reason(code: str) -> None:
     assert FIELDS[code].isdisjoint({"code", "severity", "path", "mend", "at_name", "detail"})
 
 
-def test_r9_a_code_has_one_class() -> None:
-    """R9: a second one would change what the first one's findings say."""
+def test_a_code_has_one_class() -> None:
+    """A second one would change what the first one's findings say."""
     with pytest.raises(TypeError, match="M38"):
         type("Second", (RawDiagnostic,), {}, code="M38")
     assert KINDS["M38"] is TwiceInList

@@ -37,7 +37,7 @@ RIGHT = (("content-length", "2"), ("mcp-session-id", "mine"), ("content-type", "
 def test_a_fault_is_named_with_the_number_that_it_can_have(
     text: str, found: HttpBreak | None
 ) -> None:
-    """HTTP-20: and nothing else is a fault of HTTP."""
+    """And nothing else is a fault of HTTP."""
     assert HttpBreak.read(text) == found
 
 
@@ -53,7 +53,7 @@ def test_a_fault_is_named_with_the_number_that_it_can_have(
 def test_one_thing_of_the_head_is_wrong_and_the_rest_is_right(
     fault: str, status: int, headers: tuple[tuple[str, str], ...]
 ) -> None:
-    """HTTP-20: so that it is seen what a client does with this one."""
+    """So that it is seen what a client does with this one."""
     broken = HttpBreak.read(fault)
     assert broken is not None
     assert broken.status(200) == status
@@ -64,7 +64,7 @@ def test_one_thing_of_the_head_is_wrong_and_the_rest_is_right(
     ("fault", "status"), [("unauthorized", 401), ("lost-session", 404), ("redirect", 307)]
 )
 def test_what_stands_in_the_place_of_an_answer_has_its_status(fault: str, status: int) -> None:
-    """HTTP-20: a redirect leads back to the endpoint."""
+    """A redirect leads back to the endpoint."""
     broken = HttpBreak.read(fault)
     assert broken is not None
     found, headers = broken.instead("/mcp")

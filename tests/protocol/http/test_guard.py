@@ -64,12 +64,12 @@ def test_the_port_is_left_out_where_it_is_the_usual_one() -> None:
 def test_a_page_of_another_address_is_kept_out(
     pairs: tuple[tuple[str, str], ...], expected: HttpRefusal | None
 ) -> None:
-    """HTTP-15: by the name that it says in `Host`, and by its own in `Origin`."""
+    """By the name that it says in `Host`, and by its own in `Origin`."""
     assert refusal(*pairs) == expected
 
 
 def test_a_name_that_is_not_ours_is_let_in_where_others_know_us_by_it() -> None:
-    """HTTP-15: the host of an open address, and of a request that another process passed on."""
+    """The host of an open address, and of a request that another process passed on."""
     strange = ("Host", "shown.example")
     assert refusal(strange, address=HERE) == WRONG_HOST
     assert refusal(strange, address=HttpAddress("0.0.0.0", 8080, is_open=True)) is None
@@ -77,7 +77,7 @@ def test_a_name_that_is_not_ours_is_let_in_where_others_know_us_by_it() -> None:
 
 
 def test_nothing_but_the_endpoint_is_there_even_without_the_key() -> None:
-    """HTTP-15: a 401 elsewhere would begin a login that cannot end."""
+    """A 401 elsewhere would begin a login that cannot end."""
     address = HttpAddress("127.0.0.1", 8080, key="k")
     assert refused("/.well-known/x", Headers.of([HOST]), address) == ELSEWHERE
     assert refusal(HOST, address=address) == NO_KEY
@@ -105,7 +105,7 @@ def test_nothing_but_the_endpoint_is_there_even_without_the_key() -> None:
 def test_a_target_may_name_the_host_and_have_a_query(
     target: str, expected: HttpRefusal | None
 ) -> None:
-    """HTTP-31: RFC 9112, 3.2.2; its host counts then, and not that of the header."""
+    """RFC 9112, 3.2.2; its host counts then, and not that of the header."""
     assert refused(target, Headers.of([HOST]), HERE) == expected
 
 

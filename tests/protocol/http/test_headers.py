@@ -59,6 +59,6 @@ def test_an_encoding_is_a_parameter_of_the_type(said: str, charset: str) -> None
 def test_what_a_client_gives_no_weight_it_does_not_take(
     accept: str, *, json: bool, events: bool
 ) -> None:
-    """HTTP-31: RFC 9110, 12.5.1; the most specific range counts."""
+    """RFC 9110, 12.5.1; the most specific range counts."""
     said = Headers.of([("Accept", accept)])
     assert (said.accepts("application/json"), said.accepts("text/event-stream")) == (json, events)

@@ -44,7 +44,7 @@ def status(request: HttpRequest) -> int:
 
 
 def test_a_refusal_goes_out_as_an_error_with_the_words_as_they_are() -> None:
-    """HTTP-5: "a JSON-RPC error response that has no id", or the one that could be read."""
+    """The rule: "a JSON-RPC error response that has no id", or the one that could be read."""
     refusal = HttpRefusal(400, "version", -32020, id='"a"')
     assert refusal.body("版") == (
         '{"jsonrpc":"2.0","id":"a","error":{"code": -32020, "message": "版"}}'.encode()
@@ -58,7 +58,7 @@ def test_a_refusal_goes_out_as_an_error_with_the_words_as_they_are() -> None:
 
 @pytest.mark.parametrize("revision", versions.HANDSHAKE[1:])
 def test_initialize_opens_a_session_and_nothing_else_goes_without_one(revision: str) -> None:
-    """HTTP-5: 400 without a session, in every version that has them."""
+    """400 without a session, in every version that has them."""
     opened = judge(post(message("initialize", protocolVersion=revision)))
     assert isinstance(opened, Posted)
     assert opened.opens
@@ -70,13 +70,13 @@ def test_initialize_opens_a_session_and_nothing_else_goes_without_one(revision: 
 
 
 def test_a_version_that_does_not_exist_is_400_within_a_session() -> None:
-    """HTTP-5: 2025-06-18: "invalid or unsupported" versions "MUST respond with 400"."""
+    """2025-06-18: "invalid or unsupported" versions "MUST respond with 400"."""
     assert status(post(message("tools/list"), SESSION, ("MCP-Protocol-Version", "x"))) == 400
     assert status(HttpRequest("GET", Headers.of([SESSION, ("MCP-Protocol-Version", "x")]))) == 400
 
 
 def test_an_initialize_whose_version_does_not_exist_is_told_which_ones_there_are() -> None:
-    """HTTP-31: it was judged as one of 2026-07-28, and told that its `_meta` lacks something."""
+    """It was judged as one of 2026-07-28, and told that its `_meta` lacks something."""
     refused = judge(post(message("initialize"), ("MCP-Protocol-Version", "2025-3-26")))
     assert isinstance(refused, HttpRefusal)
     assert (refused.status, refused.why) == (400, "version")
@@ -87,7 +87,7 @@ def test_an_initialize_whose_version_does_not_exist_is_told_which_ones_there_are
 )
 @pytest.mark.parametrize("value", ["s", "2025-11-25", "application/json"])
 def test_a_header_that_is_there_twice_is_400(twice: str, value: str) -> None:
-    """HTTP-27: also where both say the same: who reads the first, and who reads the last."""
+    """Also where both say the same: who reads the first, and who reads the last."""
     both = ((twice, value), (twice, value))
     refused = judge(post(message("tools/list"), SESSION, *both))
     assert isinstance(refused, HttpRefusal)
@@ -100,7 +100,7 @@ def test_a_header_that_is_there_twice_is_400(twice: str, value: str) -> None:
 
 
 def test_2026_shows_a_version_that_is_there_twice_and_ignores_sessions() -> None:
-    """HTTP-27: -32020 is the error for the first; the second is no header of that revision."""
+    """-32020 is the error for the first; the second is no header of that revision."""
     version = ("MCP-Protocol-Version", "2026-07-28")
     asked = message("tools/list", _meta=META)
     shown = judge(post(asked, version, version, ("Mcp-Method", "tools/list")))
@@ -112,7 +112,7 @@ def test_2026_shows_a_version_that_is_there_twice_and_ignores_sessions() -> None
 
 
 def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:
-    """HTTP-5: "An `Mcp-Session-Id` header on a request: ignore it"."""
+    """The rule: "An `Mcp-Session-Id` header on a request: ignore it"."""
     taken = judge(
         post(
             message("tools/list", _meta=META),
@@ -128,7 +128,7 @@ def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:
 
 
 def test_headers_that_lie_are_no_reason_to_refuse() -> None:
-    """HTTP-1: the message is there, with the error that it should get and what to say of it."""
+    """The message is there, with the error that it should get and what to say of it."""
     wrong = judge(
         post(
             message("tools/call", name="a", _meta=META),
@@ -149,7 +149,7 @@ def test_headers_that_lie_are_no_reason_to_refuse() -> None:
     [(b"{", -32700), (b"\xff", -32700), (b"[]", -32600), (b"7", -32600), (b"", -32700)],
 )
 def test_a_body_that_is_no_message_is_400(body: bytes, error: int) -> None:
-    """HTTP-6: with the error of JSON-RPC; within a session it is shown besides."""
+    """With the error of JSON-RPC; within a session it is shown besides."""
     refused = judge(post(body))
     assert isinstance(refused, HttpRefusal)
     assert (refused.status, refused.error) == (400, error)
@@ -158,7 +158,7 @@ def test_a_body_that_is_no_message_is_400(body: bytes, error: int) -> None:
 
 
 def test_what_2026_does_not_take_is_400() -> None:
-    """HTTP-6: no batches and no answers of a client."""
+    """No batches and no answers of a client."""
     modern = ("MCP-Protocol-Version", "2026-07-28")
     assert status(post([message("tools/list")], modern)) == 400
     assert status(post({"jsonrpc": "2.0", "id": 1, "result": {}}, modern)) == 400
@@ -167,13 +167,13 @@ def test_what_2026_does_not_take_is_400() -> None:
 
 
 def test_a_batch_goes_into_its_session() -> None:
-    """HTTP-5: 2025-03-26 "MUST support receiving JSON-RPC batches"; others show them."""
+    """2025-03-26 "MUST support receiving JSON-RPC batches"; others show them."""
     posted = judge(post([message("tools/list"), message("prompts/list")], SESSION))
     assert isinstance(posted, Posted)
 
 
 def test_a_stream_and_an_end_need_a_session() -> None:
-    """HTTP-5: and 2026-07-28 has neither: 405 with what is allowed."""
+    """And 2026-07-28 has neither: 405 with what is allowed."""
     events = ("Accept", "text/event-stream")
     modern = Headers.of([("MCP-Protocol-Version", "2026-07-28"), SESSION, events])
     for method in ("GET", "DELETE"):
@@ -190,14 +190,14 @@ def test_a_stream_and_an_end_need_a_session() -> None:
 
 
 def test_the_transport_of_2024_is_recognised() -> None:
-    """HTTP-5: its GET has no session, and is told what is here instead."""
+    """Its GET has no session, and is told what is here instead."""
     refused = judge(HttpRequest("GET", Headers.of([("Accept", "text/event-stream")])))
     assert isinstance(refused, HttpRefusal)
     assert (refused.status, refused.why) == (405, "old transport")
 
 
 def test_types_that_are_not_spoken_are_refused() -> None:
-    """HTTP-6: 415 for another body, 406 for a client that wants neither of ours."""
+    """415 for another body, 406 for a client that wants neither of ours."""
     form = Headers.of([("content-type", "text/plain")])
     assert status(HttpRequest("POST", form, b"{}")) == 415
     plain = post(message("initialize"), ("content-encoding", "Identity"))
@@ -216,7 +216,7 @@ def test_types_that_are_not_spoken_are_refused() -> None:
 
 
 def test_a_body_over_several_lines_becomes_one_line() -> None:
-    """HTTP-7: with nothing else changed: numbers, escapes and the order of members stay."""
+    """With nothing else changed: numbers, escapes and the order of members stay."""
     raw = (
         b'{\r\n "jsonrpc": "2.0", "id": 1e0,\n "method": "initialize",\n "params": {"b": 1.0}\n}\n'
     )
@@ -226,7 +226,7 @@ def test_a_body_over_several_lines_becomes_one_line() -> None:
 
 
 def test_an_answer_stands_in_its_event_byte_for_byte() -> None:
-    """HTTP-8: with a name, by which it can be asked for again."""
+    """With a name, by which it can be asked for again."""
     line = '{"jsonrpc":"2.0","id":1,"result":{"n":1e5,"s":"天\\u6c17"}}'.encode()
     assert event(line, EventId(3, 1)) == b"event: message\nid: 3-1\ndata: " + line + b"\n\n"
     assert event(b"half\r\na line") == b"event: message\ndata: half\ndata: a line\n\n"
@@ -234,7 +234,7 @@ def test_an_answer_stands_in_its_event_byte_for_byte() -> None:
 
 
 def test_the_name_of_an_event_comes_back() -> None:
-    """HTTP-8: and nothing else is taken for one."""
+    """And nothing else is taken for one."""
     assert EventId.read(str(EventId(12, 3))) == EventId(12, 3)
     for text in ("", "1", "01-2", "1-2-3", "-1-2", "1-²", "9" * 30 + "-1"):
         assert EventId.read(text) is None

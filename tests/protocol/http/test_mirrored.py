@@ -109,7 +109,7 @@ def verdict_of_ours(body: Mapping[str, Any], headers: list[tuple[str, str]]) -> 
 def test_ten_thousand_requests_are_judged_as_the_sdk_judges_them(
     made: tuple[dict[str, Any], list[tuple[str, str]]],
 ) -> None:
-    """HTTP-1: the same error for the same request, or none for both."""
+    """The same error for the same request, or none for both."""
     body, headers = made
     assert verdict_of_ours(body, headers) == verdict_of_the_sdk(body, headers)
 
@@ -117,7 +117,7 @@ def test_ten_thousand_requests_are_judged_as_the_sdk_judges_them(
 @settings(deadline=None)
 @given(st.text(max_size=30) | st.sampled_from(NAMES))
 def test_a_text_is_encoded_as_the_sdk_encodes_it_and_comes_back(text: str) -> None:
-    """HTTP-2: and what we encode we read."""
+    """And what we encode we read."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -130,7 +130,7 @@ def test_a_text_is_encoded_as_the_sdk_encodes_it_and_comes_back(text: str) -> No
 @given(VALUES | st.from_regex(r"=\?base64\?[A-Za-z0-9+/=!]{0,12}\?=", fullmatch=True))
 @example("=?base64?SGVsbG9=?=")
 def test_a_header_is_decoded_as_the_sdk_decodes_it(value: str) -> None:
-    """HTTP-2: broken base64, another spelling of the same bytes, and broken UTF-8 are no text."""
+    """Broken base64, another spelling of the same bytes, and broken UTF-8 are no text."""
     assert decode_value(value) == referee.decode_header_value(value)
 
 
@@ -169,7 +169,7 @@ PARAM_HEADERS: Final = st.dictionaries(
 def test_headers_of_arguments_are_judged_as_the_sdk_judges_them(
     schema: dict[str, Any], arguments: dict[str, Any], headers: dict[str, str]
 ) -> None:
-    """HTTP-3: which annotations are valid, and whether a call agrees with its headers."""
+    """Which annotations are valid, and whether a call agrees with its headers."""
     assert (misplaced(schema) is None) == (referee.find_invalid_x_mcp_header(schema) is None)
     theirs = referee.validate_mcp_param_headers(schema, arguments, headers)
     ours = param_mismatch(schema, arguments, Headers.of(headers.items()))
@@ -177,7 +177,7 @@ def test_headers_of_arguments_are_judged_as_the_sdk_judges_them(
 
 
 def test_an_annotation_where_the_sdk_does_not_look_makes_a_tool_invalid() -> None:
-    """HTTP-3: stricter than the SDK on purpose.
+    """Stricter than the SDK on purpose.
 
     "An `x-mcp-header` annotation anywhere else makes the annotation — and thus the tool definition
     — invalid."
@@ -189,7 +189,7 @@ def test_an_annotation_where_the_sdk_does_not_look_makes_a_tool_invalid() -> Non
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
 def test_the_name_of_a_task_stands_in_a_header(method: str) -> None:
-    """HTTP-1: beyond the SDK's table, which has the core's methods only.
+    """Beyond the SDK's table, which has the core's methods only.
 
     "the client MUST set the `Mcp-Name` header […] to the value of `params.taskId`"
     """
@@ -202,7 +202,7 @@ def test_the_name_of_a_task_stands_in_a_header(method: str) -> None:
 
 
 def test_an_error_has_the_status_that_the_sdk_gives_it() -> None:
-    """HTTP-4: in 2026-07-28; before that an answer is 200 whatever it says."""
+    """In 2026-07-28; before that an answer is 200 whatever it says."""
     for code, status in referee.ERROR_CODE_HTTP_STATUS.items():
         line = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "m"}})
         assert status_of(line.encode(), "2026-07-28") == status
@@ -248,7 +248,7 @@ def test_the_header_of_an_argument_says_what_the_argument_says(
     values: list[str],
     wrong: tuple[str | None, str | None] | None,
 ) -> None:
-    """HTTP-3: whole numbers are compared as numbers; what no header can say has none."""
+    """Whole numbers are compared as numbers; what no header can say has none."""
     schema = {"type": "object", "properties": {"a": {"type": kind, "x-mcp-header": "City"}}}
     headers = Headers.of([("Mcp-Param-City", value) for value in values])
     found = param_mismatch(schema, {} if argument is None else {"a": argument}, headers)

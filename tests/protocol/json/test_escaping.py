@@ -32,7 +32,7 @@ from humanmcp.protocol.json.escaping import (
     ],
 )
 def test_what_could_act_is_shown_as_its_code_point(text: str, shown: str) -> None:
-    """B4, B5: escapes, controls, direction overrides, zero-width and tag characters."""
+    """Escapes, controls, direction overrides, zero-width and tag characters."""
     assert visible(text) == shown
 
 

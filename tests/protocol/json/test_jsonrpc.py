@@ -75,7 +75,7 @@ def test_the_members_that_are_present_tell_the_kind(line: str, kind: Kind) -> No
     ],
 )
 def test_an_id_keeps_its_token_byte_for_byte(token: str) -> None:
-    """T17, BRIDGE-17, U03, B9: zero, empty, huge, spelled oddly: the token stays as it came."""
+    """Zero, empty, huge, spelled oddly: the token stays as it came."""
     got = message(f'{{"id" : {token} , "method":"ping"}}').id
     assert got is not None
     assert got.token == token
@@ -100,12 +100,12 @@ def test_one_and_one_point_zero_are_the_same_id() -> None:
 
 @pytest.mark.parametrize("bad", ["true", "null", "1.5", "{}", "[1]", "1e400"])
 def test_an_id_that_mcp_forbids_makes_no_request(bad: str) -> None:
-    """E25, LINE-9: `true` is no integer, null is forbidden, 1.5 is not a whole number."""
+    """`true` is no integer, null is forbidden, 1.5 is not a whole number."""
     assert malformed(f'{{"id":{bad},"method":"ping"}}').why == "N07"
 
 
 def test_the_last_of_two_equal_members_counts_for_the_id_too() -> None:
-    """LINE-6: parsers keep the last one, so its token is the one to echo."""
+    """Parsers keep the last one, so its token is the one to echo."""
     got = message('{"id":1,"id":2,"method":"ping"}').id
     assert got is not None
     assert got.token == "2"
@@ -129,7 +129,7 @@ def test_the_last_of_two_equal_members_counts_for_the_id_too() -> None:
     ],
 )
 def test_a_line_that_is_no_message_is_a_value_with_its_bytes(line: bytes, why: str) -> None:
-    """LINE-1 to LINE-4: nothing raises, and the bytes are kept."""
+    """Nothing raises, and the bytes are kept."""
     got = malformed(line)
     assert got.why == why
     assert got.raw == line
@@ -144,7 +144,7 @@ def test_a_malformed_request_still_shows_its_id() -> None:
 
 
 def test_a_byte_order_mark_and_a_carriage_return_are_dropped() -> None:
-    """LINE-2: Windows and some editors add them; no revision says a word about them."""
+    """Windows and some editors add them; no revision says a word about them."""
     assert message(b'\xef\xbb\xbf{"id":1,"method":"ping"}\r').raw == '{"id":1,"method":"ping"}'
 
 
@@ -179,7 +179,7 @@ def test_params_and_meta_are_empty_where_they_are_no_objects() -> None:
     ],
 )
 def test_compact_takes_only_the_space_between_tokens(text: str, line: str) -> None:
-    """E14: the person's own text on one line; nothing inside a string changes."""
+    """The person's own text on one line; nothing inside a string changes."""
     assert compact(text) == line
 
 
@@ -227,7 +227,7 @@ def test_a_missing_member_is_none() -> None:
 
 @given(st.binary(max_size=300))
 def test_reading_any_bytes_never_fails(line: bytes) -> None:
-    """LINE-1: any bytes give a message, a batch or a value that says why not."""
+    """Any bytes give a message, a batch or a value that says why not."""
     assert isinstance(read(line), Message | Batch | Malformed)
 
 

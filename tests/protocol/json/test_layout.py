@@ -30,6 +30,6 @@ def test_the_layout_is_that_of_the_standard_library(value: object) -> None:
 
 
 def test_no_number_is_read() -> None:
-    """T18: 1.0, 1e400 and 2**53 + 1 stay as typed, and so does a name that comes twice."""
+    """1.0, 1e400 and 2**53 + 1 stay as typed, and so does a name that comes twice."""
     text = '{"a":1.0,"a":1e400,"b":[9007199254740993,-0]}'
     assert compact(pretty(text)) == text

@@ -1,4 +1,4 @@
-"""A7: a line that is too long to keep is a request all the same, and somebody can refuse it."""
+"""A line that is too long to keep is a request all the same, and somebody can refuse it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BIG = "x" * 5_000
         f'{{"params":{{"id":1,"a":"{BIG}"}}, "method" : "tools/call" , "id" : 7 }}\r',
     ],
 )
-def test_a7_method_and_id_are_read_wherever_they_stand(line: str) -> None:
+def test_method_and_id_are_read_wherever_they_stand(line: str) -> None:
     """Before the parameters, after them, and on both sides."""
     raw = line.encode()
     made = stand_in(raw[:1024], raw[-1024:], len(raw))
@@ -33,7 +33,7 @@ def test_a7_method_and_id_are_read_wherever_they_stand(line: str) -> None:
     assert str(len(raw)) in message.meta[META]
 
 
-def test_a7_an_id_goes_back_as_it_came() -> None:
+def test_an_id_goes_back_as_it_came() -> None:
     """Byte for byte, whatever its type."""
     raw = f'{{"id":"a\\u00e9","method":"x","params":"{BIG}"}}'.encode()
     made = stand_in(raw[:1024], raw[-1024:], len(raw))
@@ -53,19 +53,19 @@ def test_a7_an_id_goes_back_as_it_came() -> None:
         '{"a":' * 3000,
     ],
 )
-def test_a7_what_is_no_request_stays_unread(line: str) -> None:
+def test_what_is_no_request_stays_unread(line: str) -> None:
     """A notification, an answer, a log line, an id inside the parameters: nobody can answer it."""
     raw = line.encode()
     assert stand_in(raw[:1024], raw[-1024:], len(raw)) is None
 
 
-def test_a7_a_number_that_may_have_been_cut_is_no_id() -> None:
+def test_a_number_that_may_have_been_cut_is_no_id() -> None:
     """Half an id would answer somebody else's request."""
     raw = b'{"method":"x","id":' + b"1" * 2_000 + b"}"
     assert stand_in(raw[:1024], b"", len(raw)) is None
 
 
-def test_a7_the_stand_in_is_one_line_of_json() -> None:
+def test_the_stand_in_is_one_line_of_json() -> None:
     """It is recorded, shown and answered like any other."""
     raw = f'{{"id":1,"method":"a\\nb","params":"{BIG}"}}'.encode()
     made = stand_in(raw[:1024], raw[-1024:], len(raw))

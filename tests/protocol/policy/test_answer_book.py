@@ -177,15 +177,15 @@ def test_a_grace_that_a_person_has_set_counts_up_to_the_last_moment(
 
 @pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client"])
 @pytest.mark.parametrize("method", OPENING)
-def test_h1_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
-    """H1: hosts do not wait for a server, or say nothing to their user while they do."""
+def test_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
+    """Hosts do not wait for a server, or say nothing to their user while they do."""
     assert decide(exchange(method), Book(), Established(client_name=name)).due(0)
 
 
 @pytest.mark.parametrize("name", ["", "mcp", "windsurf-mcp-client", "inspector-client"])
 @pytest.mark.parametrize("method", OPENING)
-def test_h1_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
-    """H1: `serve --opening book` is what stands in a host's entry."""
+def test_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
+    """`serve --opening book` is what stands in a host's entry."""
     established = Established(client_name=name)
     assert decide(exchange(method), Book(), established, opening=OpeningPolicy.BOOK).due(0)
     called = exchange("tools/call", name="ask_human")
@@ -194,15 +194,15 @@ def test_h1_what_config_writes_gives_any_client_its_tools_at_once(method: str, n
 
 @pytest.mark.parametrize("name", ["", "mcp", "Visual Studio Code"])
 @pytest.mark.parametrize("method", OPENING)
-def test_h1_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
-    """H1, F1: nor does the book step in for one that sets no limit."""
+def test_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
+    """Nor does the book step in for one that sets no limit."""
     established = Established(client_name=name)
     assert decide(exchange(method), Book(), established, opening=OpeningPolicy.HAND).after is None
 
 
 @pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
-def test_h1_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
-    """H1: before `--opening book`, `--auto` and the book's own `[wait]`; not of anything else."""
+def test_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
+    """Before `--opening book`, `--auto` and the book's own `[wait]`; not of anything else."""
     own = book('[wait]\ninitialize = 0\n"tools/list" = 0\n')
     for method in OPENING:
         asked = exchange(method)
@@ -215,16 +215,16 @@ def test_h1_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
     )
 
 
-def test_h1_what_differs_between_two_books_is_named_by_its_capability() -> None:
-    """H1: the host is told of these lists, and of no other."""
+def test_what_differs_between_two_books_is_named_by_its_capability() -> None:
+    """The host is told of these lists, and of no other."""
     two = book('[[resourceTemplates]]\nuriTemplate = "a"\nname = "b"\n')
     assert changed_lists(Book(), two) == ("resources",)
     assert changed_lists(Book(), Book(rules=two.rules, name="x")) == ()
     assert changed_lists(Book(), Book(tools=(), prompts=({"name": "p"},))) == ("tools", "prompts")
 
 
-def test_h1_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:
-    """H1, F1: `initialize` and a list one after the other, within what it waits for both."""
+def test_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:
+    """`initialize` and a list one after the other, within what it waits for both."""
     for client in (one for one in known_clients.CLIENTS if one.opening is not None):
         own = Established(client_name=client.names[0])
         first = decide(exchange("initialize"), Book(), own, opening=OpeningPolicy.HAND)
@@ -240,8 +240,8 @@ def test_h1_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() ->
         assert not first.due(1000, touched=True)  # never over somebody who writes
 
 
-def test_h4_what_was_measured_says_of_which_version_and_when() -> None:
-    """H4: figures of `mcp list` were taken for those of the hosts."""
+def test_what_was_measured_says_of_which_version_and_when() -> None:
+    """Figures of `mcp list` were taken for those of the hosts."""
     for client in known_clients.CLIENTS:
         if client.source == "measured" and not client.names[0].startswith("humanmcp"):
             assert "November 2026" in client.seen, client.label

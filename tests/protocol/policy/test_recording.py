@@ -40,7 +40,7 @@ def said(one: Recorded) -> tuple[list[int], list[int]]:
     return [each.seq for each in one.before], [each.seq for each in one.after]
 
 
-def test_p3_progress_belongs_to_the_request_whose_token_it_has() -> None:
+def test_progress_belongs_to_the_request_whose_token_it_has() -> None:
     """Also when another one came later; a log belongs to the last one that waits."""
     progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,'
     first, second = read(
@@ -56,7 +56,7 @@ def test_p3_progress_belongs_to_the_request_whose_token_it_has() -> None:
     assert (second.id, said(second)) == ("2", ([4], [7]))
 
 
-def test_x3_a_stubs_own_recording_says_by_number_what_a_broken_line_answers() -> None:
+def test_a_stubs_own_recording_says_by_number_what_a_broken_line_answers() -> None:
     """Two wait; the wrong id names neither."""
     answers = read(
         (Direction.IN, call(1), 1, ""),
@@ -67,7 +67,7 @@ def test_x3_a_stubs_own_recording_says_by_number_what_a_broken_line_answers() ->
     assert [(one.id, one.raw is not None) for one in answers] == [("1", True), ("2", False)]
 
 
-def test_x3_what_came_before_a_broken_answer_and_after_it_is_told_apart() -> None:
+def test_what_came_before_a_broken_answer_and_after_it_is_told_apart() -> None:
     """The last broken line of a request that got nothing else was its answer."""
     (one,) = read(
         (Direction.IN, call(1), 1, ""),

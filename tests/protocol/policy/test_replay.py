@@ -169,7 +169,7 @@ def test_an_answer_of_the_other_era_does_not_fit() -> None:
     assert Replay(recorded(WEATHER)).find(exchange(call(1, city="Tokyo"), "2026-07-28")) is None
 
 
-def test_p3_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> None:
+def test_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> None:
     """A rule of the book comes first, a ping is answered here, and what it left is a person's."""
     replay = Replay(recorded(WEATHER), otherwise=Otherwise.FORWARD)
     asked = exchange(call(9, city="Kyoto"))

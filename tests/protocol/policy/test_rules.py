@@ -64,10 +64,10 @@ def said(
         ('text = "sunny"\n[[rules.notify]]\nlog = "{city}"', True),
     ],
 )
-def test_p5_a_rule_without_placeholders_is_told_when_the_book_is_read(
+def test_a_rule_without_placeholders_is_told_when_the_book_is_read(
     answer: str, is_filled: object
 ) -> None:
-    """P5: nothing is looked for in its answer when a call comes."""
+    """Nothing is looked for in its answer when a call comes."""
     decision = said(f"[[rules]]\n{answer}\n", call(arguments={"city": "Oslo"}))
     assert (decision.values is not None) is is_filled
 
@@ -246,7 +246,7 @@ text = "none such"
 
 
 def test_what_a_rule_keeps_decides_which_rule_is_meant_later_and_what_it_says() -> None:
-    """HTTP-30: each key has its record; one that was not answered has kept nothing."""
+    """Each key has its record; one that was not answered has kept nothing."""
     memory = BookMemory(SECRET, lambda: "noon")
 
     def played(exchange: Exchange) -> str:
@@ -274,7 +274,7 @@ def test_what_a_rule_keeps_decides_which_rule_is_meant_later_and_what_it_says() 
 
 
 def test_a_rule_keeps_what_its_questions_brought_and_an_argument_comes_before_a_new_value() -> None:
-    """HTTP-30: and as many records as there is room for."""
+    """And as many records as there is room for."""
     memory = BookMemory(SECRET)
     given = call(revision=R2026, client={"elicitation": {}}, inputResponses={"who": {"a": 1}})
     found = said(ASKS.replace("text =", "keep = { by = '{who.a}' }\ntext ="), given, memory=memory)

@@ -36,19 +36,19 @@ def test_progress_is_sent_where_it_does_not_help_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client-x"])
-def test_h3_the_limit_that_config_wrote_is_shown_and_progress_is_no_promise(name: str) -> None:
-    """H3: Codex with 600 s took an answer at 325 s; Claude Code showed no limit, ever."""
+def test_the_limit_that_config_wrote_is_shown_and_progress_is_no_promise(name: str) -> None:
+    """Codex with 600 s took an answer at 325 s; Claude Code showed no limit, ever."""
     shown = patience(call(progressToken=0), name, own_limit=600)
     assert shown == TimeoutPlan(600, "set", "", "progress-changes-nothing")
 
 
-def test_h3_of_an_unknown_client_nobody_knows_whether_progress_helps() -> None:
-    """H3: it is sent, and not promised."""
+def test_of_an_unknown_client_nobody_knows_whether_progress_helps() -> None:
+    """It is sent, and not promised."""
     assert patience(call(progressToken=0), "unheard-of").means == "progress-maybe"
 
 
-def test_h3_each_method_has_its_own_limit() -> None:
-    """H3: a list belongs to the opening, and the limit of a call is not the opening's."""
+def test_each_method_has_its_own_limit() -> None:
+    """A list belongs to the opening, and the limit of a call is not the opening's."""
     for method in ("initialize", "tools/list", "prompts/list"):
         assert patience(call(method=method), "claude-code").limit == 30
         assert patience(call(method=method), "qwen-cli-mcp-client-x", own_limit=900).limit == 30
@@ -65,7 +65,7 @@ def test_h3_each_method_has_its_own_limit() -> None:
     ("learned", "limit", "source"),
     [(0, 300, "measured"), (299, 299, "learned"), (300, 300, "measured"), (301, 300, "measured")],
 )
-def test_h5_what_was_learned_counts_where_it_is_shorter_than_what_is_known(
+def test_what_was_learned_counts_where_it_is_shorter_than_what_is_known_already(
     learned: float, limit: float, source: str
 ) -> None:
     """And where nothing is known; a user's own setting wins."""
@@ -78,7 +78,7 @@ def test_h5_what_was_learned_counts_where_it_is_shorter_than_what_is_known(
     assert patience(call(), "codex-mcp-client", own_limit=9, learned=5).source == "set"
 
 
-def test_h3_who_counts_repeats_as_one_call_is_not_asked_to_repeat() -> None:
+def test_who_counts_repeats_as_one_call_is_not_asked_to_repeat() -> None:
     """The limit of Claude Code covers all rounds."""
     assert patience(call("2026-07-28"), "claude-code", own_limit=600).hold_at is None
 
@@ -92,10 +92,10 @@ def test_h3_who_counts_repeats_as_one_call_is_not_asked_to_repeat() -> None:
         ("tools/list", 30, 20, False),
     ],
 )
-def test_h5_a_later_answer_that_was_taken_lifts_what_was_learned(
+def test_a_later_answer_that_was_taken_lifts_what_was_learned(
     *, method: str, waited: float, learned: float, longer: bool
 ) -> None:
-    """H5: who has not cancelled by then waits longer than it was seen to."""
+    """Who has not cancelled by then waits longer than it was seen to."""
     assert outlasted(call(method=method), waited, learned) is longer
 
 
@@ -105,8 +105,8 @@ def test_what_is_no_token_is_no_means(token: object) -> None:
     assert patience(call(progressToken=token), "codex-mcp-client").means == ""
 
 
-def test_l9_only_who_could_hear_progress_is_told_that_it_is_switched_off() -> None:
-    """L9: `show` in the first demo spoke of progress, which its host had never asked for."""
+def test_only_who_could_hear_progress_is_told_that_it_is_switched_off() -> None:
+    """`show` in the first demo spoke of progress, which its host had never asked for."""
     assert patience(call(progressToken=0), "x", means=frozenset()).why_not == "silenced"
     assert patience(call(), "x", means=frozenset()).why_not == "no-token"
 

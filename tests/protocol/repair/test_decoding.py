@@ -1,4 +1,4 @@
-"""Files that other editors and shells wrote (E15, E16, E17, FOLDER-5, BRIDGE-16)."""
+"""Files that other editors and shells wrote."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def test_plain_utf8_is_nothing_to_speak_of() -> None:
     ],
 )
 def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> None:
-    """BRIDGE-16: the exact line each time, plus a note naming what was repaired."""
+    """The exact line each time, plus a note naming what was repaired."""
     text, (diagnostic,) = decode(raw)
     assert text == OSAKA
     assert (diagnostic.code, diagnostic.severity) == (code, Severity.REPAIRED)
     hold_diagnostic(diagnostic, text)
 
 
-def test_k13_iso_2022_jp_is_decoded_and_named() -> None:
-    """K13: it is ASCII to a reader of UTF-8, and its escapes were kept as characters."""
+def test_iso_2022_jp_is_decoded_and_named() -> None:
+    """It is ASCII to a reader of UTF-8, and its escapes were kept as characters."""
     text, (diagnostic,) = decode(OSAKA.encode("iso2022_jp"))
     assert text == OSAKA
     assert (diagnostic.code, diagnostic.detail) == ("F02", (("encoding", "ISO-2022-JP"),))
@@ -51,7 +51,7 @@ def test_k13_iso_2022_jp_is_decoded_and_named() -> None:
     "word", ["大阪", "晴", "東京の天気は晴れです。", "それは “ok” です", "テスト"]
 )
 def test_japanese_of_any_length_is_recognised(word: str) -> None:
-    """E17: a person may answer with one word."""
+    """A person may answer with one word."""
     text, (diagnostic,) = decode(f'{{"text":"{word}"}}'.encode("cp932"))
     assert word in text
     assert diagnostic.code == "F03"
@@ -59,7 +59,7 @@ def test_japanese_of_any_length_is_recognised(word: str) -> None:
 
 @pytest.mark.parametrize("text", ["{“a”: “b”}", '{"a":"café"}', '{"a":"naïve"}', '{"a":"“école”"}'])
 def test_windows_1252_is_refused_with_advice(text: str) -> None:
-    """FOLDER-5: “hello” would be valid CP932; a guess would send what nobody typed."""
+    """“hello” would be valid CP932; a guess would send what nobody typed."""
     shown, (diagnostic,) = decode(text.encode("cp1252"))
     assert (diagnostic.code, diagnostic.severity) == ("F04", Severity.ERROR)
     assert shown == text
@@ -94,6 +94,6 @@ def test_no_bytes_whatever_raise(raw: bytes) -> None:
 
 @given(st.text(alphabet="あいうアイウ日本語晴東京大阪。、", min_size=1, max_size=20))
 def test_japanese_answers_survive_cp932(words: str) -> None:
-    """E17: whatever was typed in Japanese comes out as it was."""
+    """Whatever was typed in Japanese comes out as it was."""
     text = f'{{"result":{{"content":[{{"type":"text","text":"{words}"}}]}}}}'
     assert decode(text.encode("cp932"))[0] == text

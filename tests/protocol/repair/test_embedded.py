@@ -1,4 +1,4 @@
-"""An answer inside a text of something else is found, and what is around it named (K4, K13)."""
+"""An answer inside a text of something else is found, and what is around it named."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_k4_the_one_answer_inside_is_offered_and_what_stands_around_it_named(name: str) -> None:
-    """K4: it was wrapped as words for the model. Nothing is taken out by a bulk fix."""
+def test_the_one_answer_inside_is_offered_and_what_stands_around_it_named(name: str) -> None:
+    """It was wrapped as words for the model. Nothing is taken out by a bulk fix."""
     text, code, english, japanese = FORMS[name]
     exchange = asked("tools/call")
     verdict = check(exchange, text)
@@ -90,8 +90,8 @@ result:
 """
 
 
-def test_k4_an_answer_in_yaml_is_offered_as_json() -> None:
-    """K4: a guess, and called one."""
+def test_an_answer_in_yaml_is_offered_as_json() -> None:
+    """A guess, and called one."""
     text = YAML.replace("    'it''s': it''s\n", "")
     exchange = asked("tools/call")
     verdict = check(exchange, text)
@@ -145,8 +145,8 @@ def test_marks_count_only_where_every_line_has_one() -> None:
         '{"result":{"content":[]}}',
     ],
 )
-def test_k13_escaped_json_is_read_as_it_was_meant(text: str) -> None:
-    """K13: copied from a program, a log or a page of the web; nothing is lost by undoing it."""
+def test_escaped_json_is_read_as_it_was_meant(text: str) -> None:
+    """Copied from a program, a log or a page of the web; nothing is lost by undoing it."""
     fixed = autofix(text, lambda typed: check(asked("tools/call"), typed))
     assert json.loads(fixed.text) == {"result": {"content": []}}
 
@@ -169,8 +169,8 @@ def test_what_only_looks_escaped_stays_as_it_is() -> None:
         ),
     ],
 )
-def test_k13_a_bare_text_or_list_is_what_a_tool_says(text: str, becomes: object) -> None:
-    """K13: two items were called a batch, and the others had no fix."""
+def test_a_bare_text_or_list_is_what_a_tool_says(text: str, becomes: object) -> None:
+    """Two items were called a batch, and the others had no fix."""
     exchange = asked("tools/call")
     assert codes(check(exchange, text).diagnostics) == ["R20"]
     fixed = autofix(text, lambda typed: check(exchange, typed))
@@ -178,16 +178,16 @@ def test_k13_a_bare_text_or_list_is_what_a_tool_says(text: str, becomes: object)
     assert check(exchange, text).forced == text
 
 
-def test_k13_base64_in_lines_is_joined() -> None:
-    """K13: MIME breaks it after 76 characters."""
+def test_base64_in_lines_is_joined() -> None:
+    """MIME breaks it after 76 characters."""
     image = {"type": "image", "mimeType": "image/png", "data": "iVBO\nRw0K"}
     text = json.dumps({"result": {"content": [image]}})
     fixed = autofix(text, lambda typed: check(asked("tools/call"), typed))
     assert '"iVBORw0K"' in fixed.text
 
 
-def test_k11_a_placeholder_of_ours_is_refused() -> None:
-    """K11: "…" went out from suggestions that were copied."""
+def test_a_placeholder_of_ours_is_refused() -> None:
+    """The rule: "…" went out from suggestions that were copied."""
     for text in ('{"result":{"content":[{"type":"text","text":"…"}]}}',
                  '{"error":{"code":-32602,"message":"…"}}'):  # fmt: skip
         assert "M61" in codes(check(asked("tools/call"), text).diagnostics)

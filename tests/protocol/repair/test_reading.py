@@ -144,7 +144,7 @@ def test_valid_json_is_left_alone(text: str) -> None:
 def test_a_mistake_is_named_placed_and_mended(
     text: str, code: str, becomes: str, column: int
 ) -> None:
-    """E18, E25: one problem, at its place, and a fix that makes it valid."""
+    """One problem, at its place, and a fix that makes it valid."""
     reading = json_reading.read(text)
     (diagnostic,) = (each for each in reading.diagnostics if each.severity is not Severity.REPAIRED)
     assert diagnostic.code == code
@@ -185,20 +185,20 @@ def test_a_second_document_is_named_but_not_taken_away() -> None:
 
 
 def test_a_name_twice_is_an_error_at_the_second_one() -> None:
-    """E25: json.loads accepts it, and part of the answer would be lost."""
+    """Json.loads accepts it, and part of the answer would be lost."""
     reading = json_reading.read('{"a": 1, "b": 2, "a": 3}')
     (diagnostic,) = reading.diagnostics
     assert (diagnostic.code, diagnostic.column, diagnostic.detail) == ("J09", 18, (("key", "a"),))
 
 
 def test_a_name_twice_is_found_in_any_spelling() -> None:
-    r"""E25: `"\u0061"` is `"a"`."""
+    r"""`"\u0061"` is `"a"`."""
     (diagnostic,) = json_reading.read(r'{"a": 1, "\u0061": 2}').diagnostics
     assert diagnostic.code == "J09"
 
 
 def test_the_same_mistake_everywhere_is_one_problem_with_one_fix() -> None:
-    """U06: full-width characters, curly quotes and a full-width space pasted at once."""
+    """Full-width characters, curly quotes and a full-width space pasted at once."""
     text = "｛“a”：\u3000［１，２］，“b”：“：”｝"
     reading = json_reading.read(text)
     found = {each.code: each.fix for each in reading.diagnostics}
@@ -267,10 +267,10 @@ def test_of_a_very_long_text_the_first_mistake_is_told(end: str, code: str) -> N
         ('"\\ud800"', ",", "J23"), ('"a"', " ", "J36"),
     ],
 )  # fmt: skip
-def test_k10_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
+def test_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
     one: str, between: str, code: str
 ) -> None:
-    """K10: each cost another look at all of them; 58 s for a Python repr of 440 kB."""
+    """Each cost another look at all of them; 58 s for a Python repr of 440 kB."""
     text = '{"a":[' + between.join([one] * 40_000) + "]}"
     found = [each for each in json_reading.read(text).diagnostics if each.code == code]
     assert 1 <= len(found) <= 10
@@ -278,13 +278,13 @@ def test_k10_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
 
 
 def test_a_name_twice_in_a_very_long_text_is_still_found() -> None:
-    """E25: the standard library's parser says nothing of it."""
+    """The standard library's parser says nothing of it."""
     text = json.dumps({"x": "y" * 1_100_000})[:-1] + ', "a": 1, "a": 2}'
     assert "J09" in [each.code for each in json_reading.read(text).diagnostics]
 
 
 def test_several_lines_are_named_as_joined() -> None:
-    """E14: fix, say so. A line end after the answer is none of them."""
+    """Fix, say so. A line end after the answer is none of them."""
     assert [p.code for p in json_reading.read('{\n"a":1}').diagnostics] == ["J51"]
     assert json_reading.read('{"a":1}\r\n').diagnostics == ()
 

@@ -12,7 +12,7 @@ from humanmcp.protocol.spec.versions import R2025_03, R2025_06, R2025_11
 
 
 @pytest.mark.parametrize("text", ["", "QUJD", "QUI=", "QQ=="])
-def test_base64_comes_in_fours(text: str) -> None:
+def test_comes_in_fours(text: str) -> None:
     """RFC 4648, section 4, padding and all."""
     assert FORMS["base64"](text) is None
 

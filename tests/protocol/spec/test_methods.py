@@ -96,10 +96,10 @@ PAGES = tomllib.loads(Path(__file__).with_name("spec_pages.toml").read_text(enco
 
 @pytest.mark.parametrize("revision", versions.ALL)
 @pytest.mark.parametrize("method", [*methods.REQUESTS, *methods.NOTIFICATIONS, "no/such"])
-def test_k12_no_link_leads_to_a_page_that_the_revision_does_not_have(
+def test_no_link_leads_to_a_page_that_the_revision_does_not_have(
     method: str, revision: str
 ) -> None:
-    """K12: `subscriptions/listen` and 38 other pairs of a method and a revision were dead links."""
+    """`subscriptions/listen` and 38 other pairs of a method and a revision were dead links."""
     address = methods.page(method, revision).removeprefix("https://modelcontextprotocol.io/")
     assert address in {f"specification/{revision}/{page}" for page in PAGES[revision]} | {
         *PAGES["site"]
@@ -117,7 +117,7 @@ def test_k12_no_link_leads_to_a_page_that_the_revision_does_not_have(
     ],
 )
 def test_a_method_needs_its_capability(method: str, capability: str) -> None:
-    """G8: `completion/complete` needs `completions`."""
+    """`completion/complete` needs `completions`."""
     assert methods.of(method).capability == capability
 
 

@@ -52,7 +52,7 @@ def test_what_a_text_wants_to_be_is_told_by_its_members(text: str, kind: Kind | 
 
 
 def test_the_id_finds_the_exchange_with_its_type() -> None:
-    """T17: 7 and "7" are different; of neither there, the one that looks alike is meant."""
+    """7 and "7" are different; of neither there, the one that looks alike is meant."""
     number, text = pinged(Session(), 7, "7")
     assert addressed('{"id":7,"result":{}}', (number, text)) is number
     assert addressed('{"id":"7","result":{}}', (number, text)) is text
@@ -94,7 +94,7 @@ def test_a_report_on_an_unreadable_line_is_no_answer(text: str, *, report: bool)
 
 
 def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
-    """E02, E08, E26, BRIDGE-4: pending ids are named; an id that is over says how it ended."""
+    """Pending ids are named; an id that is over says how it ended."""
     session = Session()
     assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R52"]
     assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R51"]
@@ -108,7 +108,7 @@ def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
     assert said(session, '{"jsonrpc":"2.0","id":2,"result":{}}') == ["R21"]
 
 
-def test_p4_an_answer_to_a_notification_is_told_as_that() -> None:
+def test_an_answer_to_a_notification_is_told_as_that() -> None:
     """With the id of before it is not only too late: the last message wants no answer at all."""
     session = Session()
     (first,) = pinged(session, 0)
@@ -125,7 +125,7 @@ def test_p4_an_answer_to_a_notification_is_told_as_that() -> None:
 
 
 def test_of_a_request_whose_id_was_taken_it_is_said() -> None:
-    """T17: not that the session is over, which it is not."""
+    """Not that the session is over, which it is not."""
     session = Session()
     first, _second = pinged(session, 8, 8)
     session.reply(first.number, "{}", TextForm.RESULT)
@@ -137,7 +137,7 @@ def test_of_a_request_whose_id_was_taken_it_is_said() -> None:
 
 
 def test_text_that_is_no_json_is_explained_first() -> None:
-    """BRIDGE-15: broken JSON says where it is broken, not only that an id is missing."""
+    """Broken JSON says where it is broken, not only that an id is missing."""
     session = Session()
     pinged(session, 1, 2)
     assert said(session, "sunny") == ["J20"]

@@ -30,7 +30,7 @@ METHODS: Final = [
 
 
 def test_the_line_is_the_persons_own_text_without_the_white_space() -> None:
-    """T18, design 6: `1.0`, `1e5`, big integers, key order and escapes stay as typed."""
+    """T18: `1.0`, `1e5`, big integers, key order and escapes stay as typed."""
     text = r"""{
       "result" : { "content": [ {"text": "a  b\u3042é / \/", "type": "text"} ],
         "structuredContent": {"x": 1.0, "y": 1e5, "z": 12345678901234567890123, "w": -0.0}, "isError":false },
@@ -46,8 +46,8 @@ def test_the_line_is_the_persons_own_text_without_the_white_space() -> None:
     assert codes(verdict.diagnostics) == []
 
 
-def test_h3_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> None:
-    """H3: exactly this line, and W01 is shown."""
+def test_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> None:
+    """Exactly this line, and W01 is shown."""
     exchange = asked("initialize", {"protocolVersion": R2024}, token="1", revision=R2024)
     typed = {
         "result": {
@@ -68,7 +68,7 @@ def test_h3_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> Non
     assert dict(verdict.diagnostics[-1].detail)["only"] == "resources"
 
 
-def test_h7_the_articles_error_is_sent_with_a_hint() -> None:
+def test_the_articles_error_is_sent_with_a_hint() -> None:
     """H7, W03."""
     text = '{"error":{"code":-32602,"message":"遠い。自分で調べて"},"jsonrpc":"2.0","id":4}'
     verdict = check(asked(CALL, {"name": "get-japan-forecast"}, token="4"), text)
@@ -77,8 +77,8 @@ def test_h7_the_articles_error_is_sent_with_a_hint() -> None:
     assert codes(verdict.diagnostics) == ["M50"]
 
 
-def test_r5_the_articles_server_shows_exactly_its_mistakes() -> None:
-    """R5: E02, E01, E04, E05, W04, W05, each with its own problem."""
+def test_the_articles_server_shows_exactly_its_mistakes() -> None:
+    """E02, E01, E04, E05, W04, W05, each with its own problem."""
     opening = asked("initialize", {"protocolVersion": R2024}, token='"u-1"', revision=R2024)
     text = (
         '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26",'
@@ -96,15 +96,15 @@ def test_r5_the_articles_server_shows_exactly_its_mistakes() -> None:
     assert codes(check(call, text).diagnostics) == ["M01"]
 
 
-def test_w09_order_spaces_and_crlf_are_nothing() -> None:
-    """W09: accepted everywhere."""
+def test_order_spaces_and_crlf_are_nothing() -> None:
+    """Accepted everywhere."""
     verdict = check(asked("ping"), '{"result":{},  "id":3,"jsonrpc":"2.0"}\r\n')
     assert verdict.diagnostics == ()
     assert verdict.line == '{"result":{},"id":3,"jsonrpc":"2.0"}'
 
 
 def test_result_or_error_alone_gets_the_envelope() -> None:
-    """BRIDGE-18: neither jsonrpc nor id need be typed."""
+    """Neither jsonrpc nor id need be typed."""
     verdict = check(asked(CALL), '{"result": {"content": []}}')
     assert verdict.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
     verdict = check(asked("ping"), '{"error": {"code": 1, "message": "no"}}')
@@ -121,13 +121,13 @@ def test_result_or_error_alone_gets_the_envelope() -> None:
     ],
 )  # fmt: skip
 def test_every_form_gets_its_envelope(form: TextForm, text: str, body: str) -> None:
-    """BRIDGE-18: only the result, only an error, or the words alone."""
+    """Only the result, only an error, or the words alone."""
     verdict = check(asked(CALL), text, form)
     assert verdict.line == f'{{"jsonrpc":"2.0","id":3,{body}}}'
 
 
-def test_k14_plain_text_says_complete_and_who_answers_in_2026() -> None:
-    """K14: `resultType` is required there, and each result SHOULD name its server in `_meta`."""
+def test_plain_text_says_complete_and_who_answers_in_2026() -> None:
+    """`resultType` is required there, and each result SHOULD name its server in `_meta`."""
     verdict = check(asked(CALL, revision=R2026), "sunny", TextForm.TEXT)
     assert verdict.line == (
         '{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete",'
@@ -136,8 +136,8 @@ def test_k14_plain_text_says_complete_and_who_answers_in_2026() -> None:
     )
 
 
-def test_k14_plain_text_and_drafts_name_the_server_that_the_book_names() -> None:
-    """K14: the fixed name went out, whatever the book said."""
+def test_plain_text_and_drafts_name_the_server_that_the_book_names() -> None:
+    """The fixed name went out, whatever the book said."""
     established = Established(server={"name": "weather", "version": "2"})
     named = {"io.modelcontextprotocol/serverInfo": {"name": "weather", "version": "2"}}
     exchange = asked(CALL, {"name": "a", "_meta": stating({})}, revision=R2026)
@@ -211,10 +211,10 @@ def test_what_is_said_of_prose_can_be_done_wherever_it_is_typed() -> None:
 @pytest.mark.parametrize(
     ("form", "text"), [(TextForm.MESSAGE, '{"result":{"content":[]}}'), (TextForm.TEXT, "a")]
 )
-def test_e26_a_late_answer_is_refused(
+def test_a_late_answer_is_refused(
     state: ExchangeState, code: str, form: TextForm, text: str
 ) -> None:
-    """E26, T22: after a cancellation, a second time, after the end; and kept as a draft."""
+    """After a cancellation, a second time, after the end; and kept as a draft."""
     verdict = check(asked(CALL)._replace(state=state), text, form)
     assert codes(verdict.diagnostics) == [code]
     assert verdict.forced
@@ -262,10 +262,10 @@ def test_no_text_whatever_raises(text: str, form: TextForm, revision: str) -> No
 
 @pytest.mark.parametrize(("method", "revision"), METHODS)
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_u04_every_draft_can_be_sent_untouched_or_asks_for_its_words(
+def test_every_draft_can_be_sent_untouched_or_asks_for_its_words(
     method: str, revision: str, language: str
 ) -> None:
-    """U04: a draft is right for its method and revision; where only the person knows, it says so."""
+    """A draft is right for its method and revision; where only the person knows, it says so."""
     params = {"protocolVersion": revision, "_meta": stating()}
     exchange = asked(method, params, token='"é"', revision=revision)
     text = draft_check.start(exchange, language=language)
@@ -297,8 +297,8 @@ def test_a_tool_call_is_never_sent_untouched_in_any_form() -> None:
 
 @pytest.mark.parametrize("words", examples.PLACEHOLDERS.values())
 @pytest.mark.parametrize("typed", ["{}It is sunny.", "It is sunny. {}\n"])
-def test_d2_a_placeholder_beside_words_is_refused(typed: str, words: str) -> None:
-    """D2: who writes behind the placeholder, or before it, does not send it."""
+def test_a_placeholder_beside_words_is_refused(typed: str, words: str) -> None:
+    """Who writes behind the placeholder, or before it, does not send it."""
     text = typed.format(words)
     assert codes(check(asked(CALL), text, TextForm.TEXT).diagnostics) == ["M61"]
     message = {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
@@ -351,7 +351,7 @@ def test_drafts_repeat_what_was_asked_for() -> None:
     ],
 )
 def test_an_unknown_method_is_answered_with_method_not_found(method: str, revision: str) -> None:
-    """U04: an unknown method, or one that is not in this revision, offers -32601."""
+    """An unknown method, or one that is not in this revision, offers -32601."""
     exchange = asked(method, revision=revision)
     text = draft_check.start(exchange)
     assert json.loads(text)["error"]["code"] == -32601
@@ -419,7 +419,7 @@ def test_a_text_is_divided_into_its_documents(
     incomplete: bool,  # noqa: FBT001 - a table
     broken: bool,  # noqa: FBT001 - a table
 ) -> None:
-    """BRIDGE-11, BRIDGE-13, T8: several on one line or on several; half-written is not broken."""
+    """Several on one line or on several; half-written is not broken."""
     found = draft_check.divide(text)
     assert [text[start:end] for start, end in found.texts] == texts
     assert (found.incomplete, found.broken) == (incomplete, broken)
@@ -457,15 +457,15 @@ def test_the_id_of_a_text_is_found_in_spite_of_mistakes(text: str, token: str | 
     assert (found.token if found else None) == token
 
 
-def test_e02_an_answer_to_nobody_names_who_waits() -> None:
-    """E02: "Pending ids are 0 and 2; you answered 1"."""
+def test_an_answer_to_nobody_names_who_waits() -> None:
+    """The rule: "Pending ids are 0 and 2; you answered 1"."""
     pending = [asked("ping", token="0"), asked("ping", token="2")]
     found = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
     assert (found.code, dict(found.detail)) == ("R50", {"pending": "0, 2", "typed": "1"})
     assert (found.start, found.end, found.fix) == (22, 23, None)
 
 
-def test_e02_with_one_pending_the_id_can_be_replaced() -> None:
+def test_with_one_pending_the_id_can_be_replaced() -> None:
     """R03 with a fix: there is only one that can be meant."""
     text = '{"jsonrpc":"2.0","id":1,"result":{}}'
     found = draft_check.unmatched(text, [asked("ping", token='"x"')])
@@ -473,13 +473,13 @@ def test_e02_with_one_pending_the_id_can_be_replaced() -> None:
     assert found.fix.apply(text) == '{"jsonrpc":"2.0","id":"x","result":{}}'
 
 
-def test_e08_an_answer_to_a_notification_says_that_nobody_waits() -> None:
+def test_an_answer_to_a_notification_says_that_nobody_waits() -> None:
     """E08, BRIDGE-4."""
     assert draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', []).code == "R51"
 
 
-def test_w06_an_id_of_the_other_type_belongs_to_its_request() -> None:
-    """W06: the id keeps its type, and the fix writes it so."""
+def test_an_id_of_the_other_type_belongs_to_its_request() -> None:
+    """The id keeps its type, and the fix writes it so."""
     text = '{"id":"2","result":{}}'
     found = draft_check.unmatched(text, [asked("ping", token="1"), asked("ping", token="2")])
     assert found.code == "R04"
@@ -487,23 +487,23 @@ def test_w06_an_id_of_the_other_type_belongs_to_its_request() -> None:
     assert found.fix.apply(text) == '{"id":2,"result":{}}'
 
 
-def test_k13_a_batch_with_two_waiting_is_called_a_batch() -> None:
-    """K13: "id is missing. It must be 7, 8" was said of a list that had both."""
+def test_a_batch_with_two_waiting_is_called_a_batch() -> None:
+    """The rule: "id is missing. It must be 7, 8" was said of a list that had both."""
     text = '[{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":8,"result":{}}]'
     pending = [asked("ping", token="7"), asked("ping", token="8")]
     assert draft_check.unmatched(text, pending).code == "R12"
 
 
 def test_an_answer_without_an_id_is_told_which_to_choose() -> None:
-    """BRIDGE-12: with two pending there is no guess."""
+    """With two pending there is no guess."""
     found = draft_check.unmatched(
         '{"result":{}}', [asked("ping", token="1"), asked("ping", token="2")]
     )
     assert (found.code, dict(found.detail)["id"]) == ("R54", "1, 2")
 
 
-def test_k13_without_an_id_one_of_those_that_wait_is_asked_for() -> None:
-    """K13: "It must be 7, 8" was said where one of them is meant; of a single one it stays."""
+def test_without_an_id_one_of_those_that_wait_is_asked_for() -> None:
+    """The rule: "It must be 7, 8" was said where one of them is meant; of a single one it stays."""
     pending = [asked("ping", token="7"), asked("ping", token="8")]
     sentence = locales.describe
     several = draft_check.unmatched('{"result":{}}', pending)

@@ -1,4 +1,4 @@
-"""K1: the check never raises, and whoever calls it says so to the person."""
+"""The check never raises, and whoever calls it says so to the person."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def asked(method: str, params: Json, revision: str = "2025-11-25") -> Exchange:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_k1_a_fault_of_the_check_is_a_problem_that_blocks_and_keeps_the_text(
+def test_a_fault_of_the_check_is_a_problem_that_blocks_and_keeps_the_text(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """K1: one sentence, in both languages; the text can be sent all the same, as it is."""
+    """One sentence, in both languages; the text can be sent all the same, as it is."""
     monkeypatch.setattr("humanmcp.protocol.validation.rules.judge", fail)
     verdict = check.check(asked("tools/list", {}), GOOD)
     assert (verdict.text, verdict.line, verdict.forced) == (GOOD, None, GOOD)
@@ -59,10 +59,10 @@ def test_k1_a_fault_of_the_check_is_a_problem_that_blocks_and_keeps_the_text(
     assert "StrangeError: the moon" in locales.describe(found, language)
 
 
-def test_k1_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(
+def test_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """K1: the message is shown, with a warning beside it."""
+    """The message is shown, with a warning beside it."""
     monkeypatch.setattr(incoming, "judge", fail)
     monkeypatch.setattr(incoming, "judge_result", fail)
     exchange = asked("tools/call", {"name": "a"})
@@ -76,8 +76,8 @@ def test_k1_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(
         assert [(each.code, each.severity) for each in found] == [("X01", Severity.WARNING)]
 
 
-def test_k1_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """K1: something of the person's own is kept, too."""
+def test_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something of the person's own is kept, too."""
     monkeypatch.setattr(outgoing, "_judge", fail)
     said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     verdict = check.check_outgoing(said, "2025-11-25", Established())
@@ -85,16 +85,16 @@ def test_k1_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyP
     assert verdict.forced == said
 
 
-def test_k1_a_request_that_no_draft_can_be_made_of_starts_empty(
+def test_a_request_that_no_draft_can_be_made_of_starts_empty(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """K1: it has to reach a person all the same."""
+    """It has to reach a person all the same."""
     monkeypatch.setattr(starting_draft, "_results", fail)
     assert json.loads(check.start(asked("tools/list", {})))["result"] == {}
 
 
-def test_k1_a_session_goes_on_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """K1: the request is there, refused answers stay the person's, and the next one passes."""
+def test_a_session_goes_on_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request is there, refused answers stay the person's, and the next one passes."""
     session = Session()
     with monkeypatch.context() as broken:
         broken.setattr(incoming, "judge", fail)
@@ -129,8 +129,8 @@ def quietly(codes: Any) -> bool:  # noqa: ANN401 - problems
 
 
 @given(_ANY, _REVISIONS)
-def test_k1_any_json_may_be_the_schema_of_a_tool(schema: Json, revision: str) -> None:
-    """K1: in the answer to tools/list, and then for what is called and what comes back."""
+def test_any_json_may_be_the_schema_of_a_tool(schema: Json, revision: str) -> None:
+    """In the answer to tools/list, and then for what is called and what comes back."""
     tool = {"name": "a", "inputSchema": schema, "outputSchema": schema}
     listed = {"tools": [tool]}
     text = json.dumps({"result": listed})
@@ -143,10 +143,8 @@ def test_k1_any_json_may_be_the_schema_of_a_tool(schema: Json, revision: str) ->
 
 
 @given(_ANY, _ANY, _REVISIONS)
-def test_k1_any_json_may_be_the_schema_of_a_form(
-    schema: Json, content: Json, revision: str
-) -> None:
-    """K1: what is asked, the draft that starts from it, and what is answered."""
+def test_any_json_may_be_the_schema_of_a_form(schema: Json, content: Json, revision: str) -> None:
+    """What is asked, the draft that starts from it, and what is answered."""
     exchange = asked("elicitation/create", {"message": "?", "requestedSchema": schema}, revision)
     assert json.loads(check.start(exchange))
     assert quietly(check.remarks(exchange.request, revision))
@@ -155,10 +153,10 @@ def test_k1_any_json_may_be_the_schema_of_a_form(
 
 
 @given(_METHODS, _ANY, _ANY, _REVISIONS)
-def test_k1_any_json_may_be_asked_and_answered(
+def test_any_json_may_be_asked_and_answered(
     method: str, params: Json, result: Json, revision: str
 ) -> None:
-    """K1: every method, every revision, both ways."""
+    """Every method, every revision, both ways."""
     exchange = asked(method, params, revision)
     assert quietly(check.remarks(exchange.request, revision))
     assert check.start(exchange)

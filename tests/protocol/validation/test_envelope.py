@@ -89,14 +89,14 @@ def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
     assert verdict.line is None
     if row.fix and row.name != "a request":
         left = serious(check(asked("ping"), mended(verdict)).diagnostics)
-        assert left in ([], ["M61"])  # K11: a placeholder of ours has to be filled in first
+        assert left in ([], ["M61"])  # a placeholder of ours has to be filled in first
 
 
 @pytest.mark.parametrize(
     "token", ["9223372036854775808", "9007199254740993", "0", "-7", '""', '"a-1"']
 )
 def test_every_id_is_echoed_as_it_came(token: str) -> None:
-    """U03, BRIDGE-17: 2**63, 2**53+1, 0, negative, empty text: the token byte for byte."""
+    """2**63, 2**53+1, 0, negative, empty text: the token byte for byte."""
     exchange = asked("ping", token=token)
     verdict = check(exchange, f'{{"jsonrpc":"2.0","id":{token},"result":{{}}}}')
     assert verdict.line == f'{{"jsonrpc":"2.0","id":{token},"result":{{}}}}'
@@ -114,7 +114,7 @@ def test_the_clients_spelling_of_an_id_wins() -> None:
 
 
 def test_a_batch_is_put_together_by_the_stub() -> None:
-    """E21: 2025-03-26 has batches, but each request is answered by itself here."""
+    """2025-03-26 has batches, but each request is answered by itself here."""
     text = '[{"jsonrpc":"2.0","id":3,"result":{}}]'
     verdict = check(asked("ping", revision=R2025_03), text)
     assert codes(verdict.diagnostics) == ["R13"]
@@ -122,7 +122,7 @@ def test_a_batch_is_put_together_by_the_stub() -> None:
 
 
 def test_the_answer_alone_gets_its_envelope() -> None:
-    """BRIDGE-18: the person may type less than the envelope; it is added."""
+    """The person may type less than the envelope; it is added."""
     exchange = asked("tools/call")
     result = check(exchange, '{"content": []}')
     assert result.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
@@ -167,7 +167,7 @@ def test_half_an_envelope_is_an_error_whose_fix_completes_it() -> None:
     ],
 )
 def test_error_codes_keep_to_their_ranges(code: int, revision: str, expected: list[str]) -> None:
-    """R10: what is reserved, what 2026-07-28 took away, and which codes need data."""
+    """What is reserved, what 2026-07-28 took away, and which codes need data."""
     verdict = check(
         asked("prompts/list", revision=revision), f'{{"error":{{"code":{code},"message":"x"}}}}'
     )
@@ -188,7 +188,7 @@ def test_error_data_has_a_shape_for_some_codes() -> None:
     verdict = check(exchange, text)
     assert [(p.code, p.pointer) for p in verdict.diagnostics] == [("M09", "/error/data")]
     left = check(exchange, mended(verdict))
-    assert codes(left.diagnostics) == ["M61"]  # K11: what was requested has to be filled in
+    assert codes(left.diagnostics) == ["M61"]  # what was requested has to be filled in
     assert check(exchange, left.text.replace("…", "2099-01-01")).sendable
 
 
@@ -206,7 +206,7 @@ def test_an_error_inside_the_error_is_mended(text: str) -> None:
 
 
 def test_more_in_an_error_is_a_warning() -> None:
-    """E13: put extras in error.data."""
+    """Put extras in error.data."""
     verdict = check(asked("ping"), '{"error":{"code":1,"message":"x","reason":"y"}}')
     assert codes(verdict.diagnostics) == ["R11"]
     assert verdict.sendable

@@ -68,13 +68,13 @@ def test_an_ordinary_request_is_nothing_to_speak_of(revision: str) -> None:
         assert said(request("ping"), revision) == []
 
 
-def test_e03_args_for_arguments() -> None:
-    """E03, DICE-6: the schema lets it pass, and the server sees no arguments."""
+def test_args_for_arguments() -> None:
+    """The schema lets it pass, and the server sees no arguments."""
     message = request("tools/call", {"name": "dice", "args": {"sides": 6}})
     assert said(message) == [("M87", "/params/args")]
 
 
-def test_w08_a_call_before_initialized_is_a_hint() -> None:
+def test_a_call_before_initialized_is_a_hint() -> None:
     """W08, 001-S4: only pings before the handshake is done; 2026-07-28 has no handshake."""
     call = request("tools/call", {"name": "a"})
     assert said(call, established=Established()) == [("M86", "/method")]
@@ -83,8 +83,8 @@ def test_w08_a_call_before_initialized_is_a_hint() -> None:
     assert said(modern, R2026, Established()) == []
 
 
-def test_w08_an_unknown_tool_is_a_warning() -> None:
-    """W08: a server would answer -32602."""
+def test_an_unknown_tool_is_a_warning() -> None:
+    """A server would answer -32602."""
     assert said(request("tools/call", {"name": "coin"}), established=KNOWN) == [
         ("M62", "/params/name")
     ]
@@ -95,7 +95,7 @@ def test_w08_an_unknown_tool_is_a_warning() -> None:
     [({}, "/params"), ({"sides": "six"}, "/params/arguments/sides"),
      ({"sides": 0}, "/params/arguments/sides")],
 )  # fmt: skip
-def test_w08_arguments_are_held_against_the_declared_schema(
+def test_arguments_are_held_against_the_declared_schema(
     arguments: dict[str, Any], pointer: str
 ) -> None:
     """W08, M08: teaches what a server would check."""
@@ -110,8 +110,8 @@ def test_w08_arguments_are_held_against_the_declared_schema(
     ("method", "meant"),
     [("tool/list", "tools/list"), ("intilalize", "initialize"), ("tools/Call", "tools/call")],
 )
-def test_w11_a_misspelt_method_is_a_hint(method: str, meant: str) -> None:
-    """W11: did you mean …?"""
+def test_a_misspelt_method_is_a_hint(method: str, meant: str) -> None:
+    """Did you mean …?"""
     (diagnostic,) = check.remarks(request(method), R2025, READY)
     assert diagnostic.code == "M84"
     assert dict(diagnostic.detail)["meant"] == meant

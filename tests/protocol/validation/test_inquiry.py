@@ -32,8 +32,8 @@ def asked(method: str = "tools/call", **arguments: Any) -> Inquiry | None:  # no
     return inquiry_in(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
 
 
-def test_l6_a_call_of_any_tool_with_a_question_is_one() -> None:
-    """L6: the arguments make it one, not the tool's name; what is not there has a default."""
+def test_a_call_of_any_tool_with_a_question_is_one() -> None:
+    """The arguments make it one, not the tool's name; what is not there has a default."""
     found = asked(question="Tea or coffee?")
     assert found == Inquiry("Tea or coffee?", covered=frozenset({"question"}))
     whole = asked(
@@ -49,13 +49,13 @@ def test_l6_a_call_of_any_tool_with_a_question_is_one() -> None:
     [{}, {"question": ""}, {"question": 5}, {"question": ["a"]}, {"query": "Tea?"}],
     ids=str,
 )
-def test_l6_what_asks_nothing_in_words_is_none(arguments: dict[str, Any]) -> None:
-    """L6: a call is then shown as any other."""
+def test_what_asks_nothing_in_words_is_none(arguments: dict[str, Any]) -> None:
+    """A call is then shown as any other."""
     assert asked(**arguments) is None
 
 
-def test_l6_only_calls_put_a_question_to_the_person() -> None:
-    """L6: the parameters of other requests have a meaning of their own."""
+def test_only_calls_put_a_question_to_the_person() -> None:
+    """The parameters of other requests have a meaning of their own."""
     assert asked("prompts/get", question="Tea?") is None
     assert inquiry_in("no json") is None
     assert inquiry_in('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}') is None
@@ -66,8 +66,8 @@ def test_l6_only_calls_put_a_question_to_the_person() -> None:
     [[], "yes", ["yes", 5], ["yes", " "], {"a": 1}, ["x"] * (MOST_OPTIONS + 1)],
     ids=["none", "text", "number", "blank", "object", "many"],
 )
-def test_l6_options_that_are_no_list_of_texts_are_left_to_be_shown(options: Any) -> None:  # noqa: ANN401 - any JSON value
-    """L6: they are not among what was told, and an answer can then always be written."""
+def test_options_that_are_no_list_of_texts_are_left_to_be_shown(options: Any) -> None:  # noqa: ANN401 - any JSON value
+    """They are not among what was told, and an answer can then always be written."""
     found = asked(question="Which?", options=options, allow_free_text=False)
     assert found is not None
     assert found.options == ()
@@ -75,15 +75,15 @@ def test_l6_options_that_are_no_list_of_texts_are_left_to_be_shown(options: Any)
     assert found.free_text
 
 
-def test_l6_an_option_has_the_number_that_people_count() -> None:
-    """L6: from 1."""
+def test_an_option_has_the_number_that_people_count() -> None:
+    """From 1."""
     found = asked(question="Which?", options=["a", "b"])
     assert found is not None
     assert [found.option(number) for number in (0, 1, 2, 3)] == [None, "a", "b", None]
 
 
-def test_l6_the_default_tool_says_what_may_be_asked_and_that_asking_changes_nothing() -> None:
-    """L6: without `readOnlyHint` Claude Code asks one question after the other."""
+def test_the_default_tool_says_what_may_be_asked_and_that_asking_changes_nothing() -> None:
+    """Without `readOnlyHint` Claude Code asks one question after the other."""
     (tool,) = Book().tools
     assert tool["name"] == "ask_human"
     assert set(tool["inputSchema"]["properties"]) == {QUESTION, CONTEXT, OPTIONS, FREE_TEXT}

@@ -55,7 +55,7 @@ def test_a_good_answer_needs_no_words() -> None:
 
 
 def test_a_broken_answer_of_a_real_server_is_explained() -> None:
-    """E05: content that is no list."""
+    """Content that is no list."""
     assert said((Direction.IN, CALL), (Direction.OUT, {"id": 1, "result": {"content": 4}})) == [
         "M01"
     ]
@@ -90,12 +90,12 @@ def test_a_form_that_a_program_made_of_a_class_is_a_form() -> None:
 
 
 def test_an_answer_to_nothing_is_said_to_be_one() -> None:
-    """E02: an id that nobody asked with."""
+    """An id that nobody asked with."""
     assert said((Direction.IN, CALL), (Direction.OUT, {"id": 2, "result": {}})) == ["N30"]
 
 
 def test_a_wrong_request_of_a_real_client_is_explained() -> None:
-    """E03: `args` for `arguments`."""
+    """`args` for `arguments`."""
     assert said((Direction.IN, {**CALL, "params": {"name": "t", "args": {}}})) == ["M87", "M86"]
 
 
@@ -144,7 +144,7 @@ def test_what_a_server_says_by_itself_is_held_against_its_shape(
 
 
 def test_a_line_that_is_no_message_is_an_error() -> None:
-    """E23: a print that went to stdout."""
+    """A print that went to stdout."""
     found = read(b"Listening on port 80")
     assert isinstance(found, Malformed)
     (diagnostic,) = hints(found, ConversationState().established, "")

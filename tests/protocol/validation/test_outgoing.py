@@ -106,8 +106,8 @@ def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) ->
 
 
 @pytest.mark.parametrize("revision", [R2024, R2025, R2026])
-def test_k13_a_cancellation_without_params_is_refused(revision: str) -> None:
-    """K13: nothing said which request it cancels."""
+def test_a_cancellation_without_params_is_refused(revision: str) -> None:
+    """Nothing said which request it cancels."""
     text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
     (found,) = check.check_outgoing(text, revision, Established()).diagnostics
     assert (found.code, dict(found.detail)["key"]) == ("M09", "params")
@@ -186,7 +186,7 @@ def test_2026_has_no_requests_to_the_client_and_change_notices_on_streams_only()
 
 
 def test_an_error_without_an_id_follows_an_unreadable_line_only() -> None:
-    """BRIDGE-23: -32700 with id null, or without, after a line that was no message."""
+    """-32700 with id null, or without, after a line that was no message."""
     text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
     assert judged(text) == ["R34"]
     assert judged(text, unreadable=True) == []

@@ -268,7 +268,7 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     assert (diagnostic.fix is not None) == row.fix
     if row.fix:
         left = serious(check(exchange, mended(verdict), TextForm.RESULT).diagnostics)
-        assert left in ([], ["M61"])  # K11: a placeholder of ours has to be filled in first
+        assert left in ([], ["M61"])  # a placeholder of ours has to be filled in first
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.number} {row.method}" for row in ROWS])
@@ -314,7 +314,7 @@ def test_row_17_and_41_any_schema_and_any_value_are_legal_in_2026() -> None:
 # -- what depends on the request and on what was said before --------------------------------------
 
 
-def test_w04_another_known_version_is_a_warning_with_a_fix() -> None:
+def test_another_known_version_is_a_warning_with_a_fix() -> None:
     """W04, M04: the host asked for one that we have."""
     exchange = asked(OPEN, {"protocolVersion": R2024}, revision=R2024)
     verdict = check(
@@ -325,8 +325,8 @@ def test_w04_another_known_version_is_a_warning_with_a_fix() -> None:
     assert check(exchange, mended(verdict)).diagnostics == ()
 
 
-def test_e22_a_version_that_nobody_speaks_is_mended_to_the_one_asked_for() -> None:
-    """E22: same as requested, or one you support."""
+def test_a_version_that_nobody_speaks_is_mended_to_the_one_asked_for() -> None:
+    """Same as requested, or one you support."""
     exchange = asked(OPEN, {"protocolVersion": "2025-06-18"}, revision="2025-06-18")
     verdict = check(
         exchange, f'{{"result":{{"protocolVersion":"3","capabilities":{{}},{SERVER}}}}}'
@@ -341,7 +341,7 @@ def test_a_counter_offer_to_an_unknown_version_is_right() -> None:
     assert check(exchange, f'{{"result":{{{OPENED}}}}}').diagnostics == ()
 
 
-def test_w07_a_list_of_what_was_not_offered_is_a_warning() -> None:
+def test_a_list_of_what_was_not_offered_is_a_warning() -> None:
     """W07, M05: the client goes by the capabilities."""
     established = Established(offered={})
     assert codes(
@@ -392,7 +392,7 @@ def test_structured_content_is_held_against_the_declared_schema() -> None:
     assert check(exchange, failed, established=established).diagnostics == ()
 
 
-def test_w03_an_error_for_a_tool_call_teaches_about_is_error() -> None:
+def test_an_error_for_a_tool_call_teaches_about_is_error() -> None:
     """W03, M50: the model may not see an error; an unknown tool is one."""
     text = '{"error":{"code":-32602,"message":"遠い。自分で調べて"}}'
     verdict = check(asked(CALL, {"name": "a"}), text)
@@ -545,7 +545,7 @@ WIDE_FORM = {
         ("many", ["x"], "M79", '"x" is none of "a", "b", "c".'),
     ],
 )
-def test_r3_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
+def test_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
     field: str, value: object, code: str, said: str
 ) -> None:
     """Row 3: only the type and `enum` were looked at."""
@@ -558,7 +558,7 @@ def test_r3_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
     assert said in " ".join(locales.describe(each, "en") for each in verdict.diagnostics)
 
 
-def test_r3_every_field_that_does_not_fit_is_told_at_its_place() -> None:
+def test_every_field_that_does_not_fit_is_told_at_its_place() -> None:
     """Row 3: one look at the form is enough."""
     exchange = asked("elicitation/create", WIDE_FORM)
     content = {"size": 9, "mail": "x", "many": ["a", "x"]}
@@ -568,7 +568,7 @@ def test_r3_every_field_that_does_not_fit_is_told_at_its_place() -> None:
     assert places == {f"/result/content/{at}" for at in ("size", "mail", "many/1")}
 
 
-# -- what both TypeScript clients refuse (K5) ---------------------------------------------------
+# -- what both TypeScript clients refuse ---------------------------------------------------
 
 MOMENTS = (
     ("2026-11-20T10:30:00Z", True, ""),
@@ -589,12 +589,12 @@ MOMENTS = (
 
 
 @pytest.mark.parametrize(("moment", "fits", "wanted"), MOMENTS)
-def test_k5_a_time_that_the_clients_refuse_is_an_error(
+def test_a_time_that_the_clients_refuse_is_an_error(
     moment: str,
     fits: bool,  # noqa: FBT001 - a table
     wanted: str,
 ) -> None:
-    """K5: a date, no zone, `+0900`, a space, an impossible day: the whole call fails."""
+    """A date, no zone, `+0900`, a space, an impossible day: the whole call fails."""
     block = {"type": "text", "text": "x", "annotations": {"lastModified": moment}}
     text = json.dumps({"content": [block]})
     verdict = check(asked(CALL, {"name": "a"}), text, TextForm.RESULT)
@@ -626,24 +626,24 @@ def test_k5_a_time_that_the_clients_refuse_is_an_error(
         ("completion/complete", '{"completion":{"values":[],"total":9007199254740991}}', [], R2025),
     ],
 )
-def test_k5_what_both_typescript_clients_refuse_is_an_error(
+def test_what_both_typescript_clients_refuse_is_an_error(
     method: str, text: str, expected: list[str], revision: str
 ) -> None:
-    """K5: each was sent without a word, and the client failed the whole call."""
+    """Each was sent without a word, and the client failed the whole call."""
     exchange = asked(method, {"_meta": stating({})} if revision == R2026 else {}, revision=revision)
     verdict = check(exchange, text, TextForm.RESULT)
     assert codes(verdict.diagnostics) == expected
     assert verdict.sendable == (not expected)
 
 
-def test_k5_the_limit_of_a_number_is_written_out() -> None:
-    """K5: 9007199254740991, and not 9.0072e+15."""
+def test_the_limit_of_a_number_is_written_out() -> None:
+    """9007199254740991, and not 9.0072e+15."""
     text = '{"completion":{"values":[],"total":1e16}}'
     (found,) = check(asked("completion/complete", {}), text, TextForm.RESULT).diagnostics
     assert "9007199254740991" in locales.describe(found, "en")
 
 
-# -- forms that are asked (K6) --------------------------------------------------------------------
+# -- forms that are asked --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -665,8 +665,8 @@ def test_k5_the_limit_of_a_number_is_written_out() -> None:
         ({"type": "string", "default": "a", "x-own": 1}, ""),
     ],
 )
-def test_k6_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: str) -> None:
-    """K6: said by a server until 2025-11-25, and asked inside an answer of 2026-07-28."""
+def test_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: str) -> None:
+    """Said by a server until 2025-11-25, and asked inside an answer of 2026-07-28."""
     form = {"message": "?", "requestedSchema": {"type": "object", "properties": {"a": field}}}
     request = {"jsonrpc": "2.0", "id": "h-1", "method": "elicitation/create", "params": form}
     established = Established(client_capabilities={"elicitation": {}}, initialized=True)
@@ -679,8 +679,8 @@ def test_k6_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: st
     assert serious(verdict.diagnostics) == ([code] if code else [])
 
 
-def test_k6_a_list_in_the_answer_of_a_form_came_with_2025_11() -> None:
-    """K6: 2025-06-18 has one value a field."""
+def test_a_list_in_the_answer_of_a_form_came_with_2025_11() -> None:
+    """2025-06-18 has one value a field."""
     form = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
     text = '{"action":"accept","content":{"a":["x","y"]}}'
     older = asked("elicitation/create", form, revision="2025-06-18")
@@ -689,12 +689,12 @@ def test_k6_a_list_in_the_answer_of_a_form_came_with_2025_11() -> None:
     assert check(newer, text, TextForm.RESULT).sendable
 
 
-# -- extensions, `_meta`, headers, tasks (K7, K14) ------------------------------------------------
+# -- extensions, `_meta`, headers, tasks ------------------------------------------------
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18", R2025])
-def test_k7_extensions_are_declared_in_every_revision(revision: str) -> None:
-    """K7: SEP-2133's own example is of 2025-06-18; the fix deleted what a host had declared."""
+def test_extensions_are_declared_in_every_revision(revision: str) -> None:
+    """SEP-2133's own example is of 2025-06-18; the fix deleted what a host had declared."""
     declared: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/ui": {}}}
     server = {"name": "a", "version": "1"}
     result = {"protocolVersion": revision, "capabilities": declared, "serverInfo": server}
@@ -704,8 +704,8 @@ def test_k7_extensions_are_declared_in_every_revision(revision: str) -> None:
     assert remarks(exchange.request, revision) == ()
 
 
-def test_k7_the_name_of_an_extension_has_a_prefix() -> None:
-    """K7: SEP-2133, "the prefix is mandatory"."""
+def test_the_name_of_an_extension_has_a_prefix() -> None:
+    """SEP-2133, "the prefix is mandatory"."""
     declared = OPENED.replace("{}", '{"extensions":{"ui":{}}}', 1)
     text = f"{{{declared}}}"
     (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, TextForm.RESULT).diagnostics
@@ -730,8 +730,8 @@ def test_k7_the_name_of_an_extension_has_a_prefix() -> None:
         ("a b", "2024-11-05", ""),
     ],
 )
-def test_k14_the_names_in_meta_keep_to_their_rules(key: str, revision: str, code: str) -> None:
-    """K14: how a name is written, and which prefixes are kept for MCP, by revision."""
+def test_the_names_in_meta_keep_to_their_rules(key: str, revision: str, code: str) -> None:
+    """How a name is written, and which prefixes are kept for MCP, by revision."""
     text = json.dumps({"content": [], "_meta": {key: 1}})
     exchange = asked(CALL, {"name": "a"}, revision=revision)
     assert codes(check(exchange, text, TextForm.RESULT).diagnostics) == ([code] if code else [])
@@ -753,8 +753,8 @@ def test_k14_the_names_in_meta_keep_to_their_rules(key: str, revision: str, code
           "b": {"type": "string", "x-mcp-header": "a"}}, "M99"),
     ],
 )  # fmt: skip
-def test_k14_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], code: str) -> None:
-    """K14: clients over HTTP leave a tool out whose x-mcp-header breaks one."""
+def test_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], code: str) -> None:
+    """Clients over HTTP leave a tool out whose x-mcp-header breaks one."""
     tools = [{"name": "t", "inputSchema": {"type": "object", "properties": part}}]
     result = {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
     modern = asked(TOOLS, {"_meta": stating({})}, revision=R2026)
@@ -771,8 +771,8 @@ def test_k14_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], co
         ({"type": "object", "$ref": "https://example.com/x"}, "$ref"),
     ],
 )
-def test_k14_a_schema_that_clients_cannot_use_is_told(schema: dict[str, Any], pointer: str) -> None:
-    """K14: an unknown dialect, a reference to nothing, a reference that nobody may fetch."""
+def test_a_schema_that_clients_cannot_use_is_told(schema: dict[str, Any], pointer: str) -> None:
+    """An unknown dialect, a reference to nothing, a reference that nobody may fetch."""
     text = json.dumps({"tools": [{"name": "t", "inputSchema": schema}]})
     (found,) = check(asked(TOOLS, {}), text, TextForm.RESULT).diagnostics
     assert (found.code, found.severity) == ("M92", WARNING)
@@ -783,8 +783,8 @@ def test_k14_a_schema_that_clients_cannot_use_is_told(schema: dict[str, Any], po
     ("status", "member"),
     [("completed", "result"), ("failed", "error"), ("input_required", "inputRequests")],
 )
-def test_k14_a_task_holds_what_its_status_says(status: str, member: str) -> None:
-    """K14: in 2026-07-28 what has become of a task stands beside its status."""
+def test_a_task_holds_what_its_status_says(status: str, member: str) -> None:
+    """In 2026-07-28 what has become of a task stands beside its status."""
     task = {"resultType": "complete", "taskId": "a", "status": status, "ttlMs": None}
     task |= dict.fromkeys(("createdAt", "lastUpdatedAt"), "2026-11-20T10:30:00Z")
     exchange = asked("tasks/get", {"taskId": "a", "_meta": stating({})}, revision=R2026)
@@ -794,8 +794,8 @@ def test_k14_a_task_holds_what_its_status_says(status: str, member: str) -> None
     assert check(exchange, json.dumps(whole), TextForm.RESULT).sendable
 
 
-def test_k14_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
-    """K14: SEP-2640; the draft was -32601, and the check said that there is no such method."""
+def test_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
+    """SEP-2640; the draft was -32601, and the check said that there is no such method."""
     exchange = asked("skills/list", {"_meta": stating({})}, revision=R2026)
     assert remarks(exchange.request, R2026) == ()
     draft = start(exchange)
@@ -807,8 +807,8 @@ def test_k14_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
     assert codes(found) == ["M09", "M21"]
 
 
-def test_k14_the_folder_of_a_skill_can_be_listed() -> None:
-    """K14: `resources/directory/read` of SEP-2640; its result may be kept, and need not say so."""
+def test_the_folder_of_a_skill_can_be_listed() -> None:
+    """`resources/directory/read` of SEP-2640; its result may be kept, and need not say so."""
     method, params = "resources/directory/read", {"uri": "skill://a", "_meta": stating({})}
     exchange = asked(method, params, revision=R2026)
     assert remarks(exchange.request, R2026) == ()
@@ -822,8 +822,8 @@ def test_k14_the_folder_of_a_skill_can_be_listed() -> None:
     assert methods.page(method, R2026).endswith("/seps/2640-skills-extension")
 
 
-def test_k14_every_draft_of_2026_says_which_server_it_is_of() -> None:
-    """K14: "Servers SHOULD include" serverInfo in every result's `_meta`."""
+def test_every_draft_of_2026_says_which_server_it_is_of() -> None:
+    """The rule: "Servers SHOULD include" serverInfo in every result's `_meta`."""
     for method in methods.REQUESTS:
         if not methods.has_request(method, R2026):
             continue
@@ -832,7 +832,7 @@ def test_k14_every_draft_of_2026_says_which_server_it_is_of() -> None:
         assert result["_meta"][versions.META_SERVER]["name"] == "humanmcp", method
 
 
-# -- something of the person's own (K8, K14) ------------------------------------------------------
+# -- something of the person's own ------------------------------------------------------
 
 
 def said(method: str, params: object, established: Established, revision: str = R2025) -> list[str]:
@@ -841,8 +841,8 @@ def said(method: str, params: object, established: Established, revision: str = 
     return codes(check_outgoing(line, revision, established).diagnostics)
 
 
-def test_k8_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
-    """K8: `notifications/resources/updated` with `uri: 5` went out."""
+def test_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
+    """`notifications/resources/updated` with `uri: 5` went out."""
     updated = "notifications/resources/updated"
     assert said(updated, {"uri": 5}, Established(offered={"tools": {}}, initialized=True)) == [
         "R40", "M15",
@@ -853,8 +853,8 @@ def test_k8_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
     ]
 
 
-def test_k14_a_notification_of_a_declared_experiment_may_go_out() -> None:
-    """K14: `notifications/claude/channel` was refused, with no way out in `out.txt`."""
+def test_a_notification_of_a_declared_experiment_may_go_out() -> None:
+    """`notifications/claude/channel` was refused, with no way out in `out.txt`."""
     channel = "notifications/claude/channel"
     declared = Established(offered={"experimental": {"claude/channel": {}}}, initialized=True)
     assert said(channel, {"content": "x"}, declared) == []
@@ -864,8 +864,8 @@ def test_k14_a_notification_of_a_declared_experiment_may_go_out() -> None:
     assert said("notifications/tool/list_changed", {}, other) == ["R33"]
 
 
-def test_k14_a_method_that_an_extension_may_know_gets_a_neutral_sentence() -> None:
-    """K14: "The usual answer is -32601" is no advice where an extension was declared."""
+def test_a_method_that_an_extension_may_know_gets_a_neutral_sentence() -> None:
+    """The rule: "The usual answer is -32601" is no advice where an extension was declared."""
     request = asked("example/do", {}).request
     established = Established(offered={"extensions": {"com.example/x": {}}}, initialized=True)
     assert codes(remarks(request, R2025, established)) == ["M71"]

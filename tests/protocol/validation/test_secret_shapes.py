@@ -1,4 +1,4 @@
-"""L8: who types a secret in an answer is told, with its place, and is kept from nothing."""
+"""Who types a secret in an answer is told, with its place, and is kept from nothing."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\\nMIIEow\\n-----END RSA PRIVATE KEY-----"
         ("パスワード=himitsu1", "himitsu1", "パスワード"),
     ],
 )
-def test_l8_what_looks_like_a_secret_is_found_where_it_stands(
+def test_what_looks_like_a_secret_is_found_where_it_stands(
     typed: str, secret: str, name: str
 ) -> None:
-    """L8: by the name that it has, or by its shape."""
+    """By the name that it has, or by its shape."""
     (found,) = typed_secrets(typed)
     assert (typed[found.start : found.end], found.name) == (secret, name)
 
@@ -53,10 +53,10 @@ def test_l8_what_looks_like_a_secret_is_found_where_it_stands(
         ("token=abcd", [(6, 10, "token")]),
     ],
 )
-def test_l8_several_are_told_in_their_order_and_each_once(
+def test_several_are_told_in_their_order_and_each_once(
     typed: str, found: list[tuple[int, int, str]]
 ) -> None:
-    """L8: one that has two shapes is one, two that touch are two."""
+    """One that has two shapes is one, two that touch are two."""
     assert [tuple(one) for one in typed_secrets(typed)] == found
 
 
@@ -74,13 +74,13 @@ def test_l8_several_are_told_in_their_order_and_each_once(
         "Basic knowledge of https://example.org/a@b",
     ],
 )
-def test_l8_what_is_none_is_left_alone(typed: str) -> None:
-    """L8: a warning that is often wrong is not read."""
+def test_what_is_none_is_left_alone(typed: str) -> None:
+    """A warning that is often wrong is not read."""
     assert typed_secrets(typed) == ()
 
 
-def test_l8_a_picture_is_no_secret_whatever_stands_in_it() -> None:
-    """L8: long base64, of both alphabets."""
+def test_a_picture_is_no_secret_whatever_stands_in_it() -> None:
+    """Long base64, of both alphabets."""
     content = random.Random(8).randbytes(30_000)
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         data = encode(content).decode()
@@ -96,8 +96,8 @@ def test_l8_a_picture_is_no_secret_whatever_stands_in_it() -> None:
         (TextForm.ERROR, '{"code": -32603,\n "message": "sk-abcdefghijklmnop1234"}'),
     ],
 )
-def test_l8_the_check_warns_at_the_place_and_blocks_nothing(form: TextForm, text: str) -> None:
-    """L8: in every form; the secret itself is not in what is said."""
+def test_the_check_warns_at_the_place_and_blocks_nothing(form: TextForm, text: str) -> None:
+    """In every form; the secret itself is not in what is said."""
     verdict = check(asked(CALL), text, form)
     (found,) = [each for each in verdict.diagnostics if each.code == "J45"]
     assert (found.severity, found.line) == (Severity.WARNING, 2)
@@ -106,13 +106,13 @@ def test_l8_the_check_warns_at_the_place_and_blocks_nothing(form: TextForm, text
     assert verdict.line is not None
 
 
-def test_l8_many_are_one_warning() -> None:
-    """K10: grouped, as all problems of one kind."""
+def test_many_are_one_warning() -> None:
+    """Grouped, as all problems of one kind."""
     verdict = check(asked(CALL), "sk-abcdefghijklmnop1234 " * 500, TextForm.TEXT)
     assert codes(verdict.diagnostics) == ["J45"]
 
 
-def test_l8_no_example_of_ours_is_a_secret() -> None:
+def test_no_example_of_ours_is_a_secret() -> None:
     """What we offer to begin with warns of nothing."""
     for method in methods.REQUESTS:
         for revision in versions.ALL:
@@ -120,8 +120,8 @@ def test_l8_no_example_of_ours_is_a_secret() -> None:
                 assert typed_secrets(json.dumps(result)) == (), method
 
 
-def test_l8_the_list_of_tools_may_name_what_it_wants() -> None:
-    """L8: `default` and `examples` of a schema belong to whoever wrote the server."""
+def test_the_list_of_tools_may_name_what_it_wants() -> None:
+    """`default` and `examples` of a schema belong to whoever wrote the server."""
     schema = {
         "type": "object",
         "properties": {"token": {"const": "x"}},
@@ -144,8 +144,8 @@ def test_l8_the_list_of_tools_may_name_what_it_wants() -> None:
         ("PASSWD=/home/me", True),
     ],
 )
-def test_l8_a_mark_and_the_folder_one_works_in_are_no_secrets(text: str, *, secret: bool) -> None:
-    """L8: what is hidden already is not hidden anew."""
+def test_a_mark_and_the_folder_one_works_in_are_no_secrets(text: str, *, secret: bool) -> None:
+    """What is hidden already is not hidden anew."""
     found = [match for shape in to_try(text) for match in shape.finditer(text)]
     assert found
     assert any(map(is_secret, found)) == secret

@@ -75,7 +75,7 @@ _FIELDS = (
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), _FIELDS), st.sets(st.sampled_from("abcd")))
-def test_r3_no_starting_draft_is_both_sendable_and_wrong(
+def test_no_starting_draft_is_both_sendable_and_wrong(
     fields: dict[str, Any], needed: set[str]
 ) -> None:
     """Row 3: what only the person knows is refused until it is written; the referee decides."""
@@ -88,7 +88,7 @@ def test_r3_no_starting_draft_is_both_sendable_and_wrong(
     assert verdict.sendable <= referee.is_valid(content), (draft, form)
 
 
-def test_r3_a_draft_takes_the_first_choice_and_the_least_that_fits() -> None:
+def test_a_draft_takes_the_first_choice_and_the_least_that_fits() -> None:
     """Row 3: `{"colour": "", "n": 0, "many": []}` could be sent, and fitted nothing."""
     fields = {
         "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}]},

@@ -37,7 +37,7 @@ def ask(server: ServingHttp, **headers: str) -> Got:
     ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1.evil.example", "", "localhost:1"],
 )
 def test_another_name_of_this_computer_is_403(server: ServingHttp, host: str) -> None:
-    """HTTP-15: a page of a stranger's whose name leads here says its own name."""
+    """A page of a stranger's whose name leads here says its own name."""
     assert ask(server, Host=host).status == 403
 
 
@@ -46,14 +46,14 @@ def test_another_name_of_this_computer_is_403(server: ServingHttp, host: str) ->
     ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1", "x", "http://[::1"],
 )
 def test_a_page_of_another_address_is_403(server: ServingHttp, origin: str) -> None:
-    """HTTP-15: "If the `Origin` header is present and invalid, servers MUST respond" with 403."""
+    """The rule: "If the `Origin` header is present and invalid, servers MUST respond" with 403."""
     got = ask(server, Origin=origin)
     assert (got.status, got.json["error"]["code"]) == (403, -32600)
     assert "access-control-allow-origin" not in got.headers
 
 
 def test_its_own_names_are_let_in(server: ServingHttp) -> None:
-    """HTTP-15: with the port, and with the origin that belongs to it."""
+    """With the port, and with the origin that belongs to it."""
     for name in ("127.0.0.1", "localhost", "[::1]"):
         here = f"{name}:{server.port}"
         assert ask(server, Host=here, Origin=f"http://{here}").status == 200
@@ -74,12 +74,12 @@ def test_its_own_names_are_let_in(server: ServingHttp) -> None:
     ],
 )
 def test_there_is_nothing_but_the_endpoint(server: ServingHttp, path: str) -> None:
-    """HTTP-15: and no 401, which would begin a login that cannot end."""
+    """And no 401, which would begin a login that cannot end."""
     assert server.ask("GET", path=path).status == 404
 
 
 def test_a_key_is_asked_for_and_nothing_is_said_without_it(tmp_path: Path) -> None:
-    """HTTP-15: 401 with Bearer; the metadata of OAuth still is not there."""
+    """401 with Bearer; the metadata of OAuth still is not there."""
     file = tmp_path / "key"
     with ServingHttp(tmp_path / "inbox", "--auto", "--key", str(file)) as server:
         key = file.read_text().strip()
@@ -95,7 +95,7 @@ def test_a_key_is_asked_for_and_nothing_is_said_without_it(tmp_path: Path) -> No
 
 
 def test_a_body_that_is_too_large_is_413(server: ServingHttp) -> None:
-    """HTTP-16: by what it declares, before it comes."""
+    """By what it declares, before it comes."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     connection.putrequest("POST", "/mcp")
     connection.putheader("Content-Type", "application/json")
@@ -107,7 +107,7 @@ def test_a_body_that_is_too_large_is_413(server: ServingHttp) -> None:
 
 
 def test_a_body_without_end_is_cut(server: ServingHttp) -> None:
-    """HTTP-16: whatever it declares or does not."""
+    """Whatever it declares or does not."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     connection.putrequest("POST", "/mcp")
     connection.putheader("Content-Type", "application/json")
@@ -142,7 +142,7 @@ def test_a_body_without_end_is_cut(server: ServingHttp) -> None:
     ],
 )
 def test_whatever_bytes_come_are_answered_or_cut(server: ServingHttp, raw: bytes) -> None:
-    """HTTP-16: and the next client is served."""
+    """And the next client is served."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
         line.sendall(raw)
         said = line.recv(4096)
@@ -151,7 +151,7 @@ def test_whatever_bytes_come_are_answered_or_cut(server: ServingHttp, raw: bytes
 
 
 def test_a_subscription_that_is_wrong_is_refused_and_not_acknowledged(server: ServingHttp) -> None:
-    """HTTP-31: 2026-07-28: it begins a stream only where its `_meta` says what it must."""
+    """2026-07-28: it begins a stream only where its `_meta` says what it must."""
     listen = '{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{}}'
     headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
     got = server.ask(body=listen, headers=headers)
@@ -159,7 +159,7 @@ def test_a_subscription_that_is_wrong_is_refused_and_not_acknowledged(server: Se
 
 
 def test_an_array_in_which_nothing_is_a_message_is_400(server: ServingHttp) -> None:
-    """HTTP-31: 2025-03-26: 202 would say that it was accepted. One message in it is answered."""
+    """2025-03-26: 202 would say that it was accepted. One message in it is answered."""
     session = server.initialize("2025-03-26")
     ping = '{"jsonrpc":"2.0","id":2,"method":"ping"}'
     assert server.ask(body="[5,null]", headers=session).json["error"]["code"] == -32600
@@ -167,7 +167,7 @@ def test_an_array_in_which_nothing_is_a_message_is_400(server: ServingHttp) -> N
 
 
 def test_half_a_request_is_no_message(server: ServingHttp) -> None:
-    """HTTP-31: a whole message in a body that promised more came from a client that is gone."""
+    """A whole message in a body that promised more came from a client that is gone."""
     headers = {**JSON, "Host": f"127.0.0.1:{server.port}", **server.initialize()}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
@@ -183,7 +183,7 @@ def transcripts(server: ServingHttp) -> list[str]:
 
 
 def test_a_stream_that_a_session_never_had_is_400(server: ServingHttp) -> None:
-    """HTTP-31: an empty one would be asked for again for ever."""
+    """An empty one would be asked for again for ever."""
     session = server.initialize()
     ping = '{"jsonrpc":"2.0","id":2,"method":"ping"}'
     assert server.ask(body=ping, headers=session).status == 200
@@ -203,7 +203,7 @@ def test_a_stream_that_a_session_never_had_is_400(server: ServingHttp) -> None:
 def test_a_header_that_is_there_twice_is_400_and_named(
     server: ServingHttp, twice: bytes, status: int, why: bytes
 ) -> None:
-    """HTTP-27: RFC 9112, 3.2 and 6.3; RFC 6750, 3.1; RFC 9110, 5.3."""
+    """RFC 9112, 3.2 and 6.3; RFC 6750, 3.1; RFC 9110, 5.3."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
         host = f"127.0.0.1:{server.port}".encode()
         head = b"GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n" % host
@@ -216,7 +216,7 @@ def test_a_header_that_is_there_twice_is_400_and_named(
 
 
 def test_clients_that_say_nothing_keep_nobody_out(server: ServingHttp) -> None:
-    """HTTP-16: three hundred of them at once."""
+    """Three hundred of them at once."""
     silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
     assert ask(server).status == 200
     for one in silent:
@@ -224,7 +224,7 @@ def test_clients_that_say_nothing_keep_nobody_out(server: ServingHttp) -> None:
 
 
 def test_a_client_that_reads_nothing_keeps_nobody_waiting(tmp_path: Path) -> None:
-    """HTTP-16: its stream fills up, and the other client is answered."""
+    """Its stream fills up, and the other client is answered."""
     with ServingHttp(tmp_path / "inbox", "--auto", quick=1) as server:
         headers = server.initialize()
         stuck = server.open(headers, verb="GET")
@@ -235,7 +235,7 @@ def test_a_client_that_reads_nothing_keeps_nobody_waiting(tmp_path: Path) -> Non
 
 
 def test_a_session_is_found_by_its_whole_id_only(server: ServingHttp) -> None:
-    """HTTP-15: ids cannot be guessed, and what looks like a path is none."""
+    """Ids cannot be guessed, and what looks like a path is none."""
     headers = server.initialize()
     name = headers["Mcp-Session-Id"]
     assert len(name) >= 32
@@ -260,19 +260,19 @@ def test_a_session_is_found_by_its_whole_id_only(server: ServingHttp) -> None:
     ],
 )
 def test_an_address_is_read(text: str, found: tuple[str, int]) -> None:
-    """HTTP-15: what is missing is loopback."""
+    """What is missing is loopback."""
     assert address_of(text) == found
 
 
 @pytest.mark.parametrize("text", ["x", "127.0.0.1:x", "127.0.0.1:70000", "e.example:80", "1:2:3"])
 def test_what_is_no_address_is_refused(text: str) -> None:
-    """HTTP-15: with a sentence."""
+    """With a sentence."""
     with pytest.raises(HttpServeError):
         address_of(text)
 
 
 def test_other_computers_reach_it_only_where_that_was_said() -> None:
-    """HTTP-15: by a flag, or with a key."""
+    """By a flag, or with a key."""
     with pytest.raises(HttpServeError, match=r"0\.0\.0\.0"):
         bind("0.0.0.0:0", "", lan=False)
     for key, lan in (("k", False), ("", True)):
@@ -285,7 +285,7 @@ def test_other_computers_reach_it_only_where_that_was_said() -> None:
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
-    """HTTP-15: and not another one used, which no client would find."""
+    """And not another one used, which no client would find."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -79,7 +79,7 @@ def over(inbox: FolderInbox, name: str) -> None:
 
 
 def test_a_served_session_has_its_true_requests(server: ServingHttp, inbox: FolderInbox) -> None:
-    """HTTP-28: each with its headers and its status, those too that brought no message."""
+    """Each with its headers and its status, those too that brought no message."""
     headers = server.initialize()
     name = name_of(inbox, headers)
     secret = {"Authorization": "Bearer tell-nobody", "Cookie": "tell=nobody", "X-City": "Tokyo"}
@@ -120,7 +120,7 @@ def test_a_served_session_has_its_true_requests(server: ServingHttp, inbox: Fold
 def test_a_status_that_was_put_in_on_purpose_is_the_one_that_stands_there(
     server: ServingHttp, inbox: FolderInbox
 ) -> None:
-    """HTTP-28: also of what stands in the place of an answer, and of a stream that is cut."""
+    """Also of what stands in the place of an answer, and of a stream that is cut."""
     headers = server.initialize()
     name = name_of(inbox, headers)
     for number, fault in enumerate(FAULTS, 2):
@@ -138,7 +138,7 @@ def test_a_status_that_was_put_in_on_purpose_is_the_one_that_stands_there(
 def test_who_still_waits_when_a_session_ends_is_told_and_that_is_recorded(
     server: ServingHttp, inbox: FolderInbox
 ) -> None:
-    """HTTP-28: the session's transcript is closed after the last of its responses."""
+    """The session's transcript is closed after the last of its responses."""
     headers = server.initialize()
     name = name_of(inbox, headers)
     waiting = server.open(headers, call())
@@ -151,7 +151,7 @@ def test_who_still_waits_when_a_session_ends_is_told_and_that_is_recorded(
 
 
 def test_a_client_that_comes_again_is_seen_to(server: ServingHttp, inbox: FolderInbox) -> None:
-    """HTTP-28: who hung up, what was resumed from where, and which events were said twice."""
+    """Who hung up, what was resumed from where, and which events were said twice."""
     headers = server.initialize()
     name = name_of(inbox, headers)
     waiting = server.open(headers, call())
@@ -174,7 +174,7 @@ def test_a_client_that_comes_again_is_seen_to(server: ServingHttp, inbox: Folder
 def test_what_a_visitor_of_2026_asks_is_recorded_as_well(
     server: ServingHttp, inbox: FolderInbox
 ) -> None:
-    """HTTP-28: with the headers that repeat the body, and the status of an error."""
+    """With the headers that repeat the body, and the status of an error."""
     asked = modern("resources/read", client="visitor", uri="file:///a")
     got = server.open({**asked.headers, "Mcp-Name": "file:///b"}, asked.body)
     name = until(

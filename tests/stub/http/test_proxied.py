@@ -62,7 +62,7 @@ def buffering(port: int) -> Iterator[int]:
 def test_an_answer_comes_through_a_proxy_that_passes_nothing_on_before_its_end(
     tmp_path: Path,
 ) -> None:
-    """HTTP-9: a stream that only waits ends, so the client learns where to ask again."""
+    """A stream that only waits ends, so the client learns where to ask again."""
     with (
         ServingHttp(tmp_path / "inbox", "--opening", "book", quick=1) as server,
         buffering(server.port) as proxy,

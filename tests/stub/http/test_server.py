@@ -46,7 +46,7 @@ def book(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("revision", versions.HANDSHAKE[1:])
 def test_a_whole_session_in_every_version_with_a_handshake(home: Path, revision: str) -> None:
-    """HTTP-5: initialize, a call that a person answers, and the end."""
+    """Initialize, a call that a person answers, and the end."""
     with ServingHttp(home, "--opening", "book") as server:
         headers = server.initialize(revision)
         tools = server.ask(body='{"jsonrpc":"2.0","id":2,"method":"tools/list"}', headers=headers)
@@ -60,7 +60,7 @@ def test_a_whole_session_in_every_version_with_a_handshake(home: Path, revision:
 
 
 def test_a_session_of_2026_has_no_id(home: Path) -> None:
-    """HTTP-5: nothing is minted, and the visitor's requests stand in one session of the inbox."""
+    """Nothing is minted, and the visitor's requests stand in one session of the inbox."""
     with ServingHttp(home, "--opening", "book") as server:
         tools = modern("tools/list")
         got = server.ask(body=tools.body, headers=tools.headers)
@@ -75,7 +75,7 @@ def test_a_session_of_2026_has_no_id(home: Path) -> None:
 
 
 def test_an_answer_is_byte_identical_over_stdio_json_and_events(home: Path, book: Path) -> None:
-    """HTTP-8: the three ways of one answer."""
+    """The three ways of one answer."""
     with Serving(home, "--auto", "--book", str(book)) as stub:
         stub.say(initialize("2025-11-25"))
         stub.hear()
@@ -90,7 +90,7 @@ def test_an_answer_is_byte_identical_over_stdio_json_and_events(home: Path, book
 
 
 def test_what_a_person_types_goes_out_as_it_was_typed(home: Path) -> None:
-    """HTTP-8: numbers, escapes and the order of members, in a body."""
+    """Numbers, escapes and the order of members, in a body."""
     with ServingHttp(home, "--opening", "book") as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
@@ -100,7 +100,7 @@ def test_what_a_person_types_goes_out_as_it_was_typed(home: Path) -> None:
 
 
 def test_nothing_is_sent_until_the_status_is_decided_and_then_a_stream_begins(home: Path) -> None:
-    """HTTP-9: first a name for the stream, then comments, then the answer."""
+    """First a name for the stream, then comments, then the answer."""
     with ServingHttp(home, "--opening", "book", quick=PATIENCE) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
@@ -116,7 +116,7 @@ def test_nothing_is_sent_until_the_status_is_decided_and_then_a_stream_begins(ho
 
 
 def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path) -> None:
-    """HTTP-9: SEP-1699, in 2025-11-25 alone; the answer comes to whoever asks."""
+    """SEP-1699, in 2025-11-25 alone; the answer comes to whoever asks."""
     with ServingHttp(home, "--opening", "book", quick=1) as server:
         headers, before = server.initialize(), server.initialize("2025-06-18")
         waiting = server.open(headers, call())
@@ -137,7 +137,7 @@ def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path)
 def test_an_answer_is_byte_identical_by_hand_in_text_files_and_replayed(
     home: Path, tmp_path: Path, way: str
 ) -> None:
-    """HTTP-8: with `--by-hand --files`, and with `--replay`, as over a pipe."""
+    """With `--by-hand --files`, and with `--replay`, as over a pipe."""
     typed = f'{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","x":{ANSWER}}}}}'
     files = tmp_path / "files"
     recorded = recorded_at(
@@ -159,7 +159,7 @@ def test_an_answer_is_byte_identical_by_hand_in_text_files_and_replayed(
 
 
 def test_an_error_has_its_status_in_2026_and_200_before(home: Path) -> None:
-    """HTTP-4: 404 for a method that does not exist, 400 for a version that does not."""
+    """404 for a method that does not exist, 400 for a version that does not."""
     with ServingHttp(home, "--auto") as server:
         asked = modern("unknown/method")
         got = server.ask(body=asked.body, headers=asked.headers)
@@ -170,7 +170,7 @@ def test_an_error_has_its_status_in_2026_and_200_before(home: Path) -> None:
 
 
 def test_a_header_that_lies_is_shown_and_a_person_may_answer_all_the_same(home: Path) -> None:
-    """HTTP-1: 200, where every other server says 400."""
+    """200, where every other server says 400."""
     with ServingHttp(home, "--opening", "book") as server:
         asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
         waiting = server.open({**asked.headers, "Mcp-Name": "another"}, asked.body)
@@ -184,7 +184,7 @@ def test_a_header_that_lies_is_shown_and_a_person_may_answer_all_the_same(home: 
 
 
 def test_a_client_of_2026_that_hangs_up_has_cancelled(home: Path) -> None:
-    """HTTP-10: "Closing the SSE response stream MUST be treated by the server as cancellation"."""
+    """The rule: "Closing the SSE response stream MUST be treated by the server as cancellation"."""
     with ServingHttp(home, "--opening", "book") as server:
         asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
         waiting = server.open(asked.headers, asked.body)
@@ -195,7 +195,7 @@ def test_a_client_of_2026_that_hangs_up_has_cancelled(home: Path) -> None:
 
 
 def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home: Path) -> None:
-    """HTTP-10: "Disconnection SHOULD NOT be interpreted as the client cancelling its request"."""
+    """The rule: "Disconnection SHOULD NOT be interpreted as the client cancelling its request"."""
     with ServingHttp(home, "--opening", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
@@ -216,7 +216,7 @@ def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home
 
 
 def test_a_stream_that_is_resumed_goes_on_where_it_was(home: Path) -> None:
-    """HTTP-11: the client is there again before the answer."""
+    """The client is there again before the answer."""
     with ServingHttp(home, "--opening", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
@@ -229,7 +229,7 @@ def test_a_stream_that_is_resumed_goes_on_where_it_was(home: Path) -> None:
 
 
 def test_a_cancelled_request_gets_no_answer_and_its_post_ends(home: Path) -> None:
-    """HTTP-10: by a notification, up to 2025-11-25."""
+    """By a notification, up to 2025-11-25."""
     with ServingHttp(home, "--opening", "book") as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
@@ -240,7 +240,7 @@ def test_a_cancelled_request_gets_no_answer_and_its_post_ends(home: Path) -> Non
 
 
 def test_the_stream_of_a_session_gets_what_belongs_to_no_request(home: Path, book: Path) -> None:
-    """HTTP-12: also what was said before it began; and there is one such stream."""
+    """Also what was said before it began; and there is one such stream."""
     with ServingHttp(home, "--auto", "--book", str(book)) as server:
         headers = server.initialize()
         book.write_text(f'[[tools]]\nname = "new"\n{RULE}', encoding="utf-8")
@@ -254,7 +254,7 @@ def test_the_stream_of_a_session_gets_what_belongs_to_no_request(home: Path, boo
 def test_a_subscription_of_2026_is_acknowledged_and_hears_of_changes(
     home: Path, book: Path
 ) -> None:
-    """HTTP-12: on the stream of its own request, under its own id."""
+    """On the stream of its own request, under its own id."""
     with ServingHttp(home, "--auto", "--book", str(book)) as server:
         asked = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
         discover = modern("server/discover", 6)
@@ -271,7 +271,7 @@ def test_a_subscription_of_2026_is_acknowledged_and_hears_of_changes(
 
 
 def test_a_batch_of_2025_03_is_answered_in_one_array(home: Path, book: Path) -> None:
-    """HTTP-5: by one body."""
+    """By one body."""
     with ServingHttp(home, "--auto", "--book", str(book)) as server:
         headers = server.initialize("2025-03-26")
         got = server.ask(body=f"[{call(2)},{call(3)}]", headers=headers)
@@ -279,7 +279,7 @@ def test_a_batch_of_2025_03_is_answered_in_one_array(home: Path, book: Path) -> 
 
 
 def test_a_batch_is_refused_where_there_are_none_any_more(home: Path) -> None:
-    """HTTP-6: its answers would be waited for; and a refusal has the id of its request."""
+    """Its answers would be waited for; and a refusal has the id of its request."""
     with ServingHttp(home, "--auto") as server:
         got = server.ask(body=f"[{call(2)}]", headers=server.initialize("2025-06-18"))
         assert (got.status, got.json["error"]["code"]) == (400, -32600)
@@ -288,7 +288,7 @@ def test_a_batch_is_refused_where_there_are_none_any_more(home: Path) -> None:
 
 
 def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
-    """HTTP-13: the same id twice at once: two sessions, and both are answered."""
+    """The same id twice at once: two sessions, and both are answered."""
     with ServingHttp(home, "--opening", "book") as server:
         asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
         first = server.open(asked.headers, asked.body)
@@ -301,7 +301,7 @@ def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> N
 
 
 def test_the_server_ends_in_order_when_it_is_told_to_stop(home: Path) -> None:
-    """HTTP-14: soon, and a session to which nobody can come back is closed."""
+    """Soon, and a session to which nobody can come back is closed."""
     with ServingHttp(home, "--opening", "book") as server:
         asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
         waiting = server.open(asked.headers, asked.body)
@@ -314,7 +314,7 @@ def test_the_server_ends_in_order_when_it_is_told_to_stop(home: Path) -> None:
 
 
 def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path) -> None:
-    """HTTP-19: under its id and the ids of its events; what a person is asked still waits."""
+    """Under its id and the ids of its events; what a person is asked still waits."""
     port = own_port()
     with ServingHttp(home, "--opening", "book", address=port) as server:
         headers = server.initialize()
@@ -348,7 +348,7 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
         until(lambda: not inbox.facts(folder.name).is_open, "the end of the session")
     frames = [*inbox.frames(folder.name)]
     assert [frame.seq for frame in frames] == [*range(1, len(frames) + 1)]
-    # HTTP-28: no exchange has the number of another one, whichever process wrote it down
+    # no exchange has the number of another one, whichever process wrote it down
     heads = [part["call"] for part in map(part_in, frames) if "method" in part]
     assert heads == [*range(1, len(heads) + 1)]
 
@@ -356,7 +356,7 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
 def test_a_client_of_2026_asks_again_after_a_stop_and_after_a_kill_and_gets_the_answer(
     home: Path,
 ) -> None:
-    """HTTP-23: nothing can be resumed there, but the same request finds the one that waits."""
+    """Nothing can be resumed there, but the same request finds the one that waits."""
 
     def asking(number: int) -> Modern:
         return modern("tools/call", number, name="ask_human", arguments={"question": "?"})
@@ -385,7 +385,7 @@ def test_a_client_of_2026_asks_again_after_a_stop_and_after_a_kill_and_gets_the_
 
 
 def test_nothing_is_said_on_stdout(home: Path) -> None:
-    """HTTP-14: it is nobody's wire."""
+    """It is nobody's wire."""
     with ServingHttp(home, "--auto") as server:
         server.initialize()
         server.process.terminate()

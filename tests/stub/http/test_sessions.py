@@ -59,7 +59,7 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
 def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
     lost: str, begun: list[str]
 ) -> None:
-    """HTTP-23: of two processes that find the same ones, one answers; the other asks it."""
+    """Of two processes that find the same ones, one answers; the other asks it."""
     message = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
     assert isinstance(message, Message)
     digest = digest_of(visitor_of(message, ""))

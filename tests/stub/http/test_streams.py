@@ -42,7 +42,7 @@ def heard(stream: Stream) -> list[OutEvent]:
 
 
 def test_a_batch_is_one_stream_whichever_of_its_requests_a_line_is_about() -> None:
-    """HTTP-11: each event has the stream of the batch, and its place in it."""
+    """Each event has the stream of the batch, and its place in it."""
     streams, stream = Streams(), Stream()
     streams.posted(stream, (3, 4))
     for line, number in ((PROGRESS, 4), (PROGRESS, 3), (ANSWERS, 4)):
@@ -53,7 +53,7 @@ def test_a_batch_is_one_stream_whichever_of_its_requests_a_line_is_about() -> No
 
 
 def test_a_batch_that_is_resumed_is_complete() -> None:
-    """HTTP-11: what was said of the second request, and the array under whichever number."""
+    """What was said of the second request, and the array under whichever number."""
     frames = recorded(
         (Direction.IN, BATCH, 3),
         (Direction.OUT, PROGRESS, 4),
@@ -70,7 +70,7 @@ def test_a_batch_that_is_resumed_is_complete() -> None:
 
 
 def test_a_batch_goes_on_for_the_requests_that_still_wait() -> None:
-    """HTTP-11: one is cancelled, the other is answered, after the client came again."""
+    """One is cancelled, the other is answered, after the client came again."""
     streams, first = Streams(), Stream()
     streams.posted(first, (3, 4))
     streams.leave(first)
@@ -82,7 +82,7 @@ def test_a_batch_goes_on_for_the_requests_that_still_wait() -> None:
 
 
 def test_bytes_that_were_typed_as_such_move_no_place() -> None:
-    """HTTP-11: an id names the same message live and from the transcript."""
+    """An id names the same message live and from the transcript."""
     frames = recorded(
         (Direction.OUT, b"x", 0, DELIBERATE_BYTES),
         (Direction.OUT, PROGRESS, 0),
@@ -91,7 +91,7 @@ def test_bytes_that_were_typed_as_such_move_no_place() -> None:
 
 
 def test_a_session_that_another_process_began_goes_on_at_its_places() -> None:
-    """HTTP-19: the next event of a stream has the next id, and none comes twice."""
+    """The next event of a stream has the next id, and none comes twice."""
     streams = Streams()
     streams.go_on({5: 5}, {5: 2, OWN: 1})
     stream, own = Stream(EventId(5, 2)), Stream(EventId(OWN, 1))
@@ -105,12 +105,12 @@ def test_a_session_that_another_process_began_goes_on_at_its_places() -> None:
 
 
 def test_a_stream_that_is_over_cannot_go_on() -> None:
-    """HTTP-11: all that there is stands in the transcript."""
+    """All that there is stands in the transcript."""
     assert not Streams().listen(Stream(EventId(7, 1)))
 
 
 def test_what_comes_too_late_for_a_session_is_not_left_waiting() -> None:
-    """HTTP-5: before its last look and after it: the client is told that there is no session."""
+    """Before its last look and after it: the client is told that there is no session."""
     connection = HttpConnection(lambda call, *arguments: call(*arguments))
     before = connection.bring(PROGRESS, None)
     connection.close()

@@ -104,7 +104,7 @@ def test_a_client_of_the_sdk_meets_two_servers_in_turn_and_notices_nothing(
         assert {*proxy.met} == {one.port for one in servers}
     frames = (frame for one in desk.sessions() for frame in desk.frames(one.name))
     headers = [pair for frame in frames for pair in part_in(frame).get("headers", ())]
-    # HTTP-28: what one process tells another one stays between them
+    # what one process tells another one stays between them
     assert {value for name, value in headers if name == RELAY} == {HIDDEN}
 
 
@@ -131,7 +131,7 @@ def test_a_client_of_the_sdk_goes_on_when_the_server_that_ran_its_session_is_kil
 def test_what_a_visitor_of_2026_waits_for_is_taken_over_from_a_server_that_was_killed(
     servers: tuple[ServingHttp, ServingHttp], desk: Inbox, behind: dict[str, str]
 ) -> None:
-    """HTTP-23: the same requests find those that wait, in all sessions that the visitor had."""
+    """The same requests find those that wait, in all sessions that the visitor had."""
 
     def asking(server: ServingHttp, question: str, number: int = 2) -> Open:
         arguments = {"question": question}

@@ -121,7 +121,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def test_a_new_folder_has_an_empty_in_txt_and_no_problems(desk: Desk) -> None:
-    """BRIDGE-1: nothing arrived, all is well, and there is nothing to send."""
+    """Nothing arrived, all is well, and there is nothing to send."""
     assert (desk.in_txt, desk.problems) == (b"", "")
     assert not desk.out.exists()
     assert desk.look() == []
@@ -130,17 +130,17 @@ def test_a_new_folder_has_an_empty_in_txt_and_no_problems(desk: Desk) -> None:
 
 
 def test_lines_arrive_verbatim(desk: Desk) -> None:
-    """BRIDGE-2, BRIDGE-6: byte for byte, Japanese as UTF-8, bytes that are no text included."""
+    """Byte for byte, Japanese as UTF-8, bytes that are no text included."""
     lines = [TWO.encode(), b"\xff\xfe\x00", b'{"a":1}\r', b""]
     for line in lines:
         desk.files.arrived(line)
     assert desk.in_txt == b"".join(line + b"\n" for line in lines)
 
 
-def test_p5_lines_that_are_answered_already_are_added_together_and_in_their_order(
+def test_lines_that_are_answered_already_are_added_together_and_in_their_order(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P5: the client's next call does not wait for the copy of the one before."""
+    """The client's next call does not wait for the copy of the one before."""
     writes: list[bytes] = []
     append = OpenFolder.append
 
@@ -228,7 +228,7 @@ def test_a_large_in_txt_is_kept_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", ["ln -s /etc/passwd in.txt", "mkfifo in.txt", "mkdir in.txt"])
 def test_an_in_txt_that_is_no_file_is_not_written_to(tmp_path: Path, make: str) -> None:
-    """FOLDER-1: the folder is refused, with what to do."""
+    """The folder is refused, with what to do."""
     subprocess.run(["sh", "-c", make], cwd=tmp_path, check=True)
     with pytest.raises(UnsafeFolderError, match="Remove it"):
         Desk(tmp_path)
@@ -237,7 +237,7 @@ def test_an_in_txt_that_is_no_file_is_not_written_to(tmp_path: Path, make: str) 
 def test_a_line_that_the_disk_does_not_take_is_written_later(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAILURE-7: half of it was taken; the rest follows, in order, and the trouble is known."""
+    """Half of it was taken; the rest follows, in order, and the trouble is known."""
     write = os.write
     takes = [3]
 
@@ -269,7 +269,7 @@ def test_an_in_txt_that_was_removed_is_made_again(desk: Desk) -> None:
 
 
 def test_a_text_is_taken_after_two_looks_that_see_the_same(desk: Desk) -> None:
-    """BRIDGE-3: and is kept; `out.txt` is gone."""
+    """And is kept; `out.txt` is gone."""
     desk.type(PRETTY)
     assert desk.look() == []
     (text,) = desk.take()
@@ -292,7 +292,7 @@ def test_two_looks_in_the_same_moment_are_one(desk: Desk) -> None:
 
 
 def test_a_text_is_handed_out_once(desk: Desk) -> None:
-    """T9, FAILURE-13: also while the loop still thinks about it, however often it is woken."""
+    """Also while the loop still thinks about it, however often it is woken."""
     desk.type(ONE)
     (text,) = desk.read()
     assert desk.look() == []
@@ -305,7 +305,7 @@ def test_a_text_is_handed_out_once(desk: Desk) -> None:
 
 
 def test_several_answers_in_one_file_come_in_order(desk: Desk) -> None:
-    """BRIDGE-11: one per line, pretty-printed, without a line end: each where it stands."""
+    """One per line, pretty-printed, without a line end: each where it stands."""
     desk.type(f"{ONE}\n{PRETTY}{TWO}")
     texts = desk.read()
     assert [text.text for text in texts] == [ONE, PRETTY.strip(), TWO]
@@ -316,7 +316,7 @@ def test_several_answers_in_one_file_come_in_order(desk: Desk) -> None:
 
 
 def test_a_text_in_three_pieces_is_taken_once_and_whole(desk: Desk) -> None:
-    """FOLDER-6: 100 ms apart, and looked at every 10 ms."""
+    """100 ms apart, and looked at every 10 ms."""
     got = []
     with desk.out.open("w", encoding="utf-8") as out:
         for piece in (TWO[:10], TWO[10:30], TWO[30:]):
@@ -328,7 +328,7 @@ def test_a_text_in_three_pieces_is_taken_once_and_whole(desk: Desk) -> None:
 
 
 def test_a_file_that_is_filled_late_is_taken_once_and_whole(desk: Desk) -> None:
-    """BRIDGE-13: empty, half of it after 0.5 s, the rest 1.5 s later; nothing is said meanwhile."""
+    """Empty, half of it after 0.5 s, the rest 1.5 s later; nothing is said meanwhile."""
     desk.type("")
     got = desk.looks(0.5)
     desk.type(TWO[:20])
@@ -341,7 +341,7 @@ def test_a_file_that_is_filled_late_is_taken_once_and_whole(desk: Desk) -> None:
 
 @pytest.mark.parametrize("typed", ['{"id":1', "sunny", '{"a":"b', ONE + '{"id"', ONE + " and"])
 def test_what_is_not_complete_is_a_mistake_after_two_silent_seconds(desk: Desk, typed: str) -> None:
-    """FAILURE-11: until then somebody may still be typing."""
+    """Until then somebody may still be typing."""
     desk.type(typed)
     assert desk.looks(1.9) == []
     got = [text for _ in range(30) for text in desk.take(0.01)]
@@ -394,7 +394,7 @@ def test_nothing_costs_one_look(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_only_the_exact_name_counts(desk: Desk, name: str) -> None:
-    """FOLDER-7: swap files, backups and locks of editors are none of our business."""
+    """Swap files, backups and locks of editors are none of our business."""
     (desk.folder / name).write_text(ONE)
     assert desk.looks(0.2) == []
     assert (desk.folder / name).read_text() == ONE
@@ -416,7 +416,7 @@ def test_only_the_exact_name_counts(desk: Desk, name: str) -> None:
 def test_what_notepad_and_powershell_write_is_read_and_named(
     desk: Desk, raw: bytes, code: str
 ) -> None:
-    """BRIDGE-16, FOLDER-5, FAILURE-17: the same text each time, and a note of what was repaired."""
+    """The same text each time, and a note of what was repaired."""
     desk.type(raw)
     (text,) = desk.read()
     assert text.text == OSAKA
@@ -427,7 +427,7 @@ def test_what_notepad_and_powershell_write_is_read_and_named(
 
 
 def test_windows_line_ends_are_nothing_to_speak_of(desk: Desk) -> None:
-    """BRIDGE-16: CRLF between answers and inside one."""
+    """CRLF between answers and inside one."""
     desk.type(f"{PRETTY}{TWO}\n".replace("\n", "\r\n"))
     assert desk.accept_all() == [PRETTY.strip().replace("\n", "\r\n"), TWO]
     assert desk.problems == ""
@@ -438,7 +438,7 @@ def test_windows_line_ends_are_nothing_to_speak_of(desk: Desk) -> None:
 def test_a_file_that_is_cut_inside_a_character_is_waited_for(
     desk: Desk, cut: int, encoding: str
 ) -> None:
-    """FOLDER-6: half a character is no reason to complain while it is being written."""
+    """Half a character is no reason to complain while it is being written."""
     raw = OSAKA.encode(encoding)
     desk.type(raw[:-cut])
     assert desk.looks(1) == []
@@ -458,7 +458,7 @@ def test_a_file_that_is_cut_inside_a_character_is_waited_for(
     ids=["smart quotes", "cp1252", "NUL", "half a surrogate"],
 )
 def test_bytes_that_are_no_text_are_refused_with_advice(desk: Desk, raw: bytes) -> None:
-    """FOLDER-5: guessing would send what nobody typed. They stay, and a better text goes."""
+    """Guessing would send what nobody typed. They stay, and a better text goes."""
     desk.type(raw)
     assert desk.looks(1.9) == []
     assert desk.problems == ""
@@ -474,7 +474,7 @@ def test_bytes_that_are_no_text_are_refused_with_advice(desk: Desk, raw: bytes) 
 
 
 def test_a_refused_text_stays_exactly_as_typed(desk: Desk) -> None:
-    """BRIDGE-15: with the reason beside it, and is judged again when it changes, and only then."""
+    """With the reason beside it, and is judged again when it changes, and only then."""
     typed = b"\xef\xbb\xbf" + ONE.encode() + b"\r\n \r\n"
     desk.type(typed)
     assert len(desk.refuse_all()) == 1
@@ -487,7 +487,7 @@ def test_a_refused_text_stays_exactly_as_typed(desk: Desk) -> None:
 
 
 def test_the_same_text_saved_again_is_judged_again(desk: Desk) -> None:
-    """FOLDER-10: to save without a change is to say: try again."""
+    """To save without a change is to say: try again."""
     desk.type(ONE)
     desk.refuse_all()
     os.utime(desk.out)
@@ -571,7 +571,7 @@ def test_a_report_speaks_japanese(tmp_path: Path) -> None:
 
 
 def test_what_is_to_be_noticed_in_a_sent_text_is_told(desk: Desk) -> None:
-    """BRIDGE-3: a warning does not keep a text from being sent; the next clean one clears it."""
+    """A warning does not keep a text from being sent; the next clean one clears it."""
     desk.type(ONE)
     (text,) = desk.read()
     desk.files.accept(text, (Diagnostic("R50", Severity.WARNING, WRONG.detail, line=1, column=8),))
@@ -596,7 +596,7 @@ def test_a_refused_text_that_is_taken_away_is_no_problem_any_more(
 
 
 def test_no_text_acts_on_the_terminal_that_shows_the_report(desk: Desk) -> None:
-    """B4: what was typed is quoted with its escape sequences made visible."""
+    """What was typed is quoted with its escape sequences made visible."""
     desk.type(ONE)
     desk.refuse_all(
         Diagnostic("R50", Severity.ERROR, (("pending", "\x1b[2J"), ("typed", "\u202e")))
@@ -610,7 +610,7 @@ def test_no_text_acts_on_the_terminal_that_shows_the_report(desk: Desk) -> None:
 
 
 def test_what_is_appended_while_a_text_is_judged_is_the_next_text(desk: Desk) -> None:
-    """T8: the writer still holds the file; it is renamed under its hands, and nothing is lost."""
+    """The writer still holds the file; it is renamed under its hands, and nothing is lost."""
     with desk.out.open("w", encoding="utf-8") as out:
         out.write(ONE)
         out.flush()
@@ -731,7 +731,7 @@ def test_cat_may_stay_open_for_a_whole_session(desk: Desk) -> None:
 
 
 def test_three_echos_from_a_shell(desk: Desk) -> None:
-    """BRIDGE-10: the one-liners of the first human MCP server, each when its request is there."""
+    """The one-liners of the first human MCP server, each when its request is there."""
     got = []
     for number in (1, 2, 3):
         line = f'{{"jsonrpc":"2.0","id":{number},"result":{{}}}}'
@@ -758,7 +758,7 @@ def test_three_echos_from_a_shell(desk: Desk) -> None:
     ids=["cp", "mv", "cat", "dd", "install", "tee", "ln", "vim", "VS Code"],
 )
 def test_each_way_to_save_gives_one_answer(desk: Desk, save: str) -> None:
-    """BRIDGE-14, T8, FAILURE-12: the loop looks all the time while a real process saves."""
+    """The loop looks all the time while a real process saves."""
     (desk.folder / "new").write_text(PRETTY, encoding="utf-8")
     got: list[str] = []
 
@@ -944,7 +944,7 @@ def test_a_file_of_another_user_is_refused(desk: Desk) -> None:
 def test_a_file_that_cannot_be_put_away_is_not_sent_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAILURE-16, T9: Windows keeps an open file from being renamed; it is tried ten times."""
+    """Windows keeps an open file from being renamed; it is tried ten times."""
     rename, tries = os.rename, []
 
     def held(old: str, new: str, **options: int) -> None:
@@ -969,7 +969,7 @@ def test_a_file_that_cannot_be_put_away_is_not_sent_again(
 
 
 def test_a_full_disk_ends_no_session(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """FAILURE-7: the answer was sent; what cannot be written is remembered as trouble."""
+    """The answer was sent; what cannot be written is remembered as trouble."""
     desk.type(f"{ONE}\n{TWO}")
     first, second = desk.read()
     desk.files.accept(first)
@@ -991,7 +991,7 @@ def test_a_full_disk_ends_no_session(desk: Desk, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_second_server_takes_the_next_folder(tmp_path: Path) -> None:
-    """BRIDGE-24, T6, FAILURE-19: it says so, and touches nothing of the first one's."""
+    """It says so, and touches nothing of the first one's."""
     first = Desk(tmp_path / "mcp")
     first.files.arrived(b"first")
     first.type(ONE)
@@ -1096,7 +1096,7 @@ def test_an_archive_on_another_disk_or_gone_is_done_without(
 
 
 def test_a_folder_that_everybody_may_write_in_is_refused(tmp_path: Path) -> None:
-    """FOLDER-3: with the command that mends it."""
+    """With the command that mends it."""
     tmp_path.chmod(0o777)
     with pytest.raises(UnsafeFolderError, match="chmod o-w"):
         Desk(tmp_path)
@@ -1104,8 +1104,8 @@ def test_a_folder_that_everybody_may_write_in_is_refused(tmp_path: Path) -> None
     Desk(tmp_path).files.release()
 
 
-def test_a7_a_lock_file_laid_there_first_opens_no_folder(tmp_path: Path) -> None:
-    """A7: somebody else made it, readable for all; a drive without modes is told by a new file."""
+def test_a_lock_file_laid_there_first_opens_no_folder(tmp_path: Path) -> None:
+    """Somebody else made it, readable for all; a drive without modes is told by a new file."""
     (tmp_path / ".humanmcp.lock").touch()
     (tmp_path / ".humanmcp.lock").chmod(0o666)
     tmp_path.chmod(0o777)
@@ -1115,7 +1115,7 @@ def test_a7_a_lock_file_laid_there_first_opens_no_folder(tmp_path: Path) -> None
 
 
 def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
-    """FOLDER-2: the folder itself has to be named."""
+    """The folder itself has to be named."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with pytest.raises(UnsafeFolderError, match=str(tmp_path / "real")):
@@ -1124,14 +1124,14 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
 def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
-    """FOLDER-3: its owner could change what is in it."""
+    """Its owner could change what is in it."""
     os.chown(tmp_path, 65534, 65534)
     with pytest.raises(UnsafeFolderError, match="another user"):
         Desk(tmp_path)
 
 
 def test_a_folder_that_is_swapped_leads_nowhere_else(tmp_path: Path) -> None:
-    """FOLDER-2: names are looked up in the folder that was opened, not in what has its name now."""
+    """Names are looked up in the folder that was opened, not in what has its name now."""
     desk = Desk(tmp_path / "mcp")
     (tmp_path / "mcp").rename(tmp_path / "moved")
     (tmp_path / "mcp").mkdir()
@@ -1146,7 +1146,7 @@ def test_a_folder_that_is_swapped_leads_nowhere_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a:b", "CON", "nul.txt", "dot.", "space ", "new\nline", "x/../y"])
 def test_odd_names_of_folders_are_safe(tmp_path: Path, name: str) -> None:
-    """FOLDER-4: whatever the system takes, we take; the note about it stays on one line."""
+    """Whatever the system takes, we take; the note about it stays on one line."""
     first, second = Desk(tmp_path / name), Desk(tmp_path / name)
     assert first.folder != second.folder
     assert "\n" not in second.files.note
@@ -1157,7 +1157,7 @@ def test_odd_names_of_folders_are_safe(tmp_path: Path, name: str) -> None:
 
 
 def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    """FOLDER-4: with the system's own reason."""
+    """With the system's own reason."""
     with pytest.raises(OSError, match="too long"):
         Desk(tmp_path / ("x" * 300))
 

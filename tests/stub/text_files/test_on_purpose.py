@@ -1,4 +1,4 @@
-"""F5: what is sent wrong on purpose from the text files."""
+"""What is sent wrong on purpose from the text files."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def save(stub: AtFiles, name: str, content: bytes) -> None:
     until(lambda: not (stub.folder / name).exists(), f"{name} to be taken")
 
 
-def test_f5_what_the_check_refuses_goes_out_anyway_and_answers(stub: AtFiles) -> None:
-    """F5: the same text that out.txt holds back."""
+def test_what_the_check_refuses_goes_out_anyway_and_answers(stub: AtFiles) -> None:
+    """The same text that out.txt holds back."""
     stub.type(WRONG)
     until(stub.complaint, "the refusal")
     save(stub, "out.anyway.txt", WRONG.encode())
@@ -55,8 +55,8 @@ def test_f5_what_the_check_refuses_goes_out_anyway_and_answers(stub: AtFiles) ->
     assert list(inbox.frames(inbox.sessions()[0].name))[-1].note == "deliberate"
 
 
-def test_f5_a_line_that_is_no_json_and_an_answer_to_nobody_go_out(stub: AtFiles) -> None:
-    """F5: a log line, and an answer that comes twice or after a cancel."""
+def test_a_line_that_is_no_json_and_an_answer_to_nobody_go_out(stub: AtFiles) -> None:
+    """A log line, and an answer that comes twice or after a cancel."""
     save(stub, "out.anyway.txt", b"Server started on stdio\n")
     assert stub.hear() == "Server started on stdio"
     save(stub, "out.anyway.txt", WRONG.replace("7", "99").encode())
@@ -64,8 +64,8 @@ def test_f5_a_line_that_is_no_json_and_an_answer_to_nobody_go_out(stub: AtFiles)
     stub.says("line 1: tools/call sky (id 7): waits for you")
 
 
-def test_f5_bytes_go_out_as_they_are_and_the_right_answer_after_them(stub: AtFiles) -> None:
-    """F5: half a line without its end, its end, bytes that are no UTF-8; the call stays open."""
+def test_bytes_go_out_as_they_are_and_the_right_answer_after_them(stub: AtFiles) -> None:
+    """Half a line without its end, its end, bytes that are no UTF-8; the call stays open."""
     for raw in (b'{"jsonrpc":', b'"2.0"}\n', b"\xff\xfe\n"):
         save(stub, "out.raw.txt", raw)
     assert stub.hear() == '{"jsonrpc":"2.0"}'
@@ -75,8 +75,8 @@ def test_f5_bytes_go_out_as_they_are_and_the_right_answer_after_them(stub: AtFil
     assert stub.hear() == right
 
 
-def test_f5_the_server_is_told_to_be_silent_to_exit_and_to_crash(stub: AtFiles) -> None:
-    """F5: in words, one a line; what means nothing is said so."""
+def test_the_server_is_told_to_be_silent_to_exit_and_to_crash(stub: AtFiles) -> None:
+    """In words, one a line; what means nothing is said so."""
     save(stub, "out.do.txt", b"dance\n")
     until(lambda: "dance is not a command" in stub.complaint(), "the complaint")
     save(stub, "out.do.txt", b"progress off\nsilence on\n")
@@ -85,13 +85,13 @@ def test_f5_the_server_is_told_to_be_silent_to_exit_and_to_crash(stub: AtFiles) 
     assert stub.process.wait(timeout=PATIENCE) == 4
 
 
-def test_f5_a_crash_from_the_files(stub: AtFiles) -> None:
-    """F5: as kill -9 does."""
+def test_a_crash_from_the_files(stub: AtFiles) -> None:
+    """As kill -9 does."""
     (stub.folder / "out.do.txt").write_bytes(b"crash")
     assert stub.process.wait(timeout=PATIENCE) == -signal.SIGKILL
 
 
-def test_f5_what_stood_there_before_the_session_is_left_alone(tmp_path: Path) -> None:
+def test_what_stood_there_before_the_session_is_left_alone(tmp_path: Path) -> None:
     """Nobody knows what it was meant for."""
     folder = tmp_path / "desk"
     folder.mkdir(mode=0o700)
@@ -105,13 +105,13 @@ def test_f5_what_stood_there_before_the_session_is_left_alone(tmp_path: Path) ->
 # -- the messages to begin from -------------------------------------------------------------------
 
 
-def test_f5_bytes_can_be_typed() -> None:
-    """F5: at a terminal and in the page no key writes 0xFF."""
+def test_bytes_can_be_typed() -> None:
+    """At a terminal and in the page no key writes 0xFF."""
     assert typed_bytes(r"a\xff\xFE\n\\x41é") == b"a\xff\xfe\n\\x41" + "é".encode()
 
 
-def test_f5_each_message_to_begin_from_is_one_of_its_revision() -> None:
-    """F5: a ping has gone in 2026-07-28, and so have requests of the server's own."""
+def test_each_message_to_begin_from_is_one_of_its_revision() -> None:
+    """A ping has gone in 2026-07-28, and so have requests of the server's own."""
     old = {one.method for one in openers("2025-11-25", (), "h-1")}
     new = {one.method for one in openers("2026-07-28", (), "h-1")}
     assert {"ping", "roots/list", "notifications/message"} <= old
@@ -127,10 +127,10 @@ def test_f5_each_message_to_begin_from_is_one_of_its_revision() -> None:
         ("out.do.txt", "exit 1", "7\n"),
     ],
 )
-def test_f5_what_is_half_written_waits_for_its_other_half(
+def test_what_is_half_written_waits_for_its_other_half(
     tmp_path: Path, name: str, half: str, rest: str
 ) -> None:
-    """F5: `exit 1` becomes `exit 17`; a half by itself is meant after two seconds."""
+    """`exit 1` becomes `exit 17`; a half by itself is meant after two seconds."""
     place = OpenFolder.open(tmp_path)
     assert place is not None
     files = OnPurpose(place, SentFolder(place))
@@ -151,10 +151,10 @@ def test_f5_what_is_half_written_waits_for_its_other_half(
 
 @pytest.mark.parametrize("call", range(1, 7))
 @pytest.mark.parametrize("name", ["out.anyway.txt", "out.raw.txt", "out.do.txt"])
-def test_f5_a_server_that_is_killed_leaves_what_it_did_not_send(
+def test_a_server_that_is_killed_leaves_what_it_did_not_send(
     tmp_path: Path, name: str, call: int
 ) -> None:
-    """F5: killed at each call: nothing is lost, and nothing lies in sent/ that was not sent."""
+    """Killed at each call: nothing is lost, and nothing lies in sent/ that was not sent."""
     content = f"{WRONG}\n".encode()
     place = OpenFolder.open(tmp_path)
     assert place is not None
@@ -177,8 +177,8 @@ def test_f5_a_server_that_is_killed_leaves_what_it_did_not_send(
     again.release()
 
 
-def test_f5_what_is_written_on_after_a_line_went_out_goes_out_too(stub: AtFiles) -> None:
-    """F5: `cat > out.raw.txt`, line by line: nothing that is typed stays behind unnoticed."""
+def test_what_is_written_on_after_a_line_went_out_goes_out_too(stub: AtFiles) -> None:
+    """`cat > out.raw.txt`, line by line: nothing that is typed stays behind unnoticed."""
     name = stub.folder / "out.raw.txt"
     with name.open("w") as slow:
         slow.write("first\n")
@@ -190,8 +190,8 @@ def test_f5_what_is_written_on_after_a_line_went_out_goes_out_too(stub: AtFiles)
     assert not name.exists()
 
 
-def test_f5_a_link_is_not_followed_and_the_person_is_told(stub: AtFiles, tmp_path: Path) -> None:
-    """F5: no bytes of another file reach the client by a link that lies in the folder."""
+def test_a_link_is_not_followed_and_the_person_is_told(stub: AtFiles, tmp_path: Path) -> None:
+    """No bytes of another file reach the client by a link that lies in the folder."""
     (tmp_path / "secret").write_text("secret\n")
     (stub.folder / "out.raw.txt").symlink_to(tmp_path / "secret")
     until(lambda: "out.raw.txt is a link" in stub.complaint(), "the sentence")
@@ -203,7 +203,7 @@ def test_f5_a_link_is_not_followed_and_the_person_is_told(stub: AtFiles, tmp_pat
 def test_an_idle_folder_is_looked_at_as_a_whole_and_what_is_saved_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A2: one call for all names that nothing has; hundreds of sessions wait in one process."""
+    """One call for all names that nothing has; hundreds of sessions wait in one process."""
     files = TextFiles.claim(tmp_path / "me", decode=decode, language="en")
     asked: list[str] = []
     mark = OpenFolder.mark

@@ -31,7 +31,7 @@ def refused(typed: str, language: str = "en") -> str:
 
 
 def test_a_refused_text_is_shown_as_it_would_be_right() -> None:
-    """BRIDGE-15: with every mend at once, so that it can be copied and passes."""
+    """With every mend at once, so that it can be copied and passes."""
     said = refused("{'jsonrpc':'2.0','id':\"3\",'result':{'content':'sunny',}}")
     right = said.partition("It would be right like this: ")[2].splitlines()[0]
     assert '"content":[{"type": "text", "text": "sunny"}]' in right
@@ -42,7 +42,7 @@ def test_a_refused_text_is_shown_as_it_would_be_right() -> None:
 
 
 def test_the_sample_of_the_specification_is_shown_as_json() -> None:
-    """E18: unquoted names and semicolons; several lines stay several lines."""
+    """Unquoted names and semicolons; several lines stay several lines."""
     said = refused('{\n  jsonrpc: "2.0";\n  id: 3;\n  result: {\n    content: []\n  }\n}')
     assert '    {\n      "jsonrpc": "2.0",\n      "id": 3,\n' in said
 
@@ -55,7 +55,7 @@ def test_half_a_mend_is_not_called_right() -> None:
 
 
 def test_plain_text_is_told_how_to_be_an_answer() -> None:
-    """BRIDGE-15: the whole answer with the person's words in it."""
+    """The whole answer with the person's words in it."""
     assert '"text": "sunny"' in refused("sunny")
 
 
@@ -72,7 +72,7 @@ def test_nothing_to_say_is_nothing() -> None:
 
 
 def test_what_the_peer_wrote_is_escaped() -> None:
-    """B4: an escape sequence in a name cannot reach the terminal that shows the file."""
+    """An escape sequence in a name cannot reach the terminal that shows the file."""
     found = Diagnostic("M12", Severity.WARNING, (("key", "\x1b[2J"), ("revision", "2025-11-25")))
     said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(found,))], "en")
     assert "\x1b" not in said

@@ -75,8 +75,8 @@ class AtFiles(Serving):
         until(lambda: all(part in self.status() for part in parts), f"{parts} in status.txt")
 
 
-def test_f1_with_files_the_opening_waits_for_the_person(tmp_path: Path) -> None:
-    """F1: the book steps in for no unknown client; who follows the first article is the server."""
+def test_with_files_the_opening_waits_for_the_person(tmp_path: Path) -> None:
+    """The book steps in for no unknown client; who follows the first article is the server."""
     with AtFiles(tmp_path) as stub:
         stub.say(initialize("some-client"))
         stub.says("line 1: initialize (id 1): waits for you")
@@ -88,8 +88,8 @@ def test_f1_with_files_the_opening_waits_for_the_person(tmp_path: Path) -> None:
         stub.says("line 1: initialize (id 1): answered by you, in out.txt")
 
 
-def test_f1_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path) -> None:
-    """F1: a client that gives up after 1.5 s, and half an answer in the file."""
+def test_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path) -> None:
+    """A client that gives up after 1.5 s, and half an answer in the file."""
     with AtFiles(tmp_path) as stub:
         until(stub.find_session, "the files")
         stub.type(OFFER[:40])
@@ -102,8 +102,8 @@ def test_f1_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path)
         assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "mine"
 
 
-def test_f1_what_the_book_will_do_and_did_is_said_beside_and_on_stderr(tmp_path: Path) -> None:
-    """F1, H9: nothing was ever told of a countdown or of the book."""
+def test_what_the_book_will_do_and_did_is_said_beside_and_on_stderr(tmp_path: Path) -> None:
+    """Nothing was ever told of a countdown or of the book."""
     with AtFiles(tmp_path) as stub:
         stub.say(initialize("Cline"))
         stub.says("line 1: initialize (id 1): waits for you; the answer book answers at ")
@@ -116,8 +116,8 @@ def test_f1_what_the_book_will_do_and_did_is_said_beside_and_on_stderr(tmp_path:
     assert "status.txt" in said
 
 
-def test_f4_what_is_unusual_about_a_line_stands_beside_it(tmp_path: Path) -> None:
-    """F4: an unreadable line, and what the check says of a request."""
+def test_what_is_unusual_about_a_line_stands_beside_it(tmp_path: Path) -> None:
+    """An unreadable line, and what the check says of a request."""
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say("hello")
         stub.say(CALL.replace("arguments", "args"))
@@ -128,8 +128,8 @@ def test_f4_what_is_unusual_about_a_line_stands_beside_it(tmp_path: Path) -> Non
         )
 
 
-def test_f4_a_folder_that_cannot_come_back_ends_no_session(tmp_path: Path) -> None:
-    """F4: a link took its name; that is said once, and the folder is back when the link is gone."""
+def test_a_folder_that_cannot_come_back_ends_no_session(tmp_path: Path) -> None:
+    """A link took its name; that is said once, and the folder is back when the link is gone."""
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(CALL)
         stub.says("waits for you")
@@ -143,8 +143,8 @@ def test_f4_a_folder_that_cannot_come_back_ends_no_session(tmp_path: Path) -> No
         stub.says("waits for you")
 
 
-def test_h9_each_line_is_told_of_also_when_the_session_is_over(tmp_path: Path) -> None:
-    """H9: a notification, a ping, a cancelled call, one that is left, an answer to nobody."""
+def test_each_line_is_told_of_also_when_the_session_is_over(tmp_path: Path) -> None:
+    """A notification, a ping, a cancelled call, one that is left, an answer to nobody."""
     with AtFiles(tmp_path) as stub:
         stub.say('{"jsonrpc":"2.0","id":"p","method":"ping"}')
         stub.say(CALL)
@@ -191,8 +191,8 @@ def test_how_much_is_answered_is_said_in_every_manner(language: str) -> None:
 # -- F4 -------------------------------------------------------------------------------------------
 
 
-def test_f4_an_answer_that_came_too_early_is_told_when_its_request_comes(tmp_path: Path) -> None:
-    """F4: the sentence went stale. It is sent when it is saved again, and not before."""
+def test_an_answer_that_came_too_early_is_told_when_its_request_comes(tmp_path: Path) -> None:
+    """The sentence went stale. It is sent when it is saved again, and not before."""
     answer = '{"jsonrpc":"2.0","id":8,"result":{"content":[]}}'
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(CALL)
@@ -204,8 +204,8 @@ def test_f4_an_answer_that_came_too_early_is_told_when_its_request_comes(tmp_pat
         assert stub.hear() == answer
 
 
-def test_f4_a_folder_that_was_deleted_comes_back_with_all_that_came(tmp_path: Path) -> None:
-    """F4: `rm -r` while the server runs; the next answer goes out from the new folder."""
+def test_a_folder_that_was_deleted_comes_back_with_all_that_came(tmp_path: Path) -> None:
+    """`rm -r` while the server runs; the next answer goes out from the new folder."""
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(CALL)
         shutil.rmtree(stub.folder)
@@ -216,8 +216,8 @@ def test_f4_a_folder_that_was_deleted_comes_back_with_all_that_came(tmp_path: Pa
         assert json.loads(stub.hear())["id"] == 7
 
 
-def test_f4_no_revision_is_shown_before_one_was_agreed(tmp_path: Path) -> None:
-    """F4: the inbox showed 2025-11-25 while `initialize` was still waiting."""
+def test_no_revision_is_shown_before_one_was_agreed(tmp_path: Path) -> None:
+    """The inbox showed 2025-11-25 while `initialize` was still waiting."""
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(initialize("some-client"))
         desk = FolderInbox(stub.home)
@@ -235,10 +235,10 @@ def suggested(complaint: str) -> str:
 
 
 @pytest.mark.parametrize("typed", ["42", "-0.5", "true", '"sunny"'])
-def test_f4_a_plain_number_is_offered_as_words_are_and_what_is_offered_passes(
+def test_a_plain_number_is_offered_as_words_are_and_what_is_offered_passes(
     tmp_path: Path, typed: str
 ) -> None:
-    """F4: it is the text of the tool's result, written exactly as it was typed."""
+    """It is the text of the tool's result, written exactly as it was typed."""
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(CALL)
         stub.type("sunny")
@@ -253,8 +253,8 @@ def test_f4_a_plain_number_is_offered_as_words_are_and_what_is_offered_passes(
 
 
 @pytest.mark.parametrize("log", ["[INFO] starting", "2026-11-21 10:00:00 INFO starting", "7 up"])
-def test_f4_a_right_answer_below_a_log_line_is_offered_without_it(tmp_path: Path, log: str) -> None:
-    """F4: it blocked, and nothing said how it would pass."""
+def test_a_right_answer_below_a_log_line_is_offered_without_it(tmp_path: Path, log: str) -> None:
+    """It blocked, and nothing said how it would pass."""
     answer = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(CALL)
@@ -269,8 +269,8 @@ def test_f4_a_right_answer_below_a_log_line_is_offered_without_it(tmp_path: Path
 @pytest.mark.parametrize(
     "typed", ["oops", '{"jsonrpc":"2.0","id":9,"result":{}}', CALL.replace("7", '"x"')]
 )
-def test_f4_what_was_wrong_is_gone_when_out_txt_is_deleted(tmp_path: Path, typed: str) -> None:
-    """F4: problems.txt kept its text. Plain words, an id that nobody waits for, a wrong request."""
+def test_what_was_wrong_is_gone_when_out_txt_is_deleted(tmp_path: Path, typed: str) -> None:
+    """Problems.txt kept its text. Plain words, an id that nobody waits for, a wrong request."""
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(CALL)
         stub.type(typed)
@@ -279,8 +279,8 @@ def test_f4_what_was_wrong_is_gone_when_out_txt_is_deleted(tmp_path: Path, typed
         until(lambda: not stub.complaint(), "an empty problems.txt")
 
 
-def test_f4_what_was_wrong_is_gone_when_what_came_back_is_deleted(tmp_path: Path) -> None:
-    """F4: of two answers one was sent, and the other one given back."""
+def test_what_was_wrong_is_gone_when_what_came_back_is_deleted(tmp_path: Path) -> None:
+    """Of two answers one was sent, and the other one given back."""
     answer = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(CALL)
@@ -295,8 +295,8 @@ def test_f4_what_was_wrong_is_gone_when_what_came_back_is_deleted(tmp_path: Path
 # -- L6 -------------------------------------------------------------------------------------------
 
 
-def test_l6_the_options_of_a_question_stand_below_its_line(tmp_path: Path) -> None:
-    """L6: as long as it waits."""
+def test_the_options_of_a_question_stand_below_its_line(tmp_path: Path) -> None:
+    """As long as it waits."""
     asked = {"question": "Tea or coffee?", "options": ["Tea", "Coffee\x1b[2J"]}
     params = {"name": "sky", "arguments": {**asked, "allow_free_text": False}}
     call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
@@ -309,8 +309,8 @@ def test_l6_the_options_of_a_question_stand_below_its_line(tmp_path: Path) -> No
         until(lambda: "Coffee" not in (stub.folder / "status.txt").read_text("utf-8"), "the end")
 
 
-def test_l8_a_secret_in_out_txt_goes_out_and_problems_txt_says_so(tmp_path: Path) -> None:
-    """L8: whoever saves a file is told as well; what is told does not repeat the secret."""
+def test_a_secret_in_out_txt_goes_out_and_problems_txt_says_so(tmp_path: Path) -> None:
+    """Whoever saves a file is told as well; what is told does not repeat the secret."""
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(CALL)
         until(stub.find_session, "the files")
@@ -360,10 +360,10 @@ def test_a_subscription_that_nobody_acknowledged_waits_for_a_person(tmp_path: Pa
         stub.says('line 1: subscriptions/listen (id "s"): waits for you')
 
 
-def test_f4_what_came_back_may_be_deleted_at_once(
+def test_what_came_back_may_be_deleted_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F4: before the stub has looked at it; problems.txt kept its text for ever."""
+    """Before the stub has looked at it; problems.txt kept its text for ever."""
     create = OpenFolder.create
 
     def create_and_delete(place: OpenFolder, name: str, content: bytes) -> None:
@@ -381,7 +381,7 @@ def test_f4_what_came_back_may_be_deleted_at_once(
     files.release()
 
 
-def test_f4_several_writers_at_once_are_all_sent_and_none_twice(tmp_path: Path) -> None:
+def test_several_writers_at_once_are_all_sent_and_none_twice(tmp_path: Path) -> None:
     """Four programs append to out.txt, also while it is put away: each answer goes out once."""
     with AtFiles(tmp_path, "--by-hand") as stub:
         for number in range(1, 41):

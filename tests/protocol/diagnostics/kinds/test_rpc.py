@@ -24,10 +24,10 @@ UNREADABLE: Final = {
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_r9_a_line_that_is_no_message_has_the_fields_of_its_kind(
+def test_a_line_that_is_no_message_has_the_fields_of_its_kind(
     kind: type[rpc.LineDiagnostic],
 ) -> None:
-    """R9: in the floor below the diagnostics no class holds the code to them."""
+    """In the floor below the diagnostics no class holds the code to them."""
     found = read(UNREADABLE[kind])
     assert isinstance(found, Malformed)
     assert (KINDS[found.why], found.why) == (kind, kind.code)

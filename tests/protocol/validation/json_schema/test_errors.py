@@ -113,7 +113,7 @@ UNCHECKED: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
 
 
 @pytest.mark.parametrize(("schema", "value", "english", "japanese"), UNCHECKED)
-def test_r8_what_was_not_compared_is_said_with_the_reason(
+def test_what_was_not_compared_is_said_with_the_reason(
     schema: dict[str, Any], value: Json, english: str, japanese: str
 ) -> None:
     """Row 8: in both languages."""

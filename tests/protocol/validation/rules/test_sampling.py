@@ -1,4 +1,4 @@
-"""S5: a turn in a model's place, held against what the host offered, before it is sent."""
+"""A turn in a model's place, held against what the host offered, before it is sent."""
 
 from __future__ import annotations
 
@@ -73,20 +73,18 @@ def found(content: object, client: str = TEXT_ONLY) -> list[str]:
         ([TEXT, IMAGE], ["M98"]),
     ],
 )
-def test_s5_a_turn_that_the_host_cannot_use_is_not_sendable(
-    content: object, codes: list[str]
-) -> None:
-    """S5: another tool, another input, an id that is taken, a picture that would be lost."""
+def test_a_turn_that_the_host_cannot_use_is_not_sendable(content: object, codes: list[str]) -> None:
+    """Another tool, another input, an id that is taken, a picture that would be lost."""
     assert found(content) == codes
 
 
-def test_s5_a_picture_is_right_where_a_server_asked_for_a_model() -> None:
-    """S5: MCP allows it; only our own host has no place for it."""
+def test_a_picture_is_right_where_a_server_asked_for_a_model() -> None:
+    """MCP allows it; only our own host has no place for it."""
     assert found(IMAGE, "another host") == []
 
 
-def test_s5_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
-    """S5: what has one meaning can be mended by a click."""
+def test_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
+    """What has one meaning can be mended by a click."""
     exchange = asked("sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": TOOLS})
     text = json.dumps(
         {
@@ -107,15 +105,15 @@ def test_s5_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
     )
 
 
-def test_s5_the_draft_of_a_call_begins_with_what_the_tool_needs() -> None:
-    """S5: a draft that cannot be sent as it is says at least what is missing."""
+def test_the_draft_of_a_call_begins_with_what_the_tool_needs() -> None:
+    """A draft that cannot be sent as it is says at least what is missing."""
     exchange = asked("sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": TOOLS})
     draft = check.templates(exchange)["call dice__dice"]
     assert json.loads(draft)["result"]["content"]["input"] == {"sides": 0}
 
 
-def test_s3_a_form_begins_without_what_nobody_needs_and_nobody_filled_in() -> None:
-    """S3: an empty address would break the form, and is not required."""
+def test_a_form_begins_without_what_nobody_needs_and_nobody_filled_in() -> None:
+    """An empty address would break the form, and is not required."""
     fields = {
         "mail": {"type": "string", "format": "email"},
         "name": {"type": "string", "minLength": 1},
