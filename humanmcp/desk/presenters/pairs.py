@@ -72,7 +72,7 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
         if one.kind in _ANSWERS:
             at = asked.pop((one.session, one.id, not one.inwards), None)
             if at is not None:
-                found[at] = replace(found[at], answer=one, state=_state(one))
+                found[at] = replace(found[at], answer=one, state=answered_state(one))
                 continue
         elif one.kind == "request":
             if one.word == "ping" and one.session in pings:
@@ -100,11 +100,12 @@ def _by_number(found: list[Pair]) -> list[Pair]:
         if at is None:
             rows.append(one)
         else:
-            rows[at] = replace(rows[at], answer=step, state=_state(step))
+            rows[at] = replace(rows[at], answer=step, state=answered_state(step))
     return rows
 
 
-def _state(answer: Step) -> str:
+def answered_state(answer: Step) -> str:
+    """Return the state of a request that has this answer."""
     return "error" if answer.kind == "error" or answer.failed else "answered"
 
 

@@ -147,6 +147,16 @@ class Step:
     http: tuple[str, ...] = ()
     """What HTTP said around it, where its notes have no rows of their own (`folded`)."""
 
+    in_inbox: bool = False
+    """Its exchange was put before a person, and has a page of its own."""
+
+    @property
+    def address(self) -> str:
+        """Where a press on it leads: a client's request to its exchange, all else to the line."""
+        if self.in_inbox and self.kind == "request" and self.inwards:
+            return f"/m/{self.session}/{self.number}"
+        return f"/line/{self.session}/{self.seq}"
+
     @property
     def sender(self) -> str:
         """Whom the line came from: the code of a party's name."""
@@ -265,13 +275,14 @@ def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> S
         seat=seat,
         raw=frame.text[:SHOWN],
         deliberate=frame.note.startswith(DELIBERATE),
-        failed=isinstance(found, Message) and _failed(found.body.get("result")),
+        failed=isinstance(found, Message) and is_failed(found.body.get("result")),
         part=part,
         carries=carried(found) if inwards else str(part.get("carries", "")),
     )
 
 
-def _failed(result: object) -> bool:
+def is_failed(result: object) -> bool:
+    """Return True for the result of a tool that failed."""
     return isinstance(result, dict) and result.get("isError") is True
 
 

@@ -166,7 +166,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     return page(
         request,
         "line.html",
-        step=step,
+        step=history.linked(desk_of(request).board, step),
         facts=facts,
         card=card if step.kind in ("request", "notification") else None,
         raw=frame.text,
@@ -279,7 +279,11 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "result": result,
         "says": result_card(step.method, frames[at].text) if answer else None,
         "steps": sequence.draw(
-            steps[-AROUND - 1 :], step.seq, by_seq=True, model=True, held=desk.board.held(name)
+            [history.linked(desk.board, one) for one in steps[-AROUND - 1 :]],
+            step.seq,
+            by_seq=True,
+            model=True,
+            held=desk.board.held(name),
         ),
         "pending": asks and waits is not None,
         "arrived": waits.arrived if waits is not None else 0.0,

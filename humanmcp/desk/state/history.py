@@ -10,19 +10,22 @@ import heapq
 import itertools
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.case import read_line
 from humanmcp.answering.summary import line_kind, message_in
-from humanmcp.desk.presenters.pairs import Pair, compared, pairs
-from humanmcp.desk.presenters.rows import Step, folded, paired, step
-from humanmcp.inbox.contract import InboxError, Key
+from humanmcp.desk.presenters.pairs import Pair, answered_state, compared, pairs
+from humanmcp.desk.presenters.rows import Step, folded, is_failed, paired, step
+from humanmcp.desk.state.other_half import OtherHalves
+from humanmcp.inbox.contract import Key, UnknownItemError
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.http.recorded import is_beside, part_in
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message, encoded
+from humanmcp.protocol.json.jsonrpc import Kind, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,9 +112,10 @@ def look(
     steps: list[Step] = []
     further: tuple[str, int] | None = None
     complete, rows = True, 0
+    halves = OtherHalves(board, _SEARCH_FOR)
     for view, frame in _backwards(board, query, start):
         place = (view.facts.name, frame.seq)
-        if _wanted(board, view.facts.name, frame, query):
+        if _wanted(halves, view.facts.name, frame, query):
             steps.append(_step(view, frame))
             rows += not (query.empty and is_folded(frame))
         if rows == most or len(steps) == _MOST_READ:
@@ -185,7 +189,7 @@ def _number_after(board: Board, view: SessionView, at: str) -> int:
     return low
 
 
-def _wanted(board: Board, session: str, frame: Frame, query: Query) -> bool:
+def _wanted(halves: OtherHalves, session: str, frame: Frame, query: Query) -> bool:
     if query.empty:
         return True
     text = frame.text.casefold()
@@ -197,38 +201,34 @@ def _wanted(board: Board, session: str, frame: Frame, query: Query) -> bool:
     if not isinstance(found, Message):
         is_one = line_kind(frame, found).value == query.kind
         return is_one and not (query.method or query.tool or query.state)
-    return _fits(board, session, frame, found, query)
+    return _fits(halves, session, frame, found, query)
 
 
-def _fits(board: Board, session: str, frame: Frame, found: Message, query: Query) -> bool:
-    if query.kind and found.kind.value != query.kind:
+def _fits(halves: OtherHalves, session: str, frame: Frame, found: Message, query: Query) -> bool:
+    if query.kind and query.kind not in _kinds(found):
         return False
     asked = found
     if query.kind in _ANSWERS and (query.method or query.tool):
-        asked = _request_of(board, session, frame) or found
+        request = halves.request_of(session, frame)
+        asked_line = None if request is None else message_in(request)
+        asked = asked_line if isinstance(asked_line, Message) else found
     if query.method and query.method not in asked.method:
         return False
     if query.tool and asked.params.get("name") != query.tool:
         return False
-    return not query.state or _state(board, session, frame, found) == query.state
+    return not query.state or _state(halves, session, frame, found) == query.state
 
 
-def _request_of(board: Board, session: str, frame: Frame) -> Message | None:
-    """Return the request that an answer belongs to, as far as the inbox has it."""
-    try:
-        found = read_line(board.inbox.item(Key(session, frame.number)).line)
-    except InboxError:
-        return None
-    return found if isinstance(found, Message) else None
+def _kinds(found: Message) -> tuple[str, ...]:
+    """Return the kinds by which a line is found: a tool that failed is an error to a person."""
+    failed = found.kind is Kind.RESULT and is_failed(found.body.get("result"))
+    return (found.kind.value, "error") if failed else (found.kind.value,)
 
 
-def _state(board: Board, session: str, frame: Frame, found: Message) -> str:
-    if not frame.number or found.id is None:
-        return ""
-    try:
-        return board.inbox.item(Key(session, frame.number)).state.value
-    except InboxError:
-        return ""
+def _state(halves: OtherHalves, session: str, frame: Frame, found: Message) -> str:
+    if found.kind is Kind.REQUEST:
+        return halves.outcome(session, frame)[0]
+    return ExchangeState.ANSWERED.value if found.kind.is_answer else ""
 
 
 def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]:
@@ -238,7 +238,8 @@ def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]
     """
     view = board.session(session)
     lines = said(board, session, most)
-    return tuple(folded(paired(_step(view, frame) for frame in lines)))
+    steps = folded(paired(_step(view, frame) for frame in lines))
+    return tuple(linked(board, one) for one in steps)
 
 
 def said(board: Board, session: str, most: int) -> list[Frame]:
@@ -260,38 +261,46 @@ def paired_up(board: Board, found: HistoryMatch) -> list[Pair]:
 
     The other half of an exchange may have been said on another page, or not be what was searched.
     """
-    rows = [_completed(board, one) for one in pairs(reversed(found.steps))]
+    halves = OtherHalves(board, _SEARCH_FOR)
+    rows = [_completed(board, halves, one) for one in pairs(reversed(found.steps))]
+    rows = [replace(one, step=linked(board, one.step)) for one in rows]
     return compared(rows)[::-1]
 
 
-def _completed(board: Board, pair: Pair) -> Pair:
-    """Add the half that is missing of a client's request: the inbox has both."""
+def linked(board: Board, step: Step) -> Step:
+    """Say of a line whether its exchange has a page of its own: the inbox has it."""
+    with suppress(UnknownItemError):
+        if step.number:
+            board.inbox.item(Key(step.session, step.number))
+            return replace(step, in_inbox=True)
+    return step
+
+
+def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
+    """Add the half of an exchange that is missing."""
     step = pair.step
-    whole = pair.answer is not None or not step.number or step.times > 1
-    if whole or (step.kind, step.inwards) not in _HALVES:
+    if pair.answer is not None or step.times > 1 or step.kind not in ("request", *_ANSWERS):
         return pair
-    try:
-        item = board.inbox.item(Key(step.session, step.number))
-    except InboxError:
+    frame, view = _frame_of(board, step), board.session(step.session)
+    if frame is None:
         return pair
-    view = board.session(step.session)
-    if step.kind != "request":
-        asked = Frame(0, item.arrived, Direction.IN, encoded(item.line), step.number)
-        state = "error" if step.kind == "error" or step.failed else "answered"
-        return Pair(_step(view, asked), step, state)
-    if item.answer is None:
-        return replace(pair, state=item.state.value)
-    answered = Frame(
-        0, item.answer.at, Direction.OUT, jsonrpc.encoded(item.answer.line), step.number
-    )
-    answer = _step(view, answered)
-    failed = answer.kind == "error" or answer.failed
-    return replace(pair, answer=answer, state="error" if failed else "answered")
+    if step.kind == "request":
+        state, response = halves.outcome(step.session, frame)
+        if response is None:
+            return replace(pair, state=state)
+        answer = _step(view, response)
+        return replace(pair, answer=answer, state=answered_state(answer))
+    request = halves.request_of(step.session, frame)
+    return pair if request is None else Pair(_step(view, request), step, answered_state(step))
+
+
+def _frame_of(board: Board, step: Step) -> Frame | None:
+    frames = board.inbox.before(step.session, step.seq + 1, 1)
+    return frames[0] if frames and frames[0].seq == step.seq else None
 
 
 _ANSWERS: Final = ("result", "error")
 """Kinds of lines that are searched by the method and the tool of their request."""
-_HALVES: Final = (("request", True), ("result", False), ("error", False))
 
 
 def last_answer(board: Board, item: Item) -> str | None:
@@ -324,4 +333,4 @@ def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
 def recent(board: Board, most: int) -> tuple[Step, ...]:
     """Return the newest lines of all sessions, newest first: what stands under the list."""
     found = look(board, Query(), most=most).steps
-    return tuple(one for one in found if one.kind not in ("note", "err"))
+    return tuple(linked(board, one) for one in found if one.kind not in ("note", "err"))

@@ -16,6 +16,8 @@ from humanmcp.protocol.http.recorded import cut_part, event_part, request_part, 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from humanmcp.desk.presenters.pairs import Pair
+
 
 def at(second: int) -> str:
     """Return a moment of one day, in the form of a transcript."""
@@ -32,12 +34,19 @@ class Past:
         self.seq = dict.fromkeys(self.names, 0)
 
     def say(
-        self, session: int, second: int, line: str, way: Direction = Direction.IN, note: str = ""
+        self,
+        session: int,
+        second: int,
+        line: str,
+        way: Direction = Direction.IN,
+        note: str = "",
+        *,
+        number: int = 0,
     ) -> None:
         """Record a line of one of them."""
         name = self.names[session]
         self.seq[name] += 1
-        frame = Frame(self.seq[name], at(second), way, line.encode(), note=note)
+        frame = Frame(self.seq[name], at(second), way, line.encode(), number, note=note)
         self.inbox.record(name, frame)
 
     def http(self, second: int, part: str) -> None:
@@ -193,8 +202,7 @@ def test_desk_3_a_word_is_found_in_any_of_many_lines_without_reading_them_all(pa
 def test_desk_2_6_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
     """`kind:error tool:dice`: an answer names no tool, its request does."""
     for number, tool in ((1, "dice"), (2, "coin")):
-        params = f'{{"name":"{tool}"}}'
-        line = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}'
+        line = call(number, tool)
         key = Key(past.names[0], number)
         asked = Item(key, line, "tools/call", str(number), "2025-11-25", arrived=at(number))
         past.inbox.deliver(asked)
@@ -204,3 +212,90 @@ def test_desk_2_6_errors_are_found_by_the_tool_that_was_called(past: Past) -> No
     for query in ("kind:error tool:dice", "kind:error method:tools/call tool:dice"):
         found = history.look(past.board, history.parse(query))
         assert [one.number for one in found.steps] == [1]
+
+
+def call(id_: int, tool: str = "dice") -> str:
+    """Return a call of a tool."""
+    params = f'{{"name":"{tool}","arguments":{{}}}}'
+    return f'{{"jsonrpc":"2.0","id":{id_},"method":"tools/call","params":{params}}}'
+
+
+def rolled(id_: int, *, failed: bool = False) -> str:
+    """Return the result of a call."""
+    flag = "true" if failed else "false"
+    content = f'[{{"type":"text","text":"rolled {id_}"}}]'
+    return f'{{"jsonrpc":"2.0","id":{id_},"result":{{"content":{content},"isError":{flag}}}}}'
+
+
+def rows_of(past: Past, words: str, most: int = history.PAGE) -> list[Pair]:
+    """Return the rows of the history page for a search."""
+    board = past.board
+    return history.paired_up(board, history.look(board, history.parse(words), most=most))
+
+
+def test_a_call_that_the_book_answered_is_answered_wherever_its_answer_stands(past: Past) -> None:
+    """No item of the inbox: the transcript has both lines, also where a search shows one half."""
+    past.say(0, 1, call(7), number=1)
+    past.say(0, 2, rolled(7), Direction.OUT, number=1)
+    for second in range(3, 60):
+        past.say(0, second, ping(second))
+    for words in ("tool:dice", "method:tools/call", "state:answered tool:dice", "kind:result"):
+        (row,) = rows_of(past, words)
+        assert (row.step.name, row.state) == ("dice", "answered")
+        assert row.answer is not None
+        assert (row.answer.gist, row.answer.seq) == ("rolled 7", 2)
+
+
+def test_errors_of_calls_that_the_book_answered_are_found_by_their_tool(past: Past) -> None:
+    """A tool that failed is an error, too: its row says so."""
+    past.say(0, 1, call(1), number=1)
+    past.say(0, 2, rolled(1, failed=True), Direction.OUT, number=1)
+    past.say(0, 3, call(2, "coin"), number=2)
+    error = '{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"No."}}'
+    past.say(0, 4, error, Direction.OUT, number=2)
+    past.say(0, 5, call(3), number=3)
+    past.say(0, 6, rolled(3), Direction.OUT, number=3)
+    assert [one.step.number for one in rows_of(past, "kind:error")] == [2, 1]
+    assert [one.step.number for one in rows_of(past, "kind:error tool:coin")] == [2]
+    assert [one.state for one in rows_of(past, "kind:error tool:dice")] == ["error"]
+
+
+def test_a_request_of_a_tap_says_what_became_of_it(past: Past) -> None:
+    """Nothing that passes has a number there: ids tell, and so does the end of the session."""
+    past.say(0, 1, call(1))
+    past.say(0, 2, call(2))
+    past.say(0, 3, call(3))
+    cancelled = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}'
+    past.say(0, 4, cancelled)
+    past.say(1, 4, rolled(3), Direction.OUT)
+    for second in range(5, 40):
+        past.say(0, second, ping(second + 100))
+    past.say(0, 40, rolled(1), Direction.OUT)
+    assert [one.state for one in rows_of(past, "tool:dice")] == ["pending", "cancelled", "answered"]
+    assert [one.step.seq for one in rows_of(past, "state:cancelled")] == [2]
+    past.inbox.end(past.names[0])
+    assert [one.step.seq for one in rows_of(past, "state:abandoned tool:dice")] == [3]
+
+
+def test_a_search_says_that_it_does_not_know_rather_than_that_nobody_answered(
+    past: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time for one page is over before the answer is found."""
+    past.say(0, 1, call(1))
+    past.say(0, 2, rolled(1), Direction.OUT)
+    found = history.look(past.board, history.parse("tool:dice"))
+    monkeypatch.setattr(history, "_SEARCH_FOR", 0.0)
+    (row,) = history.paired_up(past.board, found)
+    assert (row.state, row.answer) == ("unknown", None)
+
+
+def test_a_recent_line_leads_to_a_page_that_there_is(past: Past) -> None:
+    """What a person was asked has a page; what the book answered is a line of the transcript."""
+    line = call(2)
+    past.say(0, 1, '{"jsonrpc":"2.0","id":1,"method":"server/discover"}', number=1)
+    past.say(0, 2, line, number=2)
+    key = Key(past.names[0], 2)
+    past.inbox.deliver(Item(key, line, "tools/call", "2", "2025-11-25", arrived=at(2)))
+    name = past.names[0]
+    addresses = [one.address for one in history.recent(past.board, 5)]
+    assert addresses == [f"/m/{name}/2", f"/line/{name}/1"]
