@@ -424,10 +424,12 @@ class Session:
             return None
         wanted = exchange.request.params.get("notifications")
         offered = self._offered
+        tasks = methods.declares(exchange.request, methods.TASKS)
         honoured = {
             name: value
             for name, value in (wanted.items() if isinstance(wanted, dict) else ())
-            if _CHANGE_OF.get(name, "") in offered and value
+            if value
+            and (_CHANGE_OF.get(name, "") in offered or (tasks and name == methods.TASK_IDS))
         }
         return (
             '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":'

@@ -520,6 +520,19 @@ def test_a_subscription_is_acknowledged_with_what_is_offered() -> None:
     assert session.acknowledge(discover.number) is None
 
 
+def test_a_subscription_to_tasks_is_acknowledged_with_their_ids() -> None:
+    """MCP: "the server includes the list of task IDs it has agreed to send" for; if declared."""
+    session = Session()
+    capabilities: Any = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    declared = {**MODERN, "io.modelcontextprotocol/clientCapabilities": capabilities}
+    for number, (meta, honoured) in enumerate(((declared, {"taskIds": ["a"]}), (MODERN, {}))):
+        wanted = {"taskIds": ["a"]}
+        asked = arrived(session, "subscriptions/listen", number, notifications=wanted, _meta=meta)
+        said = json.loads(session.acknowledge(asked.number) or "")
+        assert said["params"]["notifications"] == honoured
+        assert not asked.remarks
+
+
 def test_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
     """2026-07-28: on the subscription, by its id; of what is offered and asked for alone."""
     session = Session()

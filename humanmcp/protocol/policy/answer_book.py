@@ -400,8 +400,7 @@ def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
         return exchange.stated.error
     if versions.unserved_in(exchange.request) is not None:
         return _unsupported(exchange, book)
-    lacking = methods.lacking_in(exchange.request, exchange.revision)
-    return None if lacking is None else examples.lacking(lacking)
+    return examples.refusal(exchange.request, exchange.revision)
 
 
 def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:

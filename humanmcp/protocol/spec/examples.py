@@ -25,7 +25,7 @@ from humanmcp.protocol.spec.versions import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
     from humanmcp.protocol.spec.methods import Method
     from humanmcp.protocol.spec.types import Kind, Member
 
@@ -388,6 +388,24 @@ def errors(method: str, revision: str) -> dict[str, JsonObject]:
 def lacking(key: str) -> JsonObject:
     """Return the error that answers a request without a member that its `_meta` must have."""
     return {"code": -32602, "message": f"Invalid params: _meta lacks {key}"}
+
+
+def lacking_extension(extension: str) -> JsonObject:
+    """Return the error for a request that needs an extension its client did not declare."""
+    return {
+        "code": -32021,
+        "message": f"The client has not declared {extension}",
+        "data": {"requiredCapabilities": {"extensions": {extension: {}}}},
+    }
+
+
+def refusal(request: Message, revision: str) -> JsonObject | None:
+    """Return the error that 2026-07-28 demands for what a request lacks; None for a good one."""
+    missing = methods.lacking_in(request, revision)
+    if missing is not None:
+        return lacking(missing)
+    extension = methods.undeclared_extension(request, revision)
+    return lacking_extension(extension) if extension else None
 
 
 def dated(

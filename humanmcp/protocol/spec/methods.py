@@ -11,11 +11,13 @@ import enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec.types import ByMember
 from humanmcp.protocol.spec.versions import (
     ALL,
     HANDSHAKE,
     LATEST_HANDSHAKE,
+    META_CAPABILITIES,
     META_PREFIX,
     META_REQUIRED,
     R2025_06,
@@ -389,6 +391,9 @@ TASKS: Final = Extension(
 https://modelcontextprotocol.io/extensions/tasks/overview
 """
 
+TASK_IDS: Final = "taskIds"
+"""The member of the filter of `subscriptions/listen` that asks for `notifications/tasks`."""
+
 SKILLS: Final = Extension(
     META_PREFIX + "skills",
     (
@@ -468,6 +473,29 @@ def lacking_in(message: Message, revision: str) -> str | None:
     if not features(revision).stateless or not has_request(message.method, revision):
         return None
     return next((key for key in META_REQUIRED if key not in message.meta), None)
+
+
+def undeclared_extension(message: Message, revision: str) -> str:
+    """Return the extension that a request needs and its client did not declare, or "".
+
+    "Servers **MUST** return this error [-32021] for non-declaring clients requesting task
+    notifications on `subscriptions/listen`" and "for non-declaring clients issuing `tasks/get`,
+    `tasks/update`, and `tasks/cancel` requests."
+    https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md
+    """
+    if not features(revision).stateless or not has_request(message.method, revision):
+        return ""
+    filtered = message.params.get("notifications")
+    watches_tasks = isinstance(filtered, dict) and TASK_IDS in filtered
+    needs_tasks = of(message.method) in TASKS.methods or (
+        of(message.method).stays_open and watches_tasks
+    )
+    return TASKS.id if needs_tasks and not declares(message, TASKS) else ""
+
+
+def declares(request: Message, extension: Extension) -> bool:
+    """Return True if the client of a request says in it that it has an extension."""
+    return follow(request.meta, META_CAPABILITIES, "extensions", extension.id) is not None
 
 
 def undeclared(method: str, params: Json, declared: Mapping[str, Json]) -> str:

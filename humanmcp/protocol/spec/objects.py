@@ -246,6 +246,17 @@ _TASK: Final[Mapping[str, Member]] = {
     "ttlMs": must(OrNull(WHOLE), since=R2026_07, example=60000),
     "pollIntervalMs": may(WHOLE, since=R2026_07, example=5000),
 }
+_TASK_STATE: Final[Mapping[str, Member]] = {
+    **_TASK,
+    "result": may(ANY_OBJECT, since=R2026_07),
+    "error": may("Error", since=R2026_07),
+    "inputRequests": may(Each(ANY_OBJECT), since=R2026_07),
+}
+"""A task with what its status calls for: "Each notification carries a complete `DetailedTask` for
+the current status, identical to what `tasks/get` would have returned at that moment."
+
+https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md
+"""
 
 SHAPES: Final[Mapping[str, Shape]] = {
     # -- what everything is made of -----------------------------------------------------------
@@ -630,6 +641,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
         promptsListChanged=may(TRUTH),
         resourcesListChanged=may(TRUTH),
         resourceSubscriptions=may(Many(TEXT)),
+        # of the extension for tasks
+        taskIds=may(Many(TEXT)),
     ),
     "ListenResult": Shape(
         {
@@ -647,13 +660,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "Task": Shape(_TASK, R2025_11),
     "CreateTaskResult": Shape({"task": must("Task"), "_meta": may("ResultMeta")}, R2025_11),
     "TaskResult": result(**_TASK),
-    "TaskStateResult": result(
-        **_TASK,
-        result=may(ANY_OBJECT, since=R2026_07),
-        error=may("Error", since=R2026_07),
-        inputRequests=may(Each(ANY_OBJECT), since=R2026_07),
-        requestState=may(TEXT, since=R2026_07),
-    ),
+    "TaskStateResult": result(**_TASK_STATE, requestState=may(TEXT, since=R2026_07)),
     "TaskListResult": result(tasks=must(Many("Task"), example=[]), nextCursor=may(TEXT)),
     "TaskPayload": Shape({"_meta": must("TaskPayloadMeta")}, open=True),
     "TaskPayloadMeta": Shape({META_RELATED_TASK: must("RelatedTask")}, open=True),
@@ -707,7 +714,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "UpdatedNotice": notice(uri=must(URI, example="file:///notes.txt")),
     "ElicitationCompleteNotice": notice(elicitationId=must(TEXT, example="e-1")),
-    "TaskNotice": Shape({**_TASK, "_meta": may("NoticeMeta")}, R2025_11),
+    "TaskNotice": Shape({**_TASK_STATE, "_meta": may("NoticeMeta")}, R2025_11),
     "AcknowledgedNotice": notice(notifications=must("SubscriptionFilter", example={})),
     # -- errors ------------------------------------------------------------------------------------
     "Error": shape(

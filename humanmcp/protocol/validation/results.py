@@ -23,7 +23,6 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.examples import example_of, named
 from humanmcp.protocol.spec.objects import CONTENT, SHAPES
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.raw import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.spec.methods import Extension
 
 _CONTENT: Final = Many(CONTENT)
 
@@ -206,7 +204,7 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
         return "InputRequiredResult", _asked_and_answered(value, path)
     extension = methods.answering(exchange.method, result_type)
     if extension is not None:
-        allowed = _is_declared(exchange, extension)
+        allowed = methods.declares(exchange.request, extension)
         return (extension.result, []) if allowed else ("", [mcp.TasksNotDeclared(at)])
     if not isinstance(result_type, str):
         return kind, []
@@ -242,8 +240,3 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
         mend = (replace_with if there else insert)(at, asked)
         return [mcp.NothingAsked(at if there else path, mend)]
     return []
-
-
-def _is_declared(exchange: Exchange, extension: Extension) -> bool:
-    stated = exchange.request.meta
-    return follow(stated, versions.META_CAPABILITIES, "extensions", extension.id) is not None

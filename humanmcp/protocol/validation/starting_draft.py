@@ -43,7 +43,7 @@ def _start(exchange: Exchange, established: Established, language: str) -> str:
     It can be sent as it is, except where only the person knows the answer: there it holds a
     placeholder that the check refuses. A method that the revision does not have is answered with
     -32601, a revision that there is not with -32022, and a request that lacks what 2026-07-28
-    wants of each in its `_meta` with -32602, which is what a server would say.
+    wants of each in its `_meta` with -32602 or -32021, which is what a server would say.
     """
     first = next(_results(exchange, language), None)
     if versions.unserved_in(exchange.request) is not None:
@@ -53,9 +53,9 @@ def _start(exchange: Exchange, established: Established, language: str) -> str:
         return message(
             exchange, "error", examples.errors("", exchange.revision)["method_not_found"]
         )
-    lacking = methods.lacking_in(exchange.request, exchange.revision)
-    if lacking is not None:
-        return message(exchange, "error", examples.lacking(lacking))
+    refusal = examples.refusal(exchange.request, exchange.revision)
+    if refusal is not None:
+        return message(exchange, "error", refusal)
     result = {**first[1], **established.prepared.get(exchange.method, {})}
     if versions.META_SERVER in result.get("_meta", {}):
         result["_meta"] = {**result["_meta"], **examples.named(established.server)}

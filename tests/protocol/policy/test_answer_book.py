@@ -381,6 +381,43 @@ def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
     assert modern.form is not TextForm.ERROR
 
 
+TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tasks/get", {"taskId": "a"}),
+        ("tasks/update", {"taskId": "a", "inputResponses": {}}),
+        ("tasks/cancel", {"taskId": "a"}),
+        ("subscriptions/listen", {"notifications": {"taskIds": ["a"]}}),
+    ],
+)
+def test_a_client_that_did_not_declare_tasks_is_told_that_it_must(
+    method: str, params: dict[str, Any]
+) -> None:
+    """-32021 with the extension, whoever writes it: the book, or a person from the draft."""
+    silent = asked(method, {**params, "_meta": stating()}, revision="2026-07-28")
+    told = decide(silent, Book(), Established())
+    assert told.due(0)
+    assert told.form is TextForm.ERROR
+    assert answer(told)["code"] == -32021
+    assert answer(told)["data"] == {"requiredCapabilities": TASKS}
+    assert json.loads(start(silent))["error"] == answer(told)
+    declared = asked(method, {**params, "_meta": stating(TASKS)}, revision="2026-07-28")
+    assert decide(declared, Book(), Established()).form is not TextForm.ERROR
+    assert "error" not in json.loads(start(declared))
+
+
+def test_a_subscription_to_lists_needs_no_extension() -> None:
+    """Only what is asked of tasks needs it; in 2025-11-25 tasks are no extension."""
+    params = {"notifications": {"toolsListChanged": True}, "_meta": stating()}
+    listens = asked("subscriptions/listen", params, revision="2026-07-28")
+    assert decide(listens, Book(), Established()).form is not TextForm.ERROR
+    older = asked("tasks/get", {"taskId": "a"}, revision="2025-11-25")
+    assert decide(older, Book(), Established()).form is not TextForm.ERROR
+
+
 def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
     """Clients fail hard on a list that has no revision in common with theirs."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}

@@ -152,6 +152,21 @@ def test_an_empty_elicitation_capability_means_forms_only() -> None:
     assert judged(outgoing("elicitation/create", FORM, id=1), established=established) == []
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"status": "completed", "result": {"content": []}},
+        {"status": "failed", "error": {"code": -32603, "message": "gone"}},
+        {"status": "input_required", "inputRequests": {"a": {"method": "roots/list"}}},
+    ],
+)
+def test_a_notification_of_a_task_holds_what_tasks_get_would(state: dict[str, Any]) -> None:
+    """MCP: "identical to what `tasks/get` would have returned at that moment"."""
+    moment = "2026-07-28T10:30:00Z"
+    task = {"taskId": "a", "createdAt": moment, "lastUpdatedAt": moment, "ttlMs": None, **state}
+    assert judged(outgoing("notifications/tasks", task), R2026) == []
+
+
 def test_a_notification_that_was_not_offered_is_a_warning() -> None:
     """Trap table: only with the declared capability."""
     established = Established(offered={}, initialized=True)

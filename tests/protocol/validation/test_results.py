@@ -827,7 +827,8 @@ def test_every_draft_of_2026_says_which_server_it_is_of() -> None:
     for method in methods.REQUESTS:
         if not methods.has_request(method, R2026):
             continue
-        params = {"taskId": "a", "notifications": {}, "_meta": stating({})}
+        declared: Any = {"extensions": {methods.TASKS.id: {}}}
+        params = {"taskId": "a", "notifications": {}, "_meta": stating(declared)}
         result = json.loads(start(asked(method, params, revision=R2026)))["result"]
         assert result["_meta"][versions.META_SERVER]["name"] == "humanmcp", method
 
