@@ -92,8 +92,6 @@ class SessionFacts(NamedTuple):
     """What the person calls it (`--title`)."""
     probe: bool = False
     """Nothing but `server/discover` was asked so far: `sessions` leaves it out."""
-    room: str = ""
-    """Whether the room that it is linked to can be reached: "there", "away"; "" without one."""
     stuck: bool = False
     """The client takes nothing of what is written to it: answers wait in the pipe."""
     unreadable: int = 0

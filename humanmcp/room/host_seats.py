@@ -10,7 +10,6 @@ from starlette.responses import PlainTextResponse
 from humanmcp.locales import say
 from humanmcp.protocol.http.guard import PATH, HttpAddress
 from humanmcp.protocol.policy.answer_book import Mode
-from humanmcp.room.links import EVENTS, REPLIES, RoomLinks
 from humanmcp.stub.http.app import HttpApp
 from humanmcp.stub.http.sessions import HttpSessions
 
@@ -32,8 +31,6 @@ class HostSeats:
     def __init__(self, room: Classroom) -> None:
         """Serve the seats of a room."""
         self._room = room
-        self._links = RoomLinks()
-        self._silence: asyncio.Task[None] | None = None
         self._open: dict[int, tuple[HttpApp, HttpSessions, asyncio.Task[None]]] = {}
 
     async def serve(
@@ -41,9 +38,6 @@ class HostSeats:
     ) -> None:
         """Answer a request to the endpoint of a seat."""
         seat = self._room.seat(number)
-        if seat is not None and what in {EVENTS, REPLIES}:
-            await self._links.serve(seat, what, scope, receive, send)
-            return
         if seat is None or what != MCP:
             await PlainTextResponse(say("http", "path", "en"), 404)(scope, receive, send)
             return
@@ -52,7 +46,6 @@ class HostSeats:
 
     async def go_on(self) -> None:
         """Go on with the sessions of the process before this one: their hosts come back."""
-        self._silence = asyncio.ensure_future(self._links.leave_the_silent())
         port = self._room.address.port
         for seat in self._room.seats:
             left = list(seat.inbox.left(port))
@@ -78,8 +71,6 @@ class HostSeats:
 
     def close(self) -> None:
         """End every stream: the server is about to end."""
-        if self._silence is not None:
-            self._silence.cancel()
         for _, sessions, silence in self._open.values():
             silence.cancel()
             sessions.close()

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from humanmcp.stub.connection import Connection
     from humanmcp.stub.options import Forward
     from humanmcp.stub.resuming import Resumed
-    from humanmcp.stub.room_link import RoomLink
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +83,6 @@ def add_arguments(parser: Parser) -> None:
     flag("--http", nargs="?", const="", metavar="ADDRESS")
     flag("--lan", action="store_true")
     flag("--key", metavar="FILE")
-    flag("--room", metavar="URL")
-    flag("--seat", metavar="KEY", default="")
     flag("server", nargs="...", metavar="COMMAND")
 
 
@@ -102,7 +99,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     with StopSignals(lambda _number: attendant.stop()):
         try:
             parts = _parts(arguments, settings, stderr, language)
-            link = _link(arguments, parts, stderr, language)
             # The client's first message comes first: several give up within a second or two.
             session = parts.session(
                 connection,
@@ -115,30 +111,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.open:
             _open_desk(parts.home, language)
         attendant.attend(session)
-        if link is not None:
-            session.room = link.state
-            link.start(session.ledger.name)
         attendant.run()
-        if link is not None:
-            link.close()
         return _ended(parts.manner, session.exit_status, stderr, language)
-
-
-def _link(
-    arguments: argparse.Namespace, parts: ServerParts, stderr: Stderr, language: str
-) -> RoomLink | None:
-    """Return the link to a room, where one is wanted.
-
-    Raises:
-        StopError: its address or its key cannot be used.
-    """
-    if not arguments.room:
-        return None
-    from humanmcp.stub import room_link  # noqa: PLC0415 - only who is in a room pays for it
-
-    url = room_link.checked(arguments.room, arguments.seat)
-    # An inbox of its own: two threads share none of the stub's.
-    return room_link.RoomLink(url, open_inbox(parts.home), parts.home, stderr.write, language)
 
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
@@ -148,8 +122,6 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
 
     stderr = Stderr()
     try:
-        if arguments.room:
-            raise stopped("serve", "room and http", url=arguments.room.rstrip("/"))
         parts = _parts(arguments, settings, stderr, language)
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)

@@ -94,8 +94,6 @@ class StubSession:
         self.clock = ledger.clock
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
-        self.room: Callable[[], str] = lambda: ""
-        """Tells whether the room that it is linked to can be reached (`SessionFacts.room`)."""
         self._agenda = PollSchedule(ledger.inbox.bell(ledger.name), crowd)
         self._crowd = crowd
         voice = Keepalive(session, manner, shelf)
@@ -248,8 +246,7 @@ class StubSession:
         stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
         if stuck != self.ledger.facts.stuck:
             logger.warning("the client %s", "reads nothing" if stuck else "reads again")
-        if (stuck, room := self.room()) != (self.ledger.facts.stuck, self.ledger.facts.room):
-            self.ledger.facts = self.ledger.facts._replace(stuck=stuck, room=room)
+            self.ledger.facts = self.ledger.facts._replace(stuck=stuck)
             self.ledger.describe(self.session)
 
     # -- the end ----------------------------------------------------------------------------------

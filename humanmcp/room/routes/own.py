@@ -23,15 +23,12 @@ def own(request: Request) -> Response:
     seat = room.seat(visitor.seat)
     if visitor.role is not Role.LEARNER or seat is None:
         return RedirectResponse("/", 303)
-    key = seat.record.key
     return page(
         request,
         "own.html",
-        link=room.link(key),
+        link=room.link(seat.record.key),
         url=seat.desk.url,
         hosts=offered(request),
-        room_url=f"{room.url}/r/{room.record.name}",
-        key=key,
         standing=seat.standing,
     )
 
