@@ -6,10 +6,15 @@ import argparse
 import platform
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from bench import crowd, desk, load, measure, postgres, room, streamable, tap
 from bench.figures import Figure, table
+from bench.load import BESIDE
 from humanmcp.common import terminal
+from humanmcp.common.file_descriptors import need_files
+
+ENOUGH_FILES: Final = BESIDE + postgres.WHOLE.sessions * crowd.FILES_EACH
 
 
 def main() -> None:
@@ -17,6 +22,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few rounds: does it run at all?")
     rounds = 3 if parser.parse_args().quick else 200
+    files = need_files()
+    if files < ENOUGH_FILES:
+        terminal.to_stderr(
+            f"The system allows {files} open files, so some figures are of fewer sessions."
+            f" For all, run ulimit -n {ENOUGH_FILES} first."
+        )
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         parts = (measure, load, crowd, streamable, tap, desk, room, postgres)

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from bench.figures import Figure, percentile
-from bench.load import BARELY
+from bench.load import BARELY, affordable
 from bench.peer import TOO_LONG, call, exists, watch
 from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.attendant import Attendant
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 
 SESSIONS: Final = 500
 WAITING: Final = 2
+FILES_EACH: Final = 2
+"""Open files of a session in a folder: its lock and its bell."""
 IDLE_FOR: Final = 10.0
 
 
 def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     """Sessions of one attendant, each with requests that wait."""
     few = rounds <= BARELY
-    count = 10 if few else SESSIONS
+    count = 10 if few else affordable(SESSIONS, FILES_EACH)
     inbox, attendant = FolderInbox(folder / "crowd"), Attendant()
     shelf = BookFile(inbox.home / "book.toml")
     parts = ServerParts(inbox.home, shelf, ServeOptions(Mode.BY_HAND), lambda _text: None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bench.figures import Figure, percentile
 from bench.peer import TOO_LONG, Peer, call, exists, humanmcp, watch
+from humanmcp.common.file_descriptors import need_files
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -26,6 +27,13 @@ A_SECOND: Final = 20
 IDLE_FOR: Final = 10.0
 BARELY: Final = 10
 """Rounds below which this only shows that it runs."""
+BESIDE: Final = 128
+"""Open files of a process besides those of its sessions."""
+
+
+def affordable(wanted: int, files_each: int) -> int:
+    """Return how many sessions this process and its children can have at most, of those wanted."""
+    return min(wanted, (need_files() - BESIDE) // files_each)
 
 
 class _Seat(NamedTuple):

@@ -17,8 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from bench.crowd import FILES_EACH
 from bench.figures import Figure, percentile, spread
-from bench.load import BARELY
+from bench.load import BARELY, affordable
 from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.inbox.contract import InboxError, Item, Key, Reply, SessionFacts
@@ -53,7 +54,8 @@ BARE: Final = Traffic(4, 20, 0.5)
 def several(folder: Path, rounds: int) -> Iterator[Figure]:
     """Compare them."""
     few = rounds <= BARELY
-    sessions, a_second, seconds = all_of_it = BARE if few else WHOLE
+    most = affordable(WHOLE.sessions, FILES_EACH)
+    sessions, a_second, seconds = all_of_it = BARE if few else WHOLE._replace(sessions=most)
     what = f"asked to answered, one of {sessions} sessions"
     one, two = f"the folder, one process: {what}", f"PostgreSQL, two processes: {what}"
     alone = _run("", folder / "one", 1, all_of_it)

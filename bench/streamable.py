@@ -13,8 +13,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from bench.crowd import FILES_EACH
 from bench.figures import Figure, percentile, ratio
-from bench.load import BARELY, on_core
+from bench.load import BARELY, affordable, on_core
 from bench.measure import BOOK
 from bench.peer import INITIALIZE, INITIALIZED, SDK_SERVER, TOO_LONG, Peer, call, exists, watch
 from humanmcp.inbox.contract import Key, Reply
@@ -97,7 +98,7 @@ def by_a_rule(folder: Path, rounds: int) -> Iterator[Figure]:
 
 def crowd(folder: Path, rounds: int) -> Iterator[Figure]:
     """Many sessions with calls that wait, each on its own connection, in one process."""
-    count = 10 if rounds <= BARELY else SESSIONS
+    count = 10 if rounds <= BARELY else affordable(SESSIONS, FILES_EACH + WAITING)
     home, port = folder / "http-crowd", _free_port()
     inbox = FolderInbox(home)
     with ExitStack() as stack:

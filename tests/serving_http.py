@@ -56,8 +56,15 @@ class Got(NamedTuple):
 class ServingHttp(AbstractContextManager["ServingHttp"]):
     """One server over HTTP. `home` is its inbox folder."""
 
-    def __init__(self, home: Path, *flags: str, quick: float = 0, address: str = "0") -> None:
-        """Start it, and wait until it listens."""
+    def __init__(
+        self,
+        home: Path,
+        *flags: str,
+        quick: float = 0,
+        address: str = "0",
+        command: tuple[str, ...] = (),
+    ) -> None:
+        """Start it, by another `command` where one is given, and wait until it listens."""
         self.home = home
         http_flags = ["--http", address] if address != "0" else ["--http"]
         words = ["serve", *http_flags, "--home", str(home), *flags]
@@ -69,7 +76,7 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
             (null, to_out, to_err),
             bare_environment(home.parent),
             home.parent,
-            (sys.executable, "-c", QUICK.format(quick=quick)) if quick else (),
+            (sys.executable, "-c", QUICK.format(quick=quick)) if quick else command,
         )
         for one in (null, to_out, to_err):
             os.close(one)

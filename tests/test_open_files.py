@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from humanmcp.inbox import layout
+from humanmcp.inbox.transcripts import MOST_OPEN
+from humanmcp.stub.text_files.folder import LOCK_NAME
+from tests.serving_http import ServingHttp
+
+OPEN_FILES = Path("/proc/self/fd")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 
@@ -43,6 +48,42 @@ def test_too_few_open_files_are_a_sentence(tmp_path: Path, command: str) -> None
     assert "ulimit -n 32" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
+
+
+def test_a_server_over_http_says_at_which_number_of_sessions_it_stops(tmp_path: Path) -> None:
+    """Where the system allows fewer open files than all sessions need."""
+    code = LIMITED.format(soft=256, hard=256)
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "serve", "--http", "0", "--home", str(tmp_path), "--lang=en"],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        told = "".join(process.stderr.readline() for _ in range(2))
+        process.terminate()
+    assert "there can be 48 sessions at once" in told
+    assert "ulimit -n 8064" in told
+
+
+def test_a_server_over_http_opens_more_files_than_it_was_allowed_at_first(tmp_path: Path) -> None:
+    """The soft limit is the shell's choice; the hard one is the system's."""
+    command = (sys.executable, "-c", LIMITED.format(soft=64, hard=1024))
+    with ServingHttp(tmp_path / "inbox", "--auto", command=command) as server:
+        for _ in range(80):
+            server.initialize()
+
+
+@pytest.mark.skipif(not OPEN_FILES.exists(), reason="only Linux lists what a process has open")
+def test_a_quiet_session_keeps_its_lock_and_its_bell_open_and_nothing_else(tmp_path: Path) -> None:
+    """Of many sessions only the transcripts that were written last stay open."""
+    with ServingHttp(tmp_path / "inbox", "--auto") as server:
+        for _ in range(3 * MOST_OPEN):
+            server.initialize()
+        links = Path(f"/proc/{server.process.pid}/fd").iterdir()
+        names = Counter(one.readlink().name for one in links)
+    assert names[layout.TRANSCRIPT] == MOST_OPEN
+    assert names[layout.LOCK] == names[layout.BELL] == 3 * MOST_OPEN
+    assert not names[LOCK_NAME]
 
 
 def test_what_may_be_allowed_is_allowed(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+from contextlib import suppress
 from typing import Final
 
 from humanmcp.locales.stop import stopped
@@ -78,20 +79,27 @@ def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | Non
 FEWEST: Final = 32
 """Open files without which no program of ours works for long: libraries fail before we can."""
 
+PLENTY: Final = 10_240
+"""Open files that are enough for everything here, and the most that macOS allows."""
 
-def need_files() -> None:
-    """See that this process may open enough files; allow it more where that is possible.
+
+def need_files() -> int:
+    """Allow this process as many open files as the system lets it have. Return how many.
 
     Raises:
-        StopError: it may not.
+        StopError: they are too few.
     """
     if sys.platform == "win32":  # pragma: no cover - there is no such limit there
-        return
+        return PLENTY
     import resource  # noqa: PLC0415 - exists on the other systems only
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= FEWEST:
-        return
-    if hard != resource.RLIM_INFINITY and hard < FEWEST:
-        raise stopped("files_allowed", "few", count=hard, needed=FEWEST)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FEWEST, hard))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed, most = (PLENTY if one == resource.RLIM_INFINITY else one for one in limits)
+    wanted = min(most, PLENTY)
+    if wanted > allowed:
+        with suppress(OSError, ValueError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, limits[1]))
+            allowed = wanted
+    if allowed < FEWEST:
+        raise stopped("files_allowed", "few", count=allowed, needed=FEWEST)
+    return allowed

@@ -12,6 +12,7 @@ import os
 import re
 import threading
 from bisect import bisect_right
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.atomic import LARGEST, fdatasync, open_private
@@ -23,14 +24,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _log = logging.getLogger(__name__)
+_choosing: Final = threading.Lock()
 _APART: Final = 65536
 """Bytes between two places that a reader remembers: read in a fraction of a millisecond."""
 SEQ_OF: Final = re.compile(rb'\{"seq":([0-9]{1,18})[,}]')
 """The number of a frame, read without the rest of its line."""
 
 
+MOST_OPEN: Final = 16
+"""Transcripts that a process keeps open: those that were written last."""
+
+_written_last: OrderedDict[TranscriptWriter, None] = OrderedDict()
+
+
 class TranscriptWriter:
-    """The one writer of a transcript. Threads may share it."""
+    """The one writer of a transcript. Threads may share it.
+
+    Of many only those that were written last stay open, so a quiet session costs no open file.
+    """
 
     __slots__ = ("_descriptor", "_lock", "_path", "_size")
 
@@ -46,10 +57,12 @@ class TranscriptWriter:
         if new:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
             self._descriptor = open_private(path, flags)
+            self._keep_open()
             return
         self._descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         self._size = os.fstat(self._descriptor).st_size
         self._end_what_is_torn()
+        self._keep_open()
 
     def _end_what_is_torn(self) -> None:
         """End a line that a crash has torn: it never left, and the next one is not joined to it."""
@@ -77,6 +90,7 @@ class TranscriptWriter:
     def _write(self, lines: bytes, *, durable: bool) -> None:
         if self._descriptor < 0:
             self._descriptor = self._reopen()
+        self._keep_open()
         if os.write(self._descriptor, lines) < len(lines):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if durable:
@@ -102,15 +116,39 @@ class TranscriptWriter:
         if found < self._size:
             os.close(descriptor)
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        os.ftruncate(descriptor, self._size)
+        if found > self._size:
+            os.ftruncate(descriptor, self._size)
         return descriptor
+
+    def _keep_open(self) -> None:
+        """Count as the one that was written last, and close the one that was written first."""
+        with _choosing:
+            _written_last[self] = None
+            _written_last.move_to_end(self)
+            oldest = next(iter(_written_last)) if len(_written_last) > MOST_OPEN else None
+            if oldest is not None:
+                del _written_last[oldest]
+        if oldest is not None:
+            oldest.close_for_now()
+
+    def close_for_now(self) -> None:
+        """Close the file until the next line, unless one is written at this moment."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._close()
+            finally:
+                self._lock.release()
 
     def close(self) -> None:
         """Close the file. A second time changes nothing."""
-        with self._lock:
-            if self._descriptor >= 0:
-                os.close(self._descriptor)
-            self._descriptor = -1
+        with self._lock, _choosing:
+            _written_last.pop(self, None)
+            self._close()
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
 
 
 class TranscriptReader:

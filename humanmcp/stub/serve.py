@@ -89,9 +89,9 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Be the server until the client is gone. Returns the exit status."""
     language = language_of(settings.lang)
-    need_files()
+    files = need_files()
     if arguments.http is not None:
-        return _run_http(arguments, settings, language)
+        return _run_http(arguments, settings, language, files)
     typed = os.isatty(0)
     connection = PipeConnection.claim()
     attendant, stderr = Attendant(), Stderr()
@@ -115,12 +115,15 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _ended(parts.manner, session.exit_status, stderr, language)
 
 
-def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
-    """Be the server of all clients that come, until it is stopped. Returns the exit status."""
+def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, files: int) -> int:
+    """Be the server of all clients that come, until it is stopped. Returns the exit status.
+
+    `files` is how many open files the system allows.
+    """
     from humanmcp.listening.addresses import bind, reached_at  # noqa: PLC0415 - a pipe does not pay for it
     from humanmcp.stub.http import server  # noqa: PLC0415 - as above
 
-    stderr = Stderr()
+    stderr, limits = Stderr(), server.Limits.of(files)
     try:
         parts = _parts(arguments, settings, stderr, language)
         inbox = open_inbox(parts.home, settings.inbox)
@@ -132,7 +135,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
         return CANNOT_START
 
     def ready() -> None:
-        stderr.write(server.told(address, language, made=made))
+        stderr.write(server.told(address, language, made=made, limits=limits))
         if arguments.open:
             _open_desk(parts.home, language)
 
@@ -142,6 +145,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
         lambda connection, facts: parts.session(connection, inbox, facts=facts),
         inbox,
         ready,
+        limits=limits,
         peers=peers,
     )
     return _ended(parts.manner, 0, stderr, language)

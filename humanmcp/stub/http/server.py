@@ -13,7 +13,7 @@ import os
 import secrets
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.inbox.attendant import Attendant
@@ -22,18 +22,39 @@ from humanmcp.listening.sockets import QuietServer
 from humanmcp.locales import say
 from humanmcp.stub.http.app import HttpApp
 from humanmcp.stub.http.relaying import HttpPeers
-from humanmcp.stub.http.sessions import HttpSessions
+from humanmcp.stub.http.sessions import MOST_SESSIONS, HttpSessions
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
     from types import FrameType
+    from typing import Self
 
     from humanmcp.inbox.contract import Peers, StubInbox
     from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.stub.http.sessions import MakeSession
 
 MOST_CONNECTIONS: Final = 4_000
+
+BESIDE: Final = 64
+"""Open files that are needed besides those of sessions and connections."""
+
+PER_SESSION: Final = 2
+"""Open files of a session in a folder: its lock and its bell."""
+
+
+class Limits(NamedTuple):
+    """How many sessions and connections there may be at once."""
+
+    sessions: int = MOST_SESSIONS
+    connections: int = MOST_CONNECTIONS
+
+    @classmethod
+    def of(cls, files: int) -> Self:
+        """Return what so many open files are enough for: two connections for each session."""
+        files = max(0, files - BESIDE)
+        sessions = max(1, min(MOST_SESSIONS, files // (PER_SESSION + 2)))
+        return cls(sessions, max(2, min(MOST_CONNECTIONS, files - PER_SESSION * sessions)))
 
 
 def read_key(name: str) -> tuple[str, Path | None]:
@@ -56,6 +77,9 @@ def read_key(name: str) -> tuple[str, Path | None]:
     return key, None
 
 
+LARGEST: Final = Limits()
+
+
 class _Open:
     """Keeps the attendant at work while no session is there."""
 
@@ -73,8 +97,10 @@ class _Open:
 class _SessionsServer(QuietServer):
     """The server of the sessions, whose streams end when it ends."""
 
-    def __init__(self, app: HttpApp, sessions: HttpSessions, ready: Callable[[], object]) -> None:
-        super().__init__(app, ready, most=MOST_CONNECTIONS, lifespan="off")
+    def __init__(
+        self, app: HttpApp, sessions: HttpSessions, ready: Callable[[], object], most: int
+    ) -> None:
+        super().__init__(app, ready, most=most, lifespan="off")
         self._sessions = sessions
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -95,6 +121,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     inbox: StubInbox,
     ready: Callable[[], object],
     *,
+    limits: Limits = LARGEST,
     peers: Peers | None = None,
 ) -> None:
     """Serve until told to stop. `make` makes the session of a connection.
@@ -109,12 +136,12 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
 
     async def run() -> None:
         others = None if peers is None else HttpPeers(peers)
-        sessions = HttpSessions(make, attendant, inbox, address.port, others)
+        sessions = HttpSessions(make, attendant, inbox, address.port, others, most=limits.sessions)
         await sessions.go_on(inbox.left(address.port))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
             app = HttpApp(sessions, address, others)
-            await _SessionsServer(app, sessions, ready).serve(sockets=[listening])
+            await _SessionsServer(app, sessions, ready, limits.connections).serve([listening])
         finally:
             silence.cancel()
 
@@ -126,11 +153,14 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
         thread.join()
 
 
-def told(address: HttpAddress, language: str, *, made: Path | None) -> str:
-    """Say where the server is, and who can reach it. `made` is the file of a new key."""
+def told(address: HttpAddress, language: str, *, made: Path | None, limits: Limits) -> str:
+    """Say where the server is, who can reach it, and how many: `made` is the file of a new key."""
     lines = [say("http", "hello", language, version=__version__, url=address.url)]
     if made is not None:
         lines.append(say("http", "new key", language, file=made))
     if address.is_open:
         lines.append(say("http", "open with key" if address.key else "open", language))
+    if limits.sessions < MOST_SESSIONS:
+        needed = BESIDE + (PER_SESSION + 2) * MOST_SESSIONS
+        lines.append(say("http", "few files", language, most=limits.sessions, needed=needed))
     return "\n".join(lines) + "\n"

@@ -189,16 +189,22 @@ def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession 
 class HttpSessions:
     """All sessions of the process. `port` is where their clients come back to."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what its sessions share, each made elsewhere
         self,
         make: MakeSession,
         attendant: Attendant,
         inbox: StubInbox,
         port: int = 0,
         peers: HttpPeers | None = None,
+        *,
+        most: int = MOST_SESSIONS,
     ) -> None:
-        """Begin with none. `make` makes a session; it may take as long as a disk does."""
+        """Begin with none. `make` makes a session; it may take as long as a disk does.
+
+        There are at `most` so many.
+        """
         self._peers = peers
+        self._most = most
         self._make = make
         self._inbox = inbox
         self._port = port
@@ -284,7 +290,7 @@ class HttpSessions:
 
     async def _begin(self, facts: SessionFacts) -> HttpSession | HttpRefusal:
         ones = self._all()
-        if len(ones) >= MOST_SESSIONS:
+        if len(ones) >= self._most:
             longest_idle = makes_room(ones, self._loop.time())
             if longest_idle is None:
                 return TOO_MANY

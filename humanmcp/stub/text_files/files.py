@@ -152,13 +152,17 @@ class TextFiles:
     ) -> Self:
         """Take a folder for this session, or the first free of DIR-2, DIR-3, … when it is in use.
 
-        `archive` is the folder in which `sent/` keeps what was sent: this one, if none is given.
+        One that is not `shared` is the session's own, and free. `archive` is the folder in which
+        `sent/` keeps what was sent: this one, if none is given.
 
         Raises:
             UnsafeFolderError: it is a link, or others may write in it.
             OSError: it cannot be made or written.
         """
         wanted = folder.absolute()
+        if not shared:
+            own = OpenFolder(wanted)
+            return cls(own, decode=decode, archive=archive, language=language, shared=False)
         for count in range(1, _MOST_FOLDERS + 1):
             path = wanted if count == 1 else wanted.with_name(f"{wanted.name}-{count}")
             place = OpenFolder.open(path)
@@ -171,7 +175,6 @@ class TextFiles:
                     decode=decode,
                     archive=archive,
                     language=language,
-                    shared=shared,
                     note_=note_.strip(),
                 )
             except BaseException:

@@ -98,8 +98,13 @@ class Mark(NamedTuple):
 class OpenFolder:
     """A folder of the person's that this process alone uses, until it is closed or dies."""
 
-    def __init__(self, path: Path, lock: LifeLock | None, descriptor: int | None) -> None:
-        """Keep what holds it: its lock and its descriptor, where the system has such a thing."""
+    def __init__(
+        self, path: Path, lock: LifeLock | None = None, descriptor: int | None = None
+    ) -> None:
+        """Keep what holds it: its lock and its descriptor, where the system has such a thing.
+
+        A folder of our own needs neither: nobody else can take it, or put another in its place.
+        """
         self.path = path
         self._lock = lock
         self._descriptor = descriptor
@@ -159,8 +164,15 @@ class OpenFolder:
 
     def look_around(self, now: float) -> None:
         """Learn whether a name that nothing had may be there by now: one call for all of them."""
-        found = None if self._descriptor is None else os.fstat(self._descriptor)
-        self.may_have_more = found is None or self._time.may_have_changed(found, now)
+        if not _BY_DESCRIPTOR:  # pragma: no cover - Windows
+            return
+        try:
+            own = self._descriptor
+            found = self.path.stat() if own is None else os.fstat(own)
+        except FileNotFoundError:
+            self.may_have_more = False
+        else:
+            self.may_have_more = self._time.may_have_changed(found, now)
 
     def mark(self, name: str) -> Mark | None:
         """Look at a name without opening it. None when nothing has it."""
