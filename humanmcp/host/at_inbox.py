@@ -18,7 +18,7 @@ from humanmcp.common.child import EndedError
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.attendant import attend_beside
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
-from humanmcp.inbox.ordering import handed_in
+from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.inbox.poll_schedule import PollSchedule
 from humanmcp.locales.stop import in_language
 from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
@@ -82,6 +82,7 @@ class AtInbox:
         self.name = inbox.begin(facts)
         self.facts = inbox.facts(self.name)
         self._last_noted: tuple[str, Established] | None = None
+        self._inbox_session = InboxSession(inbox, self.name)
         self._questions: dict[int, _Question] = {}
         self._lock = threading.Lock()
         self._numbers = 0
@@ -114,8 +115,7 @@ class AtInbox:
         self._agenda.arrived(time.monotonic())
         self._wake()  # where no bell hangs it is looked at more often from now on
         if question.over.is_set():  # withdrawn while it was on its way to the inbox
-            with contextlib.suppress(InboxError):  # or just after: then it is closed there already
-                self.inbox.close(Key(self.name, number), ExchangeState.CANCELLED)
+            self._inbox_session.close(number, ExchangeState.CANCELLED)
         question.over.wait()
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
@@ -177,6 +177,7 @@ class AtInbox:
         if self._over.is_set():
             return None
         if self._agenda.desks_are_due(now):
+            self._inbox_session.catch_up()
             with contextlib.suppress(InboxError):  # a full disk, say: what was typed stays there
                 self._look_once()
             self._agenda.desks_were_seen(now, time.monotonic(), waiting=bool(self._questions))
@@ -187,10 +188,9 @@ class AtInbox:
         self._left.set()
 
     def _look_once(self) -> None:
-        inbox, name = self.inbox, self.name
-        for mark, reply in handed_in(lambda: inbox.take(name), lambda: inbox.outgoing(name)):
+        for mark, reply in self._inbox_session.handed_in():
             if isinstance(mark, str):
-                inbox.settle(name, mark, self._said(reply))
+                self._inbox_session.settle(mark, self._said(reply))
             elif (question := self._questions.get(mark.number)) is not None:
                 self._judge(mark.number, question, reply)
 
@@ -216,7 +216,7 @@ class AtInbox:
                 answer = Answer(outcome.own, reply.by, now(), outcome.deliberate)
                 self._close(number, ExchangeState.ANSWERED, answer)
             case Refused():
-                self.inbox.refuse(Key(self.name, number), outcome.verdict.diagnostics)
+                self._inbox_session.refuse(number, outcome.verdict.diagnostics)
             case Late() | AwaitingRetry():
                 self._close(number, ExchangeState.CANCELLED)
             case impossible:
@@ -229,12 +229,8 @@ class AtInbox:
             question = self._questions.pop(number, None)
         if question is None:
             return
-        try:
-            self.inbox.close(Key(self.name, number), state, answer, reason)
-        except InboxError:  # it is over all the same: `answer` must not wait for the disk
-            logger.exception("the inbox still shows a question that is over")
-        finally:
-            question.over.set()
+        self._inbox_session.close(number, state, answer, reason)
+        question.over.set()
 
     def end(self) -> None:
         """Close the session. Questions that still wait end without an answer."""
@@ -244,6 +240,7 @@ class AtInbox:
         self._left.wait()
         with self._lock:
             waiting = list(self._questions.values())
+        self._inbox_session.catch_up()
         try:
             self.inbox.end(self.name)
         except InboxError:

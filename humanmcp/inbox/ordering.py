@@ -1,7 +1,6 @@
 """Hand in an order: what a person asks of the process that speaks to the client, for testing it.
 
-Whether it can be followed is looked at here, before it is handed in: the process only follows. And
-what was handed in first is done first, in every seat.
+Whether it can be followed is looked at here, before it is handed in: the process only follows.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ from humanmcp.inbox.contract import Life, Order, Seat
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from humanmcp.inbox.contract import DeskInbox, Key, Reply
+    from humanmcp.inbox.contract import DeskInbox, Reply
     from humanmcp.protocol.policy.rule import OfferChange
 
 _SWITCHES: Final = frozenset({Order.PROGRESS, Order.SILENCE})
@@ -48,18 +45,6 @@ def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
         # A stub of the first edition knows no orders: it has to refuse this text, not to say it.
         reply = reply._replace(anyway=False)
     return inbox.submit(session, reply)
-
-
-def handed_in(
-    replies: Callable[[], Sequence[tuple[Key, Reply]]],
-    outgoing: Callable[[], Sequence[tuple[str, Reply]]],
-) -> Sequence[tuple[Key | str, Reply]]:
-    """Return what was handed in, oldest first. Of one moment, what was said before what ends it.
-
-    `sayings` is called after `replies`: whatever was said before one of those is there by then.
-    """
-    answers = replies()
-    return sorted([*outgoing(), *answers], key=lambda one: one[1].at)
 
 
 def not_understood(order: Order, text: str) -> str:

@@ -10,7 +10,6 @@ import logging
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
-from humanmcp.inbox.ordering import handed_in, not_understood, offer_change
 from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
 from humanmcp.protocol.policy.answer_book import LISTED
 from humanmcp.stub.text_files.problems_txt import note
@@ -55,7 +54,7 @@ class HandedIn:
         for key, draft in inbox.drafts(name):
             found = True
             self._answers.drafted(key.number, draft)
-        for mark, reply in handed_in(lambda: inbox.take(name), self._ledger.outgoing):
+        for mark, reply in self._ledger.inbox_session.handed_in():
             found = True
             if isinstance(mark, Key):
                 self._answers.reply(mark.number, reply)
@@ -65,6 +64,8 @@ class HandedIn:
 
     def do(self, words: bytes, language: str) -> str:
         """Follow the words of `out.do.txt`. Returns why one cannot be followed; "" when all can."""
+        from humanmcp.inbox.ordering import not_understood  # noqa: PLC0415 - seldom wanted
+
         for line in words.decode("utf-8", "replace").split("\n"):
             name, _, text = line.strip().partition(" ")
             if not name:
@@ -86,7 +87,7 @@ class HandedIn:
             self._say(ticket, outgoing)
             return
         self._follow(outgoing)
-        self._ledger.settle(ticket, ())
+        self._ledger.inbox_session.settle(ticket, ())
         if outgoing.order is Order.CRASH:
             self._ledger.connection.crash()
 
@@ -119,7 +120,7 @@ class HandedIn:
         if line is not None:
             self._ledger.write(line, by=outgoing.by, note="" if verdict.sendable else DELIBERATE)
             self._answers.said()
-        self._ledger.settle(ticket, () if line is not None else verdict.diagnostics)
+        self._ledger.inbox_session.settle(ticket, () if line is not None else verdict.diagnostics)
 
     def _write_raw(self, outgoing: Reply) -> None:
         import binascii  # noqa: PLC0415 - seldom wanted
@@ -132,6 +133,8 @@ class HandedIn:
             logger.warning("bytes that are no base64 were not written")
 
     def _offer(self, outgoing: Reply) -> None:
+        from humanmcp.inbox.ordering import offer_change  # noqa: PLC0415 - seldom wanted
+
         change = offer_change(outgoing.text)
         if change is not None:
             self._note(outgoing._replace(text=_names(change)))

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox import layout
 from humanmcp.inbox.client_seconds import ClientSeconds
-from humanmcp.inbox.contract import InboxError, Key, NotHeldError, StoreError
+from humanmcp.inbox.contract import InboxError, Key, NotHeldError
+from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Answer, Reply, SessionFacts, StubInbox
+    from humanmcp.inbox.contract import Answer, SessionFacts, StubInbox
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import Session
     from humanmcp.stub.connection import Connection
     from humanmcp.stub.pending_timers import PendingTimers
@@ -82,8 +82,7 @@ class Journal:
         self._last = 0
         """The number of the last frame of all."""
         self._last_noted: object = None
-        self._owed: list[tuple[str, Callable[[], None]]] = []
-        self._settling: set[str] = set()
+        self.inbox_session = InboxSession(inbox, facts.name)
 
     def go_on(self, last: int) -> None:
         """Number the next frame after the last one that another process wrote."""
@@ -185,64 +184,17 @@ class Journal:
         self.changes += 1
         if answer is None:
             self.connection.unanswered(exchange.number)
-        key, state = self.key(exchange.number), exchange.state
-        self._keep(
-            f"the end of exchange {exchange.number}",
-            lambda: self.inbox.close(key, state, answer, reason),
-        )
-
-    def refuse(self, number: int, diagnostics: Sequence[Diagnostic]) -> None:
-        """Give a reply back to the person who sent it, with its problems."""
-        key = self.key(number)
-        self._keep(
-            f"what is wrong with the reply to {number}", lambda: self.inbox.refuse(key, diagnostics)
-        )
-
-    def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Tell what became of a saying."""
-        self._settling.add(ticket)
-
-        def settle() -> None:
-            self.inbox.settle(self.name, ticket, diagnostics)
-            self._settling.discard(ticket)
-
-        self._keep(f"what became of saying {ticket}", settle)
-
-    def outgoing(self) -> list[tuple[str, Reply]]:
-        """Return what people want to say first, each once."""
-        waiting = self.inbox.outgoing(self.name)
-        return [each for each in waiting if each[0] not in self._settling]
+        self.inbox_session.close(exchange.number, exchange.state, answer, reason)
 
     def update(self, exchange: Exchange, vigil: PendingTimers) -> None:
         """Tell the desks how an exchange waits now, and under which id."""
         self.changes += 1
         key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
         waiting = vigil.waiting()
-        self._keep(
+        self.inbox_session.write(
             f"how exchange {exchange.number} waits",
             lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),
         )
-
-    def _keep(self, what: str, write: Callable[[], None]) -> None:
-        """Change the inbox now or, when the disk does not take it, later."""
-        try:
-            write()
-        except StoreError as error:
-            logger.warning("not kept yet: %s: %s", what, error)
-            self._owed.append((what, write))
-        except InboxError as error:
-            logger.warning("not kept: %s: %s", what, error)
-
-    def catch_up(self) -> None:
-        """Try once more what the disk did not take."""
-        owed, self._owed = self._owed, []
-        for what, write in owed:
-            try:
-                write()
-            except StoreError:
-                self._owed.append((what, write))
-            except InboxError as error:
-                logger.warning("not kept: %s: %s", what, error)
 
     def describe(self, session: Session) -> None:
         """Tell the desks what has become known of the conversation, when it has changed."""
@@ -265,7 +217,7 @@ class Journal:
 
         Left `to_others` it stays as it is.
         """
-        self.catch_up()
+        self.inbox_session.catch_up()
         try:
             (self.inbox.leave if to_others else self.inbox.end)(self.name)
         except InboxError as error:

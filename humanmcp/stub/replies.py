@@ -208,13 +208,13 @@ class ReplyDispatcher:
             outcome = self._session.reply(number, reply.text, reply.form, anyway=reply.anyway)
         except Exception as error:
             logger.exception("a reply could not be taken; please report it")
-            self._ledger.refuse(number, (failure(error),))
+            self._ledger.inbox_session.refuse(number, (failure(error),))
             return
         match outcome:
             case Sent():
                 self.sent(outcome, reply.by)
             case Refused():
-                self._ledger.refuse(number, outcome.verdict.diagnostics)
+                self._ledger.inbox_session.refuse(number, outcome.verdict.diagnostics)
             case AwaitingRetry():
                 self.keep(number, reply)
             case Late():

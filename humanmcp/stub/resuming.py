@@ -173,11 +173,11 @@ class Resumption:
         last = self._found.last
         if last is None or last.way is not Direction.OUT or last.number:
             return
-        for ticket, outgoing in self._ledger.outgoing():
+        for ticket, outgoing in self._ledger.inbox_session.outgoing():
             verdict = self._session.judge(outgoing.text)
             is_last = last.text in (verdict.line, verdict.forced) and last.by == outgoing.by
             if outgoing.order is Order.SAY and is_last and last.at >= outgoing.at:
-                self._ledger.settle(ticket, ())
+                self._ledger.inbox_session.settle(ticket, ())
                 return
 
     def _is_over(self, number: int, exchange: Exchange | None) -> None:

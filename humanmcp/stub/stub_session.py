@@ -241,7 +241,7 @@ class StubSession:
     def _look_at_the_rest(self, now: float) -> None:
         if self.answers.follow_people(now):
             self._agenda.duties = now
-        self.ledger.catch_up()
+        self.ledger.inbox_session.catch_up()
         self.texts.bring_back()
         stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
         if stuck != self.ledger.facts.stuck:

@@ -22,6 +22,7 @@ from humanmcp.inbox.contract import (
     Reply,
     Waiting,
 )
+from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Direction
 from humanmcp.protocol.diagnostics.kinds.rpc import SaidFirstAtTap
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.inbox.contract import StubInbox
-    from humanmcp.protocol.diagnostics.verdict import Verdict
     from humanmcp.tap.hold_policy import Cancelled, Held, HoldPolicy
     from humanmcp.tap.recorder import TapRecorder
     from humanmcp.tap.sink import Sink
@@ -78,6 +78,7 @@ class HeldQueue:
         self._gate = gate
         self._sinks = sinks
         self._release_after = release_after
+        self._inbox_session = InboxSession(inbox, session)
         self._waiting: dict[int, _HeldLine] = {}
         self._delivered: set[int] = set()
         self._ended: set[Direction] = set()
@@ -152,8 +153,12 @@ class HeldQueue:
 
     def refuse_outgoing(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
-        for ticket, _outgoing in self._inbox.outgoing(self._session):
-            self._inbox.settle(self._session, ticket, (SaidFirstAtTap().unplaced(),))
+        for ticket, _outgoing in self._inbox_session.outgoing():
+            self._inbox_session.settle(ticket, (SaidFirstAtTap().unplaced(),))
+
+    def catch_up(self) -> None:
+        """Write what the disk did not take."""
+        self._inbox_session.catch_up()
 
     def next(self) -> float:
         """Return when something happens by itself; infinity for never."""
@@ -195,19 +200,13 @@ class HeldQueue:
         )
         line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
         if line is None:
-            self._refuse(held.number, verdict)
+            self._inbox_session.refuse(held.number, verdict.diagnostics)
         elif answer and (passing.question is not None or passing.questions):
             self._answer(held, line, reply.by, at, deliberate=not verdict.sendable)
         elif line == passing.line:
             self._let_go(held, reply.by, at)
         else:
             self._change(held, line, reply.by, at, deliberate=not verdict.sendable)
-
-    def _refuse(self, number: int, verdict: Verdict) -> None:
-        try:
-            self._inbox.refuse(Key(self._session, number), verdict.diagnostics)
-        except InboxError as error:
-            logger.warning("%s cannot be given back: %s", number, error)
 
     # -- the four ends --------------------------------------------------------------------------
 
@@ -248,10 +247,7 @@ class HeldQueue:
         if number not in self._delivered:
             return
         self._delivered.discard(number)
-        try:
-            self._inbox.close(Key(self._session, number), state, answer, reason)
-        except InboxError as error:
-            logger.warning("%s cannot be closed in the inbox: %s", number, error)
+        self._inbox_session.close(number, state, answer, reason)
 
     def side_ended(self, way: Direction, at: str) -> None:
         """One side says nothing more. What it said last is let go, if anybody reads it.

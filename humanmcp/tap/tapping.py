@@ -216,6 +216,7 @@ class Tap:
         agenda.duties = session.holds.next()
         if agenda.rest_is_due(now):
             self._look_at_book(session.shelf, now)
+            session.holds.catch_up()
 
     def _look_at_book(self, shelf: BookFile | None, now: float) -> None:
         """Follow a book that was saved; a mistake in it is said, and the last good one stays."""
@@ -291,6 +292,7 @@ class Tap:
             if time.monotonic() - began > patience:
                 break
         if self._session is not None:
+            self._session.holds.catch_up()
             try:
                 self._session.inbox.end(self._session.name)
             except InboxError as error:

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from typing import TYPE_CHECKING
+
+import pytest
 
 from humanmcp.host.asked import PersonAsked
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.inbox import poll_schedule
-from humanmcp.inbox.contract import Reply, Seat
+from humanmcp.inbox.contract import Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    import pytest
+    from humanmcp.inbox.contract import Answer, Key
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}]}
+
+
+def ask(seat: AtInbox) -> tuple[threading.Thread, list[str | None]]:
+    """Ask the person at a seat something in another thread. Returns it, and what it hears."""
+    established = Established("", client_capabilities={"sampling": {}}, initialized=True)
+    person = PersonAsked(seat, established)
+    heard: list[str | None] = []
+    asking = threading.Thread(
+        target=lambda: heard.append(person.ask("sampling/createMessage", PARAMS)), daemon=True
+    )
+    asking.start()
+    return asking, heard
 
 
 def test_a_reply_is_taken_by_the_ring_of_the_bell(
@@ -29,17 +46,87 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     monkeypatch.setattr(poll_schedule, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
     seat = AtInbox(inbox, Seat.MODEL, language="en")
-    person = PersonAsked(
-        seat, Established("", client_capabilities={"sampling": {}}, initialized=True)
-    )
-    heard: list[str | None] = []
-    asking = threading.Thread(
-        target=lambda: heard.append(person.ask("sampling/createMessage", PARAMS)), daemon=True
-    )
-    asking.start()
+    asking, heard = ask(seat)
     item = until(lambda: inbox.items(seat.name), "the question waits")[0]
     FolderInbox(tmp_path / "home").send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
     until(lambda: heard, "the answer")
     assert '"text":"sunny"' in (heard[0] or "")
+    asking.join(PATIENCE)
+    seat.end()
+
+
+class FullDisk(FolderInbox):
+    """An inbox that takes no change of an exchange while its disk is full."""
+
+    full = False
+
+    def _check(self) -> None:
+        if self.full:
+            raise StoreError(OSError(errno.ENOSPC, "full"), "item", number=1)
+
+    def close(
+        self, key: Key, state: ExchangeState, answer: Answer | None = None, reason: str = ""
+    ) -> None:
+        """Close it if there is room."""
+        self._check()
+        super().close(key, state, answer, reason)
+
+    def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
+        """Refuse it if there is room."""
+        self._check()
+        super().refuse(key, diagnostics)
+
+    def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+        """Settle it if there is room."""
+        self._check()
+        super().settle(session, ticket, diagnostics)
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["goes on", "ends"])
+def test_the_end_of_a_question_is_kept_when_the_disk_has_room_again(
+    tmp_path: Path, *, ends: bool
+) -> None:
+    """Its asker has the answer at once, and the page shows it as answered in the end."""
+    inbox = FullDisk(tmp_path / "home")
+    seat = AtInbox(inbox, Seat.MODEL, language="en")
+    asking, heard = ask(seat)
+    desk = FolderInbox(tmp_path / "home")
+    (item,) = until(lambda: desk.items(seat.name), "the question waits")
+    inbox.full = True
+    desk.send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
+    until(lambda: heard, "the answer")
+    assert desk.item(item.key).state is ExchangeState.PENDING
+    inbox.full = False
+    if ends:
+        seat.end()
+    until(lambda: desk.item(item.key).state is not ExchangeState.PENDING, "the end")
+    assert desk.item(item.key).state is ExchangeState.ANSWERED
+    asking.join(PATIENCE)
+    if not ends:
+        seat.end()
+
+
+def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: Path) -> None:
+    """The problems of a reply come back; an outgoing message goes out once."""
+    inbox, said = FullDisk(tmp_path / "home"), list[str]()
+
+    def say(text: str, _anyway: bool) -> Verdict:  # noqa: FBT001 - as the seat calls it
+        said.append(text)
+        return Verdict(text, text, text)
+
+    seat = AtInbox(inbox, Seat.MODEL, language="en", say=say)
+    asking, heard = ask(seat)
+    desk = FolderInbox(tmp_path / "home")
+    (item,) = until(lambda: desk.items(seat.name), "the question waits")
+    inbox.full = True
+    ticket = desk.submit(seat.name, Reply("hello", by="desk"))
+    desk.send(item.key, Reply('{"role":7}', TextForm.RESULT, by="desk"))
+    until(lambda: said, "the outgoing message")
+    inbox.full = False
+    assert until(lambda: desk.item(item.key).diagnostics, "the problems")
+    assert until(lambda: desk.refused(seat.name, ticket) is not None, "the note")
+    assert said == ["hello"]
+    desk.send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
+    until(lambda: heard, "the answer")
     asking.join(PATIENCE)
     seat.end()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.inbox.contract import Key, Life, Order, Reply, SessionFacts
+from humanmcp.inbox.contract import Item, Key, Life, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.ordering import OrderError, hand_in, handed_in
+from humanmcp.inbox.inbox_session import InboxSession
+from humanmcp.inbox.ordering import OrderError, hand_in
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
@@ -19,7 +20,6 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Item
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sky","arguments":{},'
@@ -77,20 +77,19 @@ def test_what_was_handed_in_first_goes_out_first(home: Path) -> None:
     assert heard[5]["id"] == 7
 
 
-def test_of_one_moment_what_is_said_comes_before_what_ends_it() -> None:
+def test_of_one_moment_what_is_said_comes_before_what_ends_it(home: Path) -> None:
     """And what is said after an answer stays after it."""
-    reply = (Key("s", 1), Reply("answer", at="b"))
-    outgoing = [
-        ("1", Reply("first", at="a")),
-        ("2", Reply("b too", at="b")),
-        ("3", Reply("", at="c")),
+    inbox = FolderInbox(home)
+    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    key = Key(name, 1)
+    inbox.deliver(Item(key, CALL, "tools/call", "7", "2025-11-25", "2026-11-20T18:00:00.000Z"))
+    tickets = [
+        inbox.submit(name, Reply(text, at=at))
+        for text, at in (("first", "a"), ("b too", "b"), ("", "c"))
     ]
-    assert [mark for mark, _ in handed_in(lambda: [reply], lambda: outgoing)] == [
-        "1",
-        "2",
-        reply[0],
-        "3",
-    ]
+    inbox.send(key, Reply("answer", at="b"))
+    marks = [mark for mark, _ in InboxSession(inbox, name).handed_in()]
+    assert marks == [*tickets[:2], key, tickets[2]]
 
 
 # -- F2: progress can be switched off -------------------------------------------------------------

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import re
-import resource
 import select
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
+from tests.full_disk import empty, fill
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -85,25 +85,14 @@ def pending(home: Path, count: int) -> list[Key]:
 # -- a full disk --------------------------------------------------------------------
 
 
-def fill(stub: Serving, room: int) -> None:
-    """Let no file of its process grow beyond this many bytes, as on a disk with no more room."""
-    hard = resource.prlimit(stub.process.pid, resource.RLIMIT_FSIZE)[1]
-    resource.prlimit(stub.process.pid, resource.RLIMIT_FSIZE, (room, hard))
-
-
-def empty(stub: Serving) -> None:
-    """Take the limit away."""
-    fill(stub, resource.prlimit(stub.process.pid, resource.RLIMIT_FSIZE)[1])
-
-
 def test_what_a_full_disk_does_not_take_the_client_is_told(serving: Serving, home: Path) -> None:
     """-32603 instead of silence, nothing half-written, and the session goes on."""
     serving.say(call(1))
     pending(home, 1)
-    fill(serving, 4096)
+    fill(serving.process, 4096)
     write(serving, call(2, "x" * 5000))
     assert json.loads(serving.hear())["error"]["code"] == -32603
-    empty(serving)
+    empty(serving.process)
     write(serving, call(3))
     pending(home, 2)
     serving.type(answer(1) + "\n" + answer(3))
@@ -119,13 +108,13 @@ def test_a_refused_reply_comes_back_when_there_is_room_again(serving: Serving, h
     serving.say(call(1))
     (key,) = pending(home, 1)
     inbox = FolderInbox(home)
-    fill(serving, 0)
+    fill(serving.process, 0)
     inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
     until(lambda: inbox.item(key).reply is not None, "the reply in the inbox")
     write(serving, '{"jsonrpc":"2.0","id":9,"method":"ping"}')
     assert json.loads(serving.hear())["error"]["code"] == -32603  # the reply was looked at before
     assert not inbox.item(key).diagnostics
-    empty(serving)
+    empty(serving.process)
     assert until(lambda: inbox.item(key).diagnostics, "the problems")
     inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear())["result"]["content"][0]["text"] == "sunny"
@@ -138,14 +127,14 @@ def test_what_a_person_says_first_goes_out_once_on_a_full_disk(
     serving.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     inbox = FolderInbox(home)
     (session,) = until(inbox.sessions, "the session")
-    fill(serving, 0)
+    fill(serving.process, 0)
     log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}'
     ticket = inbox.submit(session.name, Reply(log, by="test"))
     assert serving.hear() == log
     for number in (8, 9):  # two turns of the loop
         write(serving, f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}')
         assert json.loads(serving.hear())["id"] == number
-    empty(serving)
+    empty(serving.process)
     until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
     assert serving.close() == (0, [])
 
@@ -154,14 +143,14 @@ def test_a_cancel_counts_even_if_it_cannot_be_written_down(serving: Serving, hom
     """The client waits no longer, whatever our disk says."""
     serving.say(call(1))
     (key,) = pending(home, 1)
-    fill(serving, 0)
+    fill(serving.process, 0)
     write(
         serving,
         '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
     )
     write(serving, '{"jsonrpc":"2.0","id":9,"method":"ping"}')
     assert json.loads(serving.hear())["id"] == 9
-    empty(serving)
+    empty(serving.process)
     until(
         lambda: FolderInbox(home).item(key).state is ExchangeState.CANCELLED,
         "the cancel in the inbox",
@@ -172,7 +161,7 @@ def test_a_log_that_cannot_be_written_does_not_flood_stderr(serving: Serving) ->
     """Hosts that never read stderr hang a server that writes 4,000 bytes to it."""
     serving.say(call(1))
     pending(serving.home, 1)
-    fill(serving, 0)
+    fill(serving.process, 0)
     for number in range(50):
         write(serving, call(number + 2))
         serving.hear()
@@ -203,10 +192,10 @@ def test_the_log_holds_nothing_that_was_said(home: Path) -> None:
         inbox = FolderInbox(home)
         inbox.send(key, Reply(f'{{"content":"{secret}"}}', TextForm.RESULT, by=secret))
         until(lambda: inbox.item(key).diagnostics, "the refusal of the desk's reply")
-        fill(stub, 0)
+        fill(stub.process, 0)
         write(stub, call(5, secret))
         stub.hear()
-        empty(stub)
+        empty(stub.process)
         assert stub.close() == (0, [])
         assert stub.process.stderr is not None
         assert secret.encode() not in stub.process.stderr.read()

@@ -13,6 +13,7 @@ from humanmcp.inbox.contract import Action, Purpose, Reply
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from tests.full_disk import empty, fill
 from tests.tap.tapped import Tapped, python, server
 from tests.waiting import PATIENCE, until
 
@@ -532,3 +533,38 @@ def test_nothing_can_be_said_first_at_a_tap(home: Path) -> None:
         ticket = inbox.submit(name, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
         diagnostics = until(lambda: inbox.refused(name, ticket), "what became of it")
         assert [diagnostic.code for diagnostic in diagnostics] == ["N34"]
+
+
+@pytest.mark.parametrize("client_leaves", [False, True], ids=["goes on", "leaves"])
+def test_the_end_of_a_held_message_is_kept_when_the_disk_has_room_again(
+    home: Path, *, client_leaves: bool
+) -> None:
+    """Nobody is shown for ever that it waits, nor that it was abandoned."""
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        fill(tapped.process)
+        tapped.send(item.key, Reply(item.line, by="desk"))
+        assert tapped.hear() == CALL
+        assert tapped.inbox.item(item.key).state is ExchangeState.PENDING
+        empty(tapped.process)
+        if client_leaves:
+            assert tapped.close()[0] == 0
+        settled = tapped.settled(item.key)
+        assert settled.state is ExchangeState.ANSWERED
+        assert settled.answer is not None
+
+
+def test_problems_of_a_held_message_come_back_when_the_disk_has_room_again(home: Path) -> None:
+    """Its reply would count as being on its way for ever."""
+    with Tapped(home, server("echo"), "--hold", "tool:dice") as tapped:
+        hold_call(tapped)
+        second = CALL.replace(b'"id":7', b'"id":70')
+        tapped.say(second)
+        wrong, right = tapped.held(2)
+        fill(tapped.process)
+        tapped.send(wrong.key, Reply(ANSWER.replace('"id":7', '"id":99'), by="desk"))
+        tapped.send(right.key, Reply(right.line, by="desk"))
+        assert tapped.hear() == second  # the reply that was handed in before it was looked at, too
+        assert not tapped.inbox.item(wrong.key).diagnostics
+        empty(tapped.process)
+        assert until(lambda: tapped.inbox.item(wrong.key).diagnostics, "the problems")

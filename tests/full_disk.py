@@ -1,0 +1,20 @@
+"""A disk with no more room, as one process sees it."""
+
+from __future__ import annotations
+
+import resource
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+
+
+def fill(process: subprocess.Popen[bytes], room: int = 0) -> None:
+    """Let no file of a process grow beyond this many bytes."""
+    hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, hard))
+
+
+def empty(process: subprocess.Popen[bytes]) -> None:
+    """Take the limit away."""
+    fill(process, resource.prlimit(process.pid, resource.RLIMIT_FSIZE)[1])
