@@ -146,8 +146,10 @@ def _ask(asked: Inquiry) -> None:
     for line in asked.context.split("\n") if asked.context else ():
         to_stdout("  " + line)
     to_stdout("")
-    for number, option in enumerate(asked.options, 1):
+    for number, (option, description) in enumerate(asked.choices, 1):
         to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")
+        if description:
+            to_stdout("     ", Painted(one_line(description), "dim"))
     if asked.options:
         to_stdout("")
 

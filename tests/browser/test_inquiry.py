@@ -24,7 +24,11 @@ pytestmark = pytest.mark.browser
 ASKED: Final[dict[str, Any]] = {
     "question": "Shall I delete the old backups?",
     "context": "There are three,\nthe newest is a year old.",
-    "options": ["Yes, all of them", "Keep the newest", "<b>No</b>"],
+    "options": [
+        "Yes, all of them",
+        "Keep the newest",
+        {"label": "<b>No</b>", "description": "They stay."},
+    ],
 }
 
 OLD_ENOUGH: Final = """
@@ -51,6 +55,7 @@ def test_the_question_is_the_headline_and_one_press_answers(
     expect(page.locator(".asked th")).to_have_text(["urgent"])
     expect(page.locator("#rows .gist")).to_have_text(ASKED["question"])
     expect(page.locator("#sentence")).to_be_visible()
+    expect(page.locator("#options small")).to_have_text(["They stay."])
     page.get_by_role("button", name="<b>No</b>").click()
     assert said(host) == "<b>No</b>"
     expect(page.locator(".sent")).to_contain_text("Sent. 1 line")

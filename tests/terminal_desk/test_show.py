@@ -122,6 +122,14 @@ def test_a_question_comes_first_with_its_options_numbered(room: Room, shell: She
     assert "Tea or coffee?" in shell("inbox").out
 
 
+def test_what_is_said_of_an_option_stands_below_it(room: Room, shell: Shell) -> None:
+    """The answer is the label, word for word."""
+    described = '{"label":"Tea","description":"It is green."}'
+    room.ask(room.session(), 3, QUESTION.replace('"Tea"', described))
+    assert "  1  Tea\n     It is green.\n  2  Coffee\n" in shell("show", "3").out
+    assert shell("show", "3", "--json").json["options"] == ["Tea", "Coffee"]
+
+
 def test_what_can_be_typed_next_fits_the_message(room: Room, shell: Shell) -> None:
     """Under `initialize` stood how a tool call is answered in words."""
     session = room.session()

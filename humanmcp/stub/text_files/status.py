@@ -156,8 +156,9 @@ class StatusTxt:
         if asked is None:
             return
         yield f"    {one_line(asked.question, LONGEST)}"
-        for option in asked.options:
-            yield f"      - {one_line(option, LONGEST)}"
+        for option, description in asked.choices:
+            note = f" ({one_line(description, LONGEST)})" if description else ""
+            yield f"      - {one_line(option, LONGEST)}{note}"
         if asked.options:
             yield f"    {self._say('choose' if asked.free_text else 'choose only')}"
 

@@ -61,10 +61,37 @@ def test_only_calls_put_a_question_to_the_person() -> None:
     assert inquiry_in('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}') is None
 
 
+def test_an_option_may_be_an_object_with_a_label() -> None:
+    """The label is the answer, word for word; the description is told beside it."""
+    tea = {"label": "Tea", "description": "Hot"}
+    found = asked(question="Which?", options=[tea, "Water", {"label": "Milk"}])
+    assert found is not None
+    assert found.options == ("Tea", "Water", "Milk")
+    assert found.choices == (("Tea", "Hot"), ("Water", ""), ("Milk", ""))
+    assert "options" in found.covered
+
+
+def test_an_option_that_says_more_is_shown_as_it_came_as_well() -> None:
+    """Nobody loses what is read neither as a label nor as a description."""
+    found = asked(question="Which?", options=[{"label": "Tea", "preview": "…"}, "Water"])
+    assert found is not None
+    assert found.options == ("Tea", "Water")
+    assert "options" not in found.covered
+
+
 @pytest.mark.parametrize(
     "options",
-    [[], "yes", ["yes", 5], ["yes", " "], {"a": 1}, ["x"] * (MOST_OPTIONS + 1)],
-    ids=["none", "text", "number", "blank", "object", "many"],
+    [
+        [],
+        "yes",
+        [{"label": ""}],
+        [{"description": "x"}],
+        ["yes", 5],
+        ["yes", " "],
+        {"a": 1},
+        ["x"] * (MOST_OPTIONS + 1),
+    ],
+    ids=["none", "text", "empty label", "no label", "number", "blank", "object", "many"],
 )
 def test_options_that_are_no_list_of_texts_are_left_to_be_shown(options: Any) -> None:  # noqa: ANN401 - any JSON value
     """They are not among what was told, and an answer can then always be written."""

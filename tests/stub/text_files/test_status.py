@@ -296,13 +296,14 @@ def test_what_was_wrong_is_gone_when_what_came_back_is_deleted(tmp_path: Path) -
 
 
 def test_the_options_of_a_question_stand_below_its_line(tmp_path: Path) -> None:
-    """As long as it waits."""
-    asked = {"question": "Tea or coffee?", "options": ["Tea", "Coffee\x1b[2J"]}
+    """As long as it waits. What is said of one stands behind it."""
+    tea = {"label": "Tea", "description": "green"}
+    asked = {"question": "Tea or coffee?", "options": [tea, "Coffee\x1b[2J"]}
     params = {"name": "sky", "arguments": {**asked, "allow_free_text": False}}
     call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
     with AtFiles(tmp_path, "--by-hand") as stub:
         stub.say(json.dumps(call))
-        stub.says("    Tea or coffee?\n      - Tea\n      - Coffee⟦U+001B⟧[2J\n")
+        stub.says("    Tea or coffee?\n      - Tea (green)\n      - Coffee⟦U+001B⟧[2J\n")
         stub.says("The text of the answer is one of these, word for word.")
         stub.type('{"content": [{"type": "text", "text": "Tea"}]}')
         assert json.loads(stub.hear())["result"]["content"][0]["text"] == "Tea"
