@@ -16,12 +16,12 @@ An id alone does not tell: both sides count their own, an id comes again once it
 in 2026-07-28 a question back to the user ends the request, which then comes again with a new id.
 What stays ambiguous is said to be so; nothing is guessed silently.
 
-Pure, and copyable: it keeps no more than what is open.
+Pure, and copyable: it keeps what is open, and the ids of what was last.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation import negotiation
@@ -29,6 +29,7 @@ from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.conversation.progress import Progress
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, object_in
+from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +42,9 @@ _Question: TypeAlias = tuple[str, str, frozenset[str]]
 
 MOST_OPEN: Final = 4096
 """Requests and questions that are remembered; of more than that the oldest is forgotten."""
+
+MOST_OVER: Final = 256
+"""Ids of requests that are over and known to be: an answer to one may come late."""
 
 _BACK: Final[Mapping[Direction, Direction]] = {
     Direction.IN: Direction.OUT,
@@ -82,7 +86,8 @@ class ObservedMessage(NamedTuple):
 
     `asked` is the request itself, the one that is answered, or the one that is cancelled; None
     where there is none. `ambiguous` says that several open requests had the answer's id. `found` is
-    what only who has heard the rest can find wrong with it.
+    what only who has heard the rest can find wrong with it. `likely` is the only request that waits
+    when an answer comes whose id nobody has used: most likely it was meant for that one.
     """
 
     way: Direction
@@ -90,6 +95,7 @@ class ObservedMessage(NamedTuple):
     asked: ObservedRequest | None
     ambiguous: bool = False
     found: tuple[RawDiagnostic, ...] = ()
+    likely: ObservedRequest | None = None
 
     @property
     def method(self) -> str:
@@ -130,6 +136,7 @@ class ConversationState:
         self._most_open = most_open
         self._open: OrderedDict[_Number, ObservedRequest] = OrderedDict()
         self._by_id: dict[_Key, list[int]] = {}
+        self._over: deque[_Key] = deque(maxlen=MOST_OVER)
         self._states: OrderedDict[str, int] = OrderedDict()
         self._questions: OrderedDict[int, _Question] = OrderedDict()
         self.progress = {Direction.IN: Progress(), Direction.OUT: Progress()}
@@ -201,6 +208,7 @@ class ConversationState:
         other.log_level, other.watched = self.log_level, set(self.watched)
         other._open = self._open.copy()
         other._by_id = {key: list(numbers) for key, numbers in self._by_id.items()}
+        other._over = self._over.copy()
         other._states, other._questions = self._states.copy(), self._questions.copy()
         other.progress = {way: progress.copy() for way, progress in self.progress.items()}
         return other
@@ -253,6 +261,7 @@ class ConversationState:
         if asked.request.id is None:
             return
         key = (asked.way, asked.request.id.key)
+        self._over.append(key)
         self._by_id[key].remove(asked.number)
         if not self._by_id[key]:
             del self._by_id[key]
@@ -277,11 +286,26 @@ class ConversationState:
     def _observe_answer(self, way: Direction, message: Message) -> ObservedMessage:
         alike = () if message.id is None else self.with_id(_BACK[way], message.id)
         if not alike:
-            return ObservedMessage(way, message, None)
+            return ObservedMessage(way, message, None, likely=self._meant_for(way, message))
         self._close(alike[0])
         if message.kind is Kind.RESULT and way is Direction.OUT:
             self._learn(alike[0], message.body["result"])
         return ObservedMessage(way, message, alike[0], ambiguous=len(alike) > 1)
+
+    def _meant_for(self, way: Direction, answer: Message) -> ObservedRequest | None:
+        """Return the only request that waits, where an answer has an id that was not used yet.
+
+        One with an id that is over came late, or twice, and is no answer to another request.
+        """
+        if answer.id is None or (_BACK[way], answer.id.key) in self._over:
+            return None
+        waiting = (
+            one
+            for one in self._open.values()
+            if one.way is _BACK[way] and not methods.of(one.method).stays_open
+        )
+        first, second = next(waiting, None), next(waiting, None)
+        return first if second is None else None
 
     def _close(self, asked: ObservedRequest) -> None:
         self._forget(asked)

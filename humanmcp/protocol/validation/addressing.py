@@ -8,24 +8,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
 from humanmcp.protocol.diagnostics.kinds.rpc import (
     AlreadyAnswered,
     AnswerTooLate,
     NotificationAnswered,
     OtherAnswered,
+    WrongId,
 )
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.diagnostics.raw import KINDS
 from humanmcp.protocol.json.escaping import visible
 from humanmcp.protocol.json.jsonrpc import Kind, object_in
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.validation.check import check, id_of, unmatched
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation.check import check, id_of, in_order, unmatched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -75,12 +77,16 @@ def is_report(text: str) -> bool:
 
 
 def unaddressed(
-    text: str, exchanges: Sequence[Exchange], notice: str = ""
+    text: str,
+    exchanges: Sequence[Exchange],
+    notice: str = "",
+    established: Established = NOTHING_ESTABLISHED,
 ) -> tuple[Diagnostic, ...]:
     """Return why no answer is awaited: its request is over, or there never was one.
 
     `exchanges` are those of the session that are remembered, oldest first. `notice` is the method
     of the last message where that is a notification: most likely it was meant to be answered.
+    Where one request waits, the rest of the text is judged as the answer to that one.
     """
     broken = blocking(read(text).diagnostics)
     typed = id_of(text)
@@ -94,10 +100,13 @@ def unaddressed(
                 other = NotificationAnswered(method=visible(notice), id=visible(one.id.token))
                 late = _instead(late, other)
             return (late,)
-    return (
-        *broken,
-        unmatched(text, [one for one in exchanges if one.state is ExchangeState.PENDING]),
-    )
+    pending = [one for one in exchanges if one.state is ExchangeState.PENDING]
+    wrong = unmatched(text, pending)
+    answerable = [one for one in pending if not methods.of(one.method).stays_open]
+    if len(answerable) != 1:
+        return (*broken, wrong)
+    rest = check(answerable[0], text, established=established).diagnostics
+    return in_order((wrong, *(one for one in rest if not issubclass(KINDS[one.code], WrongId))))
 
 
 def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Diagnostic:

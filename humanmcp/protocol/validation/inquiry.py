@@ -59,7 +59,7 @@ def inquiry_of(message: Message) -> Inquiry | None:
         context, covered = arguments[CONTEXT], covered | {CONTEXT}
     given = arguments.get(OPTIONS)
     options, descriptions = _options_in(given)
-    if options and not any(isinstance(one, dict) and one.keys() - _OF_OPTION for one in given):
+    if options and not any(one.keys() - _OF_OPTION for one in given or () if isinstance(one, dict)):
         covered |= {OPTIONS}
     if isinstance(arguments.get(FREE_TEXT), bool):
         # Without anything to choose from, an answer can only be written.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.kinds import rpc
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
+from humanmcp.protocol.diagnostics.raw import KINDS
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
@@ -59,6 +60,14 @@ def hints(
     return tuple(sorted(found, key=lambda diagnostic: _ORDER.index(diagnostic.severity)))
 
 
+def _judged_for(heard: ObservedMessage, established: Established) -> tuple[Diagnostic, ...]:
+    """Return what else is wrong with an answer to nothing, as one to the request that waits."""
+    if heard.likely is None:
+        return ()
+    found = check.review(heard.likely.exchange, heard.message, established)
+    return tuple(each for each in found if not issubclass(KINDS[each.code], rpc.WrongId))
+
+
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
 
 
@@ -68,7 +77,7 @@ def _found(
     message = heard.message
     if message.kind.is_answer:
         if heard.asked is None:
-            return (rpc.AnswerToNothing(("id",)).unplaced(),)
+            return (rpc.AnswerToNothing(("id",)).unplaced(), *_judged_for(heard, established))
         return check.review(heard.asked.exchange, message, established, strict=strict)
     if heard.way is Direction.IN:
         asked = heard.asked if message.kind is Kind.REQUEST else None

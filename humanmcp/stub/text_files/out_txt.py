@@ -142,10 +142,11 @@ class OutTxt:
 
     def _refuse(self, text: Document) -> None:
         self._early = check.id_of(text.text)
-        diagnostics = unaddressed(
-            text.text, self._session.exchanges.remembered, self._session.notice
-        )
-        self._give_back(text, diagnostics, self._judge)
+        self._give_back(text, self._unaddressed(text.text), self._judge)
+
+    def _unaddressed(self, text: str) -> tuple[Diagnostic, ...]:
+        session = self._session
+        return unaddressed(text, session.exchanges.remembered, session.notice, session.established)
 
     def _give_back(
         self, text: Document, diagnostics: Sequence[Diagnostic], judge: Callable[[str], Verdict]
@@ -159,8 +160,5 @@ class OutTxt:
         """Judge an answer without sending it, as the one it is meant for would have it."""
         exchange = addressed(text, self._session.pending)
         if exchange is None:
-            diagnostics = unaddressed(
-                text, self._session.exchanges.remembered, self._session.notice
-            )
-            return Verdict(text, None, None, diagnostics)
+            return Verdict(text, None, None, self._unaddressed(text))
         return check.check(exchange, text, established=self._session.established)

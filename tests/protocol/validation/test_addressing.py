@@ -144,3 +144,28 @@ def test_text_that_is_no_json_is_explained_first() -> None:
     codes = said(session, '{"jsonrpc":"2.0","id":9,"resul')
     assert codes[0] == "J07"
     assert codes[-1] == "R50"
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"},
+    },
+}
+
+
+def test_a_wrong_id_hides_no_other_mistake_where_one_request_waits() -> None:
+    """The rest is judged as the answer to that one; of the id only one thing is said."""
+    session = Session()
+    session.receive(json.dumps(INITIALIZE).encode())
+    result = '{"protocolVersion":"2025-11-25","capabilities":{"tools":true},"serverInfo":{}}'
+    text = f'{{"id":1,"jsonrpc":"2.0","result":{result}}}'
+    assert said(session, text) == ["R50", "M16", "M09", "M09"]
+    right = '{"name":"s","version":"1"}'
+    assert said(session, text.replace("true", "{}").replace(":{}}}", f":{right}}}}}")) == ["R50"]
+    pinged(session, 1, 2)
+    assert said(session, '{"jsonrpc":"2.0","id":9,"result":{"protocolVersion":1}}') == ["R50"]

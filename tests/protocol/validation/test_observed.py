@@ -91,7 +91,27 @@ def test_a_form_that_a_program_made_of_a_class_is_a_form() -> None:
 
 def test_an_answer_to_nothing_is_said_to_be_one() -> None:
     """An id that nobody asked with."""
-    assert said((Direction.IN, CALL), (Direction.OUT, {"id": 2, "result": {}})) == ["N30"]
+    answer = (Direction.OUT, {"id": 2, "result": {"content": []}})
+    assert said((Direction.IN, CALL), answer) == ["N30"]
+
+
+def test_a_wrong_id_hides_no_other_mistake_where_one_request_waits() -> None:
+    """What is judged is the answer to that one; with two nobody can tell."""
+    wrong = (Direction.OUT, {"id": 2, "result": {"content": 4}})
+    assert said((Direction.IN, CALL), wrong) == ["N30", "M01"]
+    assert said((Direction.IN, CALL), (Direction.IN, {**CALL, "id": 7}), wrong) == ["N30"]
+    assert said(wrong) == ["N30"]
+
+
+def test_an_answer_that_comes_late_is_not_judged_as_another() -> None:
+    """Its request was cancelled, and another waits: races are to be expected."""
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 2}}
+    late = (Direction.OUT, {"id": 2, "result": {"tools": []}})
+    listed = {"id": 2, "method": "tools/list"}
+    before = ((Direction.IN, listed), (Direction.IN, CALL), (Direction.IN, cancelled))
+    assert said(*before, late) == ["N30"]
+    answered = ((Direction.IN, listed), (Direction.IN, CALL), late)
+    assert said(*answered, late) == ["N30"]
 
 
 def test_a_wrong_request_of_a_real_client_is_explained() -> None:
