@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -18,25 +19,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Playwright
 
 expect.set_options(timeout=PATIENCE * 1000)
 
 
+def launch(playwright: Playwright, **environment: str) -> Browser:
+    """Start the distribution's Chromium, without a screen."""
+    path = next(filter(None, (shutil.which(name) for name in CHROMIUM_NAMES)))
+    return playwright.chromium.launch(
+        executable_path=path,
+        args=["--no-sandbox", "--disable-gpu"],
+        env={**os.environ, **environment},
+    )
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The distribution's Chromium, without a screen.
+def playwright() -> Iterator[Playwright]:
+    """What drives the browsers of a file.
 
     It ends with its file: while it lives, an event loop runs in this thread, and tests elsewhere
     that start one of their own would fail.
     """
-    path = next(filter(None, (shutil.which(name) for name in CHROMIUM_NAMES)))
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield chromium
-        chromium.close()
+    with sync_playwright() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """A browser for the windows of a file."""
+    chromium = launch(playwright)
+    yield chromium
+    chromium.close()
 
 
 @pytest.fixture(scope="module")

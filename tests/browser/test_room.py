@@ -122,7 +122,8 @@ def test_behind_a_buffering_proxy_a_phone_joins_answers_and_is_asked_the_next(
     phone = open_page(f"{address}/?code={room.code}", viewport={"width": 390, "height": 800})
     join(phone, "Yuki")
     phone.locator("#rows a", has_text="initialize").click()
-    phone.get_by_role("button", name="Send answer").click()
+    # A page without scripts has a button of the same name, which goes when the scripts are there.
+    phone.locator("#send").click()
     expect(phone.locator("#rows a", has_text="tools/list")).to_be_visible()
 
 

@@ -47,6 +47,41 @@ def test_why_send_is_blocked_stands_beside_it(
     expect(first).to_be_hidden()
 
 
+@pytest.mark.parametrize(("width", "height", "room"), [(390, 844, 160), (1440, 900, 130)])
+def test_what_blocks_send_leaves_room_for_the_box(  # noqa: PLR0917 - fixtures and sizes
+    desk: Desking, host: Serving, window: Windows, width: int, height: int, room: int
+) -> None:
+    """The sentence takes two lines at most beside its fix; a press on it leads to the list."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    size = {"width": width, "height": height}
+    page = window(viewport=size, has_touch=width < 400, is_mobile=width < 400).page
+    page.locator("#rows a").first.click()
+    page.locator("#tab-json").click()
+    write_json(page, '{"jsonrpc": "2.0", "id": "7", "result": {"content": []}}' + "\n" * 60)
+    page.evaluate("scrollTo(0, 0)")
+    first = page.locator("#first-problem")
+    expect(first.locator("button.fix")).to_be_in_viewport()
+    bar = page.locator(".composer > .actions").bounding_box()
+    assert bar is not None
+    assert bar["height"] <= room
+    first.get_by_role("link").click()
+    expect(page.locator("#problems .problem").first).to_be_in_viewport()
+
+
+def test_what_was_sent_takes_one_line(desk: Desking, host: Serving, window: Windows) -> None:
+    """The next box stays where the last one was, but for that line."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    host.say(call("8", city="Osaka"))
+    page = window(viewport={"width": 1440, "height": 900}).page
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    strip = page.locator(".sent").bounding_box()
+    assert strip is not None
+    assert strip["height"] < 60
+
+
 def test_what_was_answered_elsewhere_shows_its_answer_and_the_next(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

@@ -68,7 +68,9 @@ export class Diagnostics {
   /** @param {Problem} [problem] */
   showFirst(problem) {
     if (!this.first.changes(problem ?? null)) return;
-    byId("first-problem").replaceChildren(...problem ? problemParts(problem, this.fix) : []);
+    const [sentence, ...parts] = problem ? problemParts(problem, this.fix) : [];
+    const whole = sentence && make("a", { class: "what", href: "#found" }, sentence.textContent);
+    byId("first-problem").replaceChildren(...whole ? [whole] : [], ...parts.filter((one) => one.matches(".fix")));
   }
 
   /** @param {boolean} quiet @param {number} blocking @param {number} all */
