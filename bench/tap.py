@@ -117,7 +117,7 @@ def one_by_one(folder: Path, rounds: int) -> Iterator[Figure]:
             _there_and_back(peer, call(number))
         late = peer.resident()
     measured = f"{late:.1f} MB ({late - early:+.1f} MB)"
-    yield Figure("the tap: memory after many messages", measured, late, 100, "MB")
+    yield Figure("the tap: memory after many messages", measured, late, 40, "MB")
 
 
 def flood(folder: Path, rounds: int) -> Iterator[Figure]:
@@ -136,7 +136,7 @@ def flood(folder: Path, rounds: int) -> Iterator[Figure]:
     recorded = sum(1 for frame in FolderInbox(home).frames(session.name) if not frame.note)
     measured = f"{2 * count / took:,.0f} a second; {recorded:,} of {2 * count:,} recorded"
     yield Figure("the tap: a flood of messages", measured)
-    yield Figure("the tap: memory after the flood", f"{resident:.1f} MB", resident, 100, "MB")
+    yield Figure("the tap: memory after the flood", f"{resident:.1f} MB", resident, 40, "MB")
 
 
 def _flow(peer: Peer, count: int) -> None:

@@ -213,6 +213,7 @@ def _tap(
         )
         session = TappedSession(inbox, facts.name, holds, wanted.shelf)
         outputs.append(listening)
+        recorder.read_again = partial(inbox.frames, facts.name)
         gate.hold(wanted.patterns)
         if wanted.shelf is not None:
             gate.follow(wanted.shelf.book)

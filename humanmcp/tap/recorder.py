@@ -21,18 +21,21 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from humanmcp.common.line_cutter import Cut
 
 
 logger = logging.getLogger(__name__)
 
-MOST_WAITING: Final = 64 * 1024 * 1024
-"""Bytes of lines that wait to be looked at; what comes on top of that is recorded only.
+MOST_WAITING: Final = 4 * 1024 * 1024
+"""Bytes of lines that wait in memory to be looked at; what comes on top is read again later.
 
-That is a flood of 200,000 messages of the usual length.
+That is some 14,000 messages of the usual length.
 """
+
+_READ_AT_ONCE: Final = 500
+"""Frames that are read again at a time."""
 
 BY_TAP: Final = "tap"
 """Who wrote a frame without a decision."""
@@ -109,6 +112,11 @@ class TapRecorder:
         """Lines that are not in the record: the disk refused them."""
         self.trouble: Exception | None = None
         """What the disk said last."""
+        self.read_again: Callable[[int], Iterable[Frame]] | None = None
+        """Yields the frames that were written after a number; None where nothing can be read."""
+        self._behind: int | None = None
+        """The number after which frames wait where they were written; None while none do."""
+        self._heard = 0
         self._thread = threading.Thread(target=self._run, name="tap-hears", daemon=True)
 
     def start(self) -> None:
@@ -137,11 +145,14 @@ class TapRecorder:
                     logger.error("line %s is missing in the record: %s", frame.seq, error)  # noqa: TRY400 - no traceback for a full disk
             self._passed_at = time.monotonic()
             # A line that is alone is never too long: otherwise it could not be heard at all.
-            if self._waiting and self._waiting + len(raw) > self._most:
+            if self._behind is None and self._waiting and self._waiting + len(raw) > self._most:
+                self._behind = self._seq - 1
+            if self._behind is None:
+                self._waiting += len(raw) + _OVERHEAD
+                self._unheard.append(frame)
+            elif self.read_again is None:
+                self._behind = None
                 self._left_out += 1
-                return
-            self._waiting += len(raw) + _OVERHEAD
-        self._unheard.append(frame)
         if self._dozing:  # else it looks by itself, and waking it costs a message time
             self._dozing = False
             self._woken.set()
@@ -164,7 +175,8 @@ class TapRecorder:
             self._give_way()
             if not self._hear_one() and not self._use_the_moment():
                 self._doze()
-        if len(self._unheard) > _MANY:
+        if self._seq - self._heard > _MANY:
+            self._behind = None
             for output in self._outputs:
                 output.hurry()
         self.catch_up()
@@ -192,7 +204,7 @@ class TapRecorder:
         """Wait for the next line; one that came just now is found soon all the same."""
         self._woken.clear()
         self._dozing = True
-        if not self._unheard and not self._closing.is_set():
+        if not self._unheard and self._behind is None and not self._closing.is_set():
             self._woken.wait(_STATUS)
         self._dozing = False
 
@@ -205,13 +217,37 @@ class TapRecorder:
         """Hear the next frame. Says whether there was one."""
         with self._hearing:
             if not self._unheard:
-                return False
+                self._fetch()
+            if not self._unheard:
+                return self._behind is not None
             frame = self._unheard.popleft()
             with self._writing:
                 self._waiting -= len(frame.raw) + _OVERHEAD
+            self._heard = frame.seq
             for output in self._outputs:
                 output.hear(frame)
         return True
+
+    def _fetch(self) -> None:
+        """Read the next frames that passed while too many waited."""
+        behind, last, size = self._behind, self._seq, 0
+        if behind is None or self.read_again is None:
+            return
+        frames: list[Frame] = []
+        for frame in self.read_again(behind):
+            frames.append(frame)
+            size += len(frame.raw) + _OVERHEAD
+            if len(frames) == _READ_AT_ONCE or size > self._most:
+                break
+        else:
+            behind = None  # unless one has passed since
+        with self._writing:
+            self._unheard.extend(frames)
+            self._waiting += size
+            if behind is None and self._seq == last:
+                self._behind = None
+            elif frames:
+                self._behind = frames[-1].seq
 
     def _use_the_moment(self) -> bool:
         self._say_what_was_left_out()

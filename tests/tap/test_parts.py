@@ -110,6 +110,26 @@ def test_what_nobody_had_time_to_hear_is_counted_and_said() -> None:
     ]
 
 
+def test_what_waits_beyond_the_limit_is_read_again_from_the_record() -> None:
+    """Every line is heard once, in order, while lines go on passing; few of them are in memory."""
+    kept = Kept()
+    kept.go.clear()
+    recorder = TapRecorder([kept], most=5000)
+    recorder.read_again = lambda after: iter(kept.frames[after:])
+    recorder.start()
+    for number in range(1500):
+        recorder.heard(Direction.IN, Cut(b"%d" % number, ended=True, size=4))
+    kept.go.set()
+    until(lambda: kept.told, "a line is heard")
+    for number in range(1500, 1600):
+        recorder.heard(Direction.IN, Cut(b"%d" % number, ended=True, size=4))
+    until(lambda: len(kept.told) == 1600, "all are heard")
+    recorder.stop()
+    assert recorder.wait(PATIENCE)
+    assert [frame.raw for frame in kept.told] == [b"%d" % number for number in range(1600)]
+    assert [frame.note for frame in kept.frames] == [""] * 1600
+
+
 def test_who_must_know_what_has_passed_hears_it_at_once() -> None:
     """A pattern that is set while lines pass: the requests that are open are known."""
     kept = Kept()
@@ -123,6 +143,7 @@ def test_a_flood_of_two_hundred_thousand_messages_is_recorded() -> None:
     """Whoever hears is told to hurry at the end."""
     kept = Kept()
     recorder = TapRecorder([kept])
+    recorder.read_again = lambda after: iter(kept.frames[after:])
     line = b"x" * 110
     for _ in range(200_000):
         recorder.heard(Direction.IN, Cut(line, ended=True, size=len(line)))
