@@ -49,7 +49,7 @@ from humanmcp.protocol.validation.results import (
     tool_text,
 )
 from humanmcp.protocol.validation.rules.placeholders import unwritten
-from humanmcp.protocol.validation.secret_shapes import typed_secrets
+from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
 from humanmcp.protocol.validation.starting_draft import message, start
 from humanmcp.protocol.validation.starting_draft import variants as templates
 
@@ -77,11 +77,6 @@ __all__ = [
 _ON_ONE_LINE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _ROOTS: Final = {TextForm.MESSAGE: (), TextForm.RESULT: ("result",), TextForm.ERROR: ("error",)}
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
-_TYPED: Final = frozenset(
-    {"tools/call", "resources/read", "prompts/get", "completion/complete", "tasks/get"}
-    | {"tasks/result", "sampling/createMessage", "elicitation/create"}
-)
-"""The requests whose answers people make up."""
 _ERROR: Final = frozenset({"code", "message", "data"})
 PLAIN: Final = frozenset({"J20", "R20"})
 """What is said of a text that is no object: words, or a number, `true`, a quoted text."""
@@ -141,15 +136,8 @@ def check(
 
 
 def _secrets(exchange: Exchange, text: str) -> tuple[Diagnostic, ...]:
-    """Return who types a secret. A list of tools only has the names of some."""
-    if exchange.method not in _TYPED:
-        return ()
-    return grouped(
-        tuple(
-            diagnostic(syntax.LooksSecret(name=each.name), text, each.start, each.end)
-            for each in typed_secrets(text)
-        )
-    )
+    """Warn of typed secrets. In a list the name of one belongs to what a tool or prompt takes."""
+    return warn_of_secrets(text, by_name=methods.of(exchange.method).listing is None)
 
 
 def _meant(value: Json) -> TextForm:

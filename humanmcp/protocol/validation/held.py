@@ -19,6 +19,7 @@ from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import kind_of
 from humanmcp.protocol.validation.batch import is_answers, judge_answers, requests_in
+from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Established
@@ -111,7 +112,8 @@ def _judge_edited(held: HeldMessage, text: str) -> Verdict:
     if not reading.readable:
         return Verdict(text, None, forced, reading.diagnostics)
     line = jsonrpc.compact(reading.json)
-    diagnostics = (*reading.diagnostics, *_changes(held, line))
+    secrets = warn_of_secrets(text, known=held.line)
+    diagnostics = (*reading.diagnostics, *_changes(held, line), *secrets)
     blocked = any(diagnostic.blocks for diagnostic in diagnostics)
     edited = read_text(line)
     kind = edited.kind if isinstance(edited, Message) else None

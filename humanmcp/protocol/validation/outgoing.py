@@ -33,6 +33,7 @@ from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
 from humanmcp.protocol.validation.rules.placeholders import unwritten
 from humanmcp.protocol.validation.rules.registry import RuleSet
+from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
             found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""
     page = methods.page(method if isinstance(method, str) else "", revision)
-    diagnostics = (*reading.diagnostics, *reading.placed(one_each(found), page))
+    placed = reading.placed(one_each(found), page)
+    diagnostics = (*reading.diagnostics, *placed, *warn_of_secrets(text))
     diagnostics = grouped(sorted(diagnostics, key=lambda each: each.start))
     line = compact(reading.json)
     blocked = any(each.blocks for each in diagnostics)

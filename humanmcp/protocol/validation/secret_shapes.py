@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.protocol.diagnostics.grouping import grouped
+from humanmcp.protocol.diagnostics.kinds import syntax
+from humanmcp.protocol.repair.reading import diagnostic
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _NAMES: Final = (
     r"(?!(?:next|page|progress|continuation|cancel(?:lation)?|sync|max)[_.-]?token\b)"
@@ -176,13 +183,17 @@ def is_telling(value: str) -> bool:
     return len(value) >= _SHORTEST and value.lower() not in _HARMLESS
 
 
-def typed_secrets(text: str) -> tuple[Typed, ...]:
-    """Return what looks like a secret in a text that a person types, in its order."""
+def typed_secrets(text: str, *, by_name: bool = True) -> tuple[Typed, ...]:
+    """Return what looks like a secret in a text that a person types, in its order.
+
+    `by_name` says that a value under the name of a secret counts as one, whatever it looks like.
+    """
     small = text[:_MOST].casefold()
-    if not any(map(small.__contains__, _HINTS)):
+    if not any(map(small.__contains__, _HINTS if by_name else _MARKS)):
         return ()
     plain = re.sub(_PICTURE, lambda found: " " * len(found[0]), text[:_MOST])
-    found = [match for shape in to_try(plain) for match in shape.finditer(plain)]
+    tried = to_try(plain) if by_name else _unnamed()
+    found = [match for shape in tried for match in shape.finditer(plain)]
     secrets: list[Typed] = []
     for match in sorted(found, key=lambda each: each.span("value")):
         start, end = match.span("value")
@@ -192,3 +203,14 @@ def typed_secrets(text: str) -> tuple[Typed, ...]:
             name = match.groupdict().get("name") or f"{value[:4]}…"
             secrets.append(Typed(start, end, name))
     return tuple(secrets)
+
+
+def warn_of_secrets(text: str, *, by_name: bool = True, known: str = "") -> tuple[Diagnostic, ...]:
+    """Return a warning about each secret that a person types. What stands in `known` is not new."""
+    return grouped(
+        tuple(
+            diagnostic(syntax.LooksSecret(name=each.name), text, each.start, each.end)
+            for each in typed_secrets(text, by_name=by_name)
+            if not known or text[each.start : each.end] not in known
+        )
+    )

@@ -5,14 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import random
+from typing import Any
 
 import pytest
 
+from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import examples, methods, versions
+from humanmcp.protocol.validation.held import HeldMessage, judge
+from humanmcp.protocol.validation.outgoing import check_outgoing
 from humanmcp.protocol.validation.secret_shapes import is_secret, to_try, typed_secrets
-from tests.asking import asked, check, codes
+from tests.asking import R2025, asked, check, codes
 
 CALL = "tools/call"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcDEF123_-x"
@@ -118,6 +123,40 @@ def test_no_example_of_ours_is_a_secret() -> None:
         for revision in versions.ALL:
             for result in examples.results(method, revision).values():
                 assert typed_secrets(json.dumps(result)) == (), method
+
+
+KEY = "sk-abcdefghijklmnop1234"
+
+
+@pytest.mark.parametrize("method", [*methods.REQUESTS, "x/own"])
+def test_a_secret_is_told_whatever_was_asked(method: str) -> None:
+    """In a result, and in the message of an error."""
+    result = json.dumps({"_meta": {"com.example/note": KEY}})
+    assert "J45" in codes(check(asked(method), result, TextForm.RESULT).diagnostics)
+    error = json.dumps({"code": 1, "message": f"use {KEY}"})
+    assert "J45" in codes(check(asked(method), error, TextForm.ERROR).diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("notifications/message", {"level": "info", "data": {"password": "hunter22"}}),
+        ("sampling/createMessage", {"messages": [], "maxTokens": 1, "systemPrompt": KEY}),
+        ("x/own", {"url": "https://me:hunter22@example.com/"}),
+    ],
+)
+def test_a_secret_in_an_outgoing_message_is_told(method: str, params: dict[str, Any]) -> None:
+    """What nobody asked for is kept and logged as well."""
+    text = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1})
+    assert "J45" in codes(check_outgoing(text, R2025, Established()).diagnostics)
+
+
+def test_of_a_held_message_only_what_was_typed_is_a_secret_of_the_person() -> None:
+    """The client's own stood there before."""
+    line = '{"jsonrpc":"2.0","method":"x/own","params":{"token":"hunter22","b":1}}'
+    held = HeldMessage(line, Direction.IN, R2025)
+    assert codes(judge(held, line.replace(":1", ":2")).diagnostics) == []
+    assert codes(judge(held, line.replace("hunter22", "hunter33")).diagnostics) == ["J45"]
 
 
 def test_the_list_of_tools_may_name_what_it_wants() -> None:
