@@ -20,7 +20,7 @@ HOSTS ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs site hosts screenshots dist wheelhouse mcpb node browser postgres editor clean
+.PHONY: help demo test check bench docs site hosts screenshots dist wheelhouse mcpb node browser postgres proxies editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -28,7 +28,7 @@ help: ## list what there is to make
 demo: $(RUN) editor ## see a whole session: a small host asks, a person answers
 	@if [ -t 0 ]; then $(BIN)/humanmcp demo; else $(BIN)/humanmcp demo --book samples/weather.toml; fi
 
-test: $(DEV) node browser postgres editor ## every test, with real clients where Node.js is there
+test: $(DEV) node browser postgres proxies editor ## every test, with real clients where Node.js is there
 	@$(BIN)/python editor/build.py --tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
@@ -85,6 +85,10 @@ browser: ## Chromium for the tests of the page, where it can be had
 
 postgres: ## PostgreSQL for the tests of the inbox on it, where it can be had
 	@sh tests/install.sh postgres
+
+proxies: ## nginx and HAProxy for the tests of their configuration, where they can be had
+	@sh tests/install.sh nginx
+	@sh tests/install.sh haproxy
 
 editor: $(RUN) ## the JSON editor of the page; without a way to Node.js, a text area
 	@$(BIN)/python editor/build.py --fetch

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 from tests.postgres_server import PostgresServer, why_no_postgres
+from tests.proxying import PROXIES, proxy_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -58,10 +59,20 @@ def why_no_browser() -> str:
     return ""
 
 
+@functools.cache
+def why_no_proxies() -> str:
+    """Say which proxy cannot be started here, or "" when all can."""
+    missing = [name for name in PROXIES if not proxy_program(name)]
+    if missing:
+        return f"there is no {missing[0]}: run `make proxies` as root, or install it"
+    return ""
+
+
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "node": why_no_node,
     "browser": why_no_browser,
     "postgres": why_no_postgres,
+    "proxies": why_no_proxies,
 }
 
 

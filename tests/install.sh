@@ -1,17 +1,20 @@
 #!/bin/sh
-# Make sure that there is a Chromium (sh tests/install.sh browser), a PostgreSQL (… postgres), from
-# the distribution. Without one, and no way to get it, this says so and succeeds: the tests that
+# Make sure that there is a Chromium (sh tests/install.sh browser), a PostgreSQL (… postgres), an
+# nginx or HAProxy (… nginx, … haproxy), from the distribution. Without one, and no way to get it, this says so and succeeds: the tests that
 # need it are then skipped, each with the reason.
 set -u
 
 case "$1" in
 browser) name=Chromium packages="chromium-headless-shell chromium" ;;
 postgres) name=PostgreSQL packages=postgresql ;;
+nginx) name=nginx packages="nginx-light nginx" ;;
+haproxy) name=HAProxy packages=haproxy ;;
 esac
 
 found() {
 	case "$1" in
 	browser) command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome ;;
+	nginx | haproxy) command -v "$1" || ls "/usr/sbin/$1" ;;
 	postgres) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb ;;
 	esac 2>/dev/null | grep -q .
 }

@@ -21,7 +21,6 @@ from humanmcp.common.settings import add_flags
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth.guard import Address, outside_of
 from humanmcp.desk.auth.login import FILE_NAME, Door
-from humanmcp.desk.auth.shared_door import SharedDoor
 from humanmcp.desk.http import demo_runner, error_handlers, launch
 from humanmcp.desk.http.context import Desk
 from humanmcp.desk.http.launch import DeskFacts
@@ -31,7 +30,7 @@ from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.lock import LifeLock, is_held
-from humanmcp.inbox.opening import open_inbox, open_record
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
 
 CANNOT: Final = 1
-DOOR: Final = "door of the desk"
-"""The name of the record with who may come in, where several desks share one."""
 MOST_CONNECTIONS: Final = 1200
 """Connections at once, idle ones too; more are told to come back."""
 
@@ -176,7 +173,6 @@ def make_desk(
 ) -> Desk:
     """Put a desk together over the inbox. `outside` is the address of a proxy before it."""
     inbox = open_inbox(home, settings.inbox)
-    record = open_record(settings.inbox, DOOR)
     inbox.sweep()
     board = Board(inbox)
     book = book_file(settings.book, home)
@@ -184,7 +180,7 @@ def make_desk(
         home=home,
         board=board,
         live=Live(board),
-        door=Door(home / FILE_NAME) if record is None else SharedDoor(record=record),
+        door=Door(home / FILE_NAME),
         address=Address(port, outside=outside),
         shelf=Shelf(home),
         book=book,

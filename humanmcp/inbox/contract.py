@@ -37,7 +37,6 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Self
 
@@ -406,6 +405,18 @@ class StubInbox(SessionInbox, Protocol):
     def of_client(self, http_id: str) -> SessionFacts | None:
         """Return the session that a client comes back to under this id, in any process."""
 
+    def of_visitor(self, visitor: str, /) -> Sequence[SessionFacts]:
+        """List the open sessions of a visitor that other processes run or ran, oldest first.
+
+        None where only one process can be at the address that the visitor knows.
+        """
+
+    def sign_of_life(self, session: str, /) -> str:
+        """Name the last moment at which the process that runs a session was seen.
+
+        "" where it is known to live.
+        """
+
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
         """Hold open a session whose process is gone, as if this one had begun it.
 
@@ -549,50 +560,6 @@ class DeskInbox(SessionInbox, Protocol):
 
         They come oldest first; 0 asks for the very last ones. With a word of lower-case ASCII
         letters and digits only those that have it count, whatever its case there.
-        """
-
-
-class Holder(NamedTuple):
-    """A process that runs a session. `address` is its host and port, `secret` what it is told."""
-
-    process: int
-    address: str
-    secret: str
-
-
-class Peers(Protocol):
-    """The other processes at an inbox that serve an address, where there can be any."""
-
-    @property
-    def secret(self) -> str:
-        """What they say to this process."""
-
-    def of_client(self, http_id: str) -> Holder | None:
-        """Return the other process that runs the session of this `Mcp-Session-Id`."""
-
-    def of_visitor(self, who: Sequence[str]) -> Holder | None:
-        """Return the other process that has sessions of a visitor."""
-
-    def left_by(self, who: Sequence[str]) -> Sequence[SessionFacts]:
-        """List the sessions of a visitor that no process runs, oldest first."""
-
-    def visited(self, session: str, who: Sequence[str]) -> None:
-        """Tell the others that this session is one of a visitor's."""
-
-    def lives(self, holder: Holder) -> bool:
-        """Return True if a process renews its lease."""
-
-
-class SharedRecord(Protocol):
-    """A text that all processes at an inbox share, where there can be several machines."""
-
-    def read(self) -> str:
-        """Return the text, "" at first."""
-
-    def changing(self) -> AbstractContextManager[list[str]]:
-        """Lend the text in a list, and keep what stands there at the end of the block.
-
-        No other process changes it meanwhile.
         """
 
 

@@ -174,6 +174,14 @@ class FolderInbox:
         """Return the session that a client comes back to under this id, in any process."""
         return next((facts for facts in self._all_facts() if facts.http_id == http_id), None)
 
+    def of_visitor(self, _visitor: str, /) -> Sequence[SessionFacts]:
+        """List none: one process listens at an address, and resumes what is left at its port."""
+        return ()
+
+    def sign_of_life(self, _session: str, /) -> str:
+        """Return "": a process whose lock is held lives."""
+        return ""
+
     def _all_facts(self) -> Iterator[SessionFacts]:
         found = (self._sessions.facts(name) for name in sorted(self._sessions.names()))
         return (facts for facts in found if facts is not None)

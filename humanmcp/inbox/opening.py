@@ -9,7 +9,7 @@ from humanmcp.inbox.folder import FolderInbox
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Inbox, Peers, SharedRecord
+    from humanmcp.inbox.contract import Inbox
 
 
 def open_inbox(home: Path, where: str = "", name: str = "") -> Inbox:
@@ -26,24 +26,3 @@ def open_inbox(home: Path, where: str = "", name: str = "") -> Inbox:
     from humanmcp.inbox.postgres import database, inbox  # noqa: PLC0415 - few have a database
 
     return inbox.PostgresInbox(database.opened(where), home, name)
-
-
-def open_peers(where: str, address: str) -> Peers | None:
-    """Return the other processes at an inbox, which reach this one at `address` from now on.
-
-    None where there are no others: a folder serves one machine.
-    """
-    if not where:
-        return None
-    from humanmcp.inbox.postgres import database, peers  # noqa: PLC0415 - few have a database
-
-    return peers.PostgresPeers(database.opened(where), address)
-
-
-def open_record(where: str, name: str) -> SharedRecord | None:
-    """Return the record of this name that all processes at an inbox share; None for a folder."""
-    if not where:
-        return None
-    from humanmcp.inbox.postgres import database, peers  # noqa: PLC0415 - few have a database
-
-    return peers.PostgresRecord(database.opened(where), name)

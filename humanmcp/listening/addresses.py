@@ -89,11 +89,3 @@ def own_addresses() -> tuple[str, ...]:
 def _is_usable(address: str) -> bool:
     one = ipaddress.ip_address(address.partition("%")[0])
     return not (one.is_loopback or one.is_link_local or one.is_unspecified)
-
-
-def reached_at(address: HttpAddress) -> str:
-    """Return the host and port where other computers in this network reach a server."""
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    if ipaddress.ip_address(address.host).is_unspecified:
-        host = next(iter(own_addresses()), "127.0.0.1")
-    return f"{host}:{address.port}"

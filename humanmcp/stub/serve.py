@@ -21,7 +21,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import StopSignals
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import SessionFacts
-from humanmcp.inbox.opening import open_inbox, open_peers
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.inbox.poll_schedule import Crowd
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
@@ -120,7 +120,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, 
 
     `files` is how many open files the system allows.
     """
-    from humanmcp.listening.addresses import bind, reached_at  # noqa: PLC0415 - a pipe does not pay for it
+    from humanmcp.listening.addresses import bind  # noqa: PLC0415 - a pipe does not pay for it
     from humanmcp.stub.http import server  # noqa: PLC0415 - as above
 
     stderr, limits = Stderr(), server.Limits.of(files)
@@ -129,7 +129,6 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, 
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)
         listening, address = bind(arguments.http, key, lan=arguments.lan)
-        peers = open_peers(settings.inbox, reached_at(address))
     except (StopError, OSError) as error:
         stderr.write(f"humanmcp: {sentence_of(error, language)}\n")
         return CANNOT_START
@@ -146,7 +145,6 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, 
         inbox,
         ready,
         limits=limits,
-        peers=peers,
     )
     return _ended(parts.manner, 0, stderr, language)
 

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, SessionFacts
-from humanmcp.inbox.opening import open_inbox
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.desk.desking import JSON, Desking
-from tests.inbox.contract import AT, item_of
-from tests.proxying import RoundRobin
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -79,47 +73,3 @@ def test_the_page_says_by_itself_that_the_database_is_away_and_then_that_it_is_b
                 postgres.start()
             until(lambda: b"event: change" in stream.readline(), "it is told")
             assert b"is away" not in browser.ask("GET", "/list")[1]
-
-
-def test_a_browser_logs_in_answers_and_hears_of_it_through_any_of_two_desks(
-    tmp_path: Path, postgres: PostgresServer
-) -> None:
-    """The key of one opens both; both know the visit and its end, and tell what the other did."""
-    stub = open_inbox(tmp_path / "stub", postgres.url)
-    session = stub.begin(SessionFacts("", AT))
-    stub.describe(SessionFacts(session, AT), Established())
-    stub.deliver(item_of(session))
-
-    def take() -> None:
-        for key, reply in stub.take(session):
-            stub.close(key, ExchangeState.ANSWERED, Answer(reply.text, reply.by, AT))
-
-    bell = stub.bell(session)
-    assert bell is not None
-    bell.listen(take)
-    with RoundRobin() as proxy:
-        flags = ("--inbox", postgres.url, "--url", f"http://{proxy.name}")
-        with Desking(tmp_path / "one", *flags) as one, Desking(tmp_path / "two", *flags) as two:
-            proxy.stand_before(one.port, two.port)
-            browser = Browser(proxy.port)
-            key = one.key()
-            browser.log_in(key)
-            assert Browser(two.port).ask("POST", "/api/login", {"key": key})[0] == 401, "once"
-            for _ in range(2):
-                (waiting,) = browser.json(f"/api/exchanges?session={session}")["waiting"]
-                assert browser.ask("GET", "/")[0] == 200
-            streams = [browser.opened("GET", "/api/events") for _ in range(2)]
-            path = f"/api/exchanges/{session}/{waiting['number']}"
-            reply = {"text": "sunny", "form": TextForm.TEXT.value}
-            asked = browser.ask("POST", f"{path}/reply", reply)
-            assert asked[0] == 200, asked
-            for stream in streams:
-                until(lambda: session.encode() in stream.readline(), "it is told")  # noqa: B023 - at once
-                stream.close()
-            code = two.post("/api/login-key", {}).json["code"]
-            status, body = Browser(one.port).ask("POST", "/api/login", {"code": code})
-            assert status == 200, body
-            assert browser.ask("POST", "/api/logout", {})[0] == 200
-            for _ in range(2):
-                until(lambda: browser.ask("GET", "/api/exchanges")[0] == 401, "it is out")
-            assert {*proxy.met} == {one.port, two.port}

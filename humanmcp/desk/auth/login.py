@@ -21,7 +21,6 @@ from humanmcp.desk.auth.visit_path import visit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -94,7 +93,7 @@ class Door:
     def new_key(self, seat: str = "") -> str:
         """Make a key that opens the door once, within five minutes; to one session if named."""
         key = secrets.token_urlsafe(16)
-        with self._changing():
+        with self._lock:
             now = self.clock()
             self._keys = {known: one for known, one in self._keys.items() if one[0] > now}
             self._keys[digest(key)] = now + KEY_LIFE, seat
@@ -102,13 +101,13 @@ class Door:
 
     def enter_with_key(self, key: str) -> str | None:
         """Use up a one-time key. Returns the visit, named by both of its secrets, or None."""
-        with self._changing():
+        with self._lock:
             until, seat = self._keys.pop(digest(key), (0.0, ""))
             return self._begin(seat) if until > self.clock() else None
 
     def enter_with_code(self, code: str) -> str | None:
         """Try the short code. Every few wrong ones there is a new code: guessing leads nowhere."""
-        with self._changing():
+        with self._lock:
             if self.clock() < self._pause_until:
                 return None
             typed = code.replace("-", "").replace(" ", "").upper()[:32]
@@ -147,7 +146,7 @@ class Door:
 
     def leave(self, visit: str) -> None:
         """End a visit: its cookie opens nothing any more."""
-        with self._changing():
+        with self._lock:
             if self._visits.pop(digest(visit).hex(), None) is not None:
                 self._write()
 
@@ -161,10 +160,6 @@ class Door:
         with self._lock:
             found = self._visits.get(digest(visit).hex())
             return found.seat if found else ""
-
-    def _changing(self) -> AbstractContextManager[object]:
-        """Keep others out while who may come in changes."""
-        return self._lock
 
     def _begin(self, seat: str = "") -> str:
         visit = visit_of(secrets.token_urlsafe(16), secrets.token_urlsafe(32))

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import socket
 import threading
 import time
@@ -59,10 +58,9 @@ _LEASE: Final = """
 INSERT INTO humanmcp.processes (host, pid) VALUES (%(host)s, %(pid)s)
 RETURNING id, extract(epoch FROM humanmcp.lease())"""
 _RENEW: Final = f"""
-INSERT INTO humanmcp.processes (id, host, pid, address, secret) OVERRIDING SYSTEM VALUE
-SELECT %(lease)s, %(host)s, %(pid)s, %(address)s, %(secret)s FROM {SOON}
-ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp(), address = excluded.address,
-    secret = excluded.secret"""
+INSERT INTO humanmcp.processes (id, host, pid) OVERRIDING SYSTEM VALUE
+SELECT %(lease)s, %(host)s, %(pid)s FROM {SOON}
+ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()"""
 
 _PROBE: Final = "SELECT pg_notify('humanmcp', '0')"
 """Rings for no inbox."""
@@ -78,14 +76,9 @@ class Follower:
         self._db = database
         self._channel = channel
         self._probed_for = probed_for
-        self.process: Final = {
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-            "address": "",
-            "secret": secrets.token_urlsafe(32),
-        }
+        self._process: Final = {"host": socket.gethostname(), "pid": os.getpid()}
         self._renewed = time.monotonic()
-        lease, lasts = database.run(_LEASE, **self.process)[0]
+        lease, lasts = database.run(_LEASE, **self._process)[0]
         self.lease = int(lease)
         self._lasts = float(lasts)
         self.lapses = 0
@@ -106,11 +99,6 @@ class Follower:
         """Call it no more."""
         for one in [one for one in self._looks if one[1] == look]:
             self._looks.remove(one)
-
-    def serve(self, address: str) -> None:
-        """Say where other processes reach this one."""
-        self.process["address"] = address
-        self._db.run(_RENEW, lease=self.lease, **self.process)
 
     @property
     def is_lapsed(self) -> bool:
@@ -146,7 +134,7 @@ class Follower:
     def _renew(self, connection: Connection[Row]) -> None:
         """Renew the lease; through the same connection, to know that the database is there."""
         now = time.monotonic()
-        self._db.run(_RENEW, connection, lease=self.lease, **self.process)
+        self._db.run(_RENEW, connection, lease=self.lease, **self._process)
         self.lapses += self.is_lapsed
         self._renewed = now
         if self._db.away:

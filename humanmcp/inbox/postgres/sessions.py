@@ -28,13 +28,16 @@ _INBOX: Final = """
 INSERT INTO humanmcp.inboxes (name) VALUES (%(name)s)
 ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id"""
 _BEGIN: Final = """
-INSERT INTO humanmcp.sessions (inbox, name, http_id, facts, probe, owner)
-VALUES (%(inbox)s, %(name)s, %(http_id)s, %(facts)s, true, %(owner)s)
+INSERT INTO humanmcp.sessions (inbox, name, http_id, visitor, facts, probe, owner)
+VALUES (%(inbox)s, %(name)s, %(http_id)s, %(visitor)s, %(facts)s, true, %(owner)s)
 ON CONFLICT DO NOTHING RETURNING id"""
 _RESUME: Final = """
 UPDATE humanmcp.sessions SET owner = %(owner)s, changed = pg_current_xact_id()
 WHERE id = %(session)s AND NOT ended AND (owner = %(owner)s OR NOT humanmcp.lives(owner))
 RETURNING id"""
+_SIGN_OF_LIFE: Final = """
+SELECT (p.id, p.seen)::text FROM humanmcp.processes p JOIN humanmcp.sessions s ON s.owner = p.id
+WHERE s.id = %(session)s"""
 _LEAVE: Final = """
 UPDATE humanmcp.sessions SET owner = 0, changed = pg_current_xact_id()
 WHERE id = %(session)s AND owner = %(owner)s"""
@@ -127,6 +130,7 @@ class SessionRows:
                 inbox=self._inbox,
                 name=name,
                 http_id=facts.http_id,
+                visitor=facts.http_visitor,
                 facts=record,
                 owner=self._db.follower.lease,
             )
@@ -159,6 +163,21 @@ class SessionRows:
             return None
         rows = self._db.run(f"{_FACTS} AND http_id = %(id)s", inbox=self._inbox, id=http_id)
         return next(map(_facts, rows), None)
+
+    def of_visitor(self, visitor: str, /) -> Sequence[SessionFacts]:
+        """List the open sessions of a visitor that other processes run or ran, oldest first."""
+        rows = self._db.run(
+            f"{_FACTS} AND visitor = %(visitor)s AND NOT ended AND owner <> %(own)s ORDER BY id",
+            inbox=self._inbox,
+            visitor=visitor,
+            own=self._db.follower.lease,
+        )
+        return [*map(_facts, rows)]
+
+    def sign_of_life(self, session: str, /) -> str:
+        """Name the last renewal of the lease of the process that runs a session."""
+        rows = self._db.run(_SIGN_OF_LIFE, session=self._id(session))
+        return str(rows[0][0]) if rows else "none"
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
         """Hold open a session whose process is gone, as if this one had begun it."""

@@ -59,12 +59,8 @@ def _bare(port: int) -> tuple[str, ...]:
     return ("",) if port == 80 else ()
 
 
-def refused(
-    target: str, headers: Headers, address: HttpAddress, *, is_relayed: bool = False
-) -> HttpRefusal | None:
+def refused(target: str, headers: Headers, address: HttpAddress) -> HttpRefusal | None:
     """Return why a request may not enter; None lets it pass. A query in its target says nothing.
-
-    One that is relayed has the host's name for another process, which has looked at it.
 
     Nothing but the endpoint is there, the metadata of OAuth neither: a client that finds any, or is
     told 401 without a key being asked for, begins to log in somewhere, which cannot end.
@@ -73,7 +69,7 @@ def refused(
     hosts = headers.all("host")
     if len(hosts) != 1:
         return ONE_HOST
-    if not (address.is_open or is_relayed or host in address.authorities):
+    if not (address.is_open or host in address.authorities):
         return WRONG_HOST
     if not all(_is_ours(origin, host) for origin in headers.all("origin")):
         return FOREIGN

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.inbox.contract import InboxError
@@ -31,8 +30,8 @@ from humanmcp.protocol.http.inbound import (
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.spec.versions import features
-from humanmcp.stub.http.relaying import HELD_ELSEWHERE, HeldElsewhereError
 from humanmcp.stub.http.responding import HttpAnswer, HttpResponse
+from humanmcp.stub.http.sessions import HELD_ELSEWHERE
 from humanmcp.stub.http.streams import OWN, Stream, after
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.protocol.http.inbound import Inbound
     from humanmcp.stub.http.notes import ExchangeNotes
-    from humanmcp.stub.http.relaying import HttpPeers
     from humanmcp.stub.http.sessions import HttpSession, HttpSessions
     from humanmcp.stub.http.streams import OutEvent
 
@@ -70,11 +68,8 @@ STOPPING: Final = HttpRefusal(503, "stopping", -32603)
 class HttpApp:
     """Everything at the address."""
 
-    def __init__(
-        self, sessions: HttpSessions, address: HttpAddress, peers: HttpPeers | None = None
-    ) -> None:
+    def __init__(self, sessions: HttpSessions, address: HttpAddress) -> None:
         self._sessions = sessions
-        self._peers = peers
         self._address = address
         self._bodies = Bodies()
 
@@ -84,8 +79,7 @@ class HttpApp:
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
         )
         response = HttpResponse(receive, send)
-        is_relayed = self._peers is not None and self._peers.sent(headers)
-        refusal = guard.refused(scope["path"], headers, self._address, is_relayed=is_relayed)
+        refusal = guard.refused(scope["path"], headers, self._address)
         try:
             if refusal is None:
                 refusal = await self._serve(scope, headers, response)
@@ -107,12 +101,7 @@ class HttpApp:
         body = await self._body(scope, response.receive)
         if isinstance(body, HttpRefusal):
             return self._refused(body, request, response)
-        request = request._replace(body=body)
-        if self._peers is None:
-            with suppress(HeldElsewhereError):
-                return await self._answer(request, response)
-            return HELD_ELSEWHERE
-        return await self._peers.answer(request, response, lambda: self._answer(request, response))
+        return await self._answer(request._replace(body=body), response)
 
     def _refused(
         self, refusal: HttpRefusal, request: HttpRequest, response: HttpResponse
@@ -124,11 +113,7 @@ class HttpApp:
         return refusal
 
     async def _answer(self, request: HttpRequest, response: HttpResponse) -> HttpRefusal | None:
-        """Answer a request here.
-
-        Raises:
-            HeldElsewhereError: another process has to.
-        """
+        """Answer a request whose body is there."""
         headers = request.headers
         key = guard.bearer(headers)
         inbound: Inbound = judge(request, lambda call: self._sessions.schema_of(call, key))
@@ -208,7 +193,7 @@ class HttpApp:
     ) -> HttpRefusal | None:
         """Say what it means that a message gets no answer: it is taken, and that is all."""
         if session.is_lost and not stream.taken:
-            raise HeldElsewhereError
+            return HELD_ELSEWHERE
         if stream.numbers or not stream.taken:
             return STOPPING if stream.goes_on else ENDED
         if isinstance(posted.message, Malformed):

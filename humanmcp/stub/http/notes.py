@@ -23,7 +23,6 @@ from humanmcp.protocol.http.recorded import (
     response_part,
 )
 from humanmcp.stub.connection import TransportNote
-from humanmcp.stub.http.relaying import RELAY
 from humanmcp.stub.process import Clock
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class HttpNotes:
     ) -> ExchangeNotes:
         """Begin the notes of an exchange, by its request and the message in it."""
         self._calls += 1
-        headers = without_keys(request.headers.pairs, (RELAY,))
+        headers = without_keys(request.headers.pairs)
         head = request_part(self._calls, request.method, request.url, headers, carried(message))
         return ExchangeNotes(self, self._calls, head)
 

@@ -21,7 +21,6 @@ from humanmcp.listening.addresses import HttpServeError
 from humanmcp.listening.sockets import QuietServer
 from humanmcp.locales import say
 from humanmcp.stub.http.app import HttpApp
-from humanmcp.stub.http.relaying import HttpPeers
 from humanmcp.stub.http.sessions import MOST_SESSIONS, HttpSessions
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Self
 
-    from humanmcp.inbox.contract import Peers, StubInbox
+    from humanmcp.inbox.contract import StubInbox
     from humanmcp.protocol.http.guard import HttpAddress
     from humanmcp.stub.http.sessions import MakeSession
 
@@ -114,7 +113,7 @@ class _SessionsServer(QuietServer):
         self.should_exit = True
 
 
-def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
+def serve(
     listening: socket.socket,
     address: HttpAddress,
     make: MakeSession,
@@ -122,12 +121,10 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     ready: Callable[[], object],
     *,
     limits: Limits = LARGEST,
-    peers: Peers | None = None,
 ) -> None:
     """Serve until told to stop. `make` makes the session of a connection.
 
     It goes on with what the process before this one left of its sessions at the port in `inbox`.
-    `peers` are the other processes there.
     """
     attendant = Attendant()
     attendant.attend(_Open())
@@ -135,12 +132,11 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     thread.start()
 
     async def run() -> None:
-        others = None if peers is None else HttpPeers(peers)
-        sessions = HttpSessions(make, attendant, inbox, address.port, others, most=limits.sessions)
+        sessions = HttpSessions(make, attendant, inbox, address.port, most=limits.sessions)
         await sessions.go_on(inbox.left(address.port))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
-            app = HttpApp(sessions, address, others)
+            app = HttpApp(sessions, address)
             await _SessionsServer(app, sessions, ready, limits.connections).serve([listening])
         finally:
             silence.cancel()

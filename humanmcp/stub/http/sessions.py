@@ -25,11 +25,10 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import follow
 from humanmcp.stub.http.connection import HttpConnection
 from humanmcp.stub.http.notes import WITHIN
-from humanmcp.stub.http.relaying import HELD_ELSEWHERE, HeldElsewhereError
 from humanmcp.stub.http.streams import said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from humanmcp.inbox.attendant import Attendant
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.http.inbound import Posted
     from humanmcp.protocol.json.jsonrpc import Json
-    from humanmcp.stub.http.relaying import HttpPeers
     from humanmcp.stub.http.streams import Stream
     from humanmcp.stub.stub_session import StubSession
 
@@ -47,6 +45,12 @@ logger = logging.getLogger(__name__)
 
 MOST_SESSIONS: Final = 2_000
 TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
+HELD_ELSEWHERE: Final = HttpRefusal(421, "held elsewhere", -32603)
+
+ASKS_AGAIN: Final = 0.2
+"""Seconds between two looks whether the process that runs a session has died."""
+WAITS: Final = 30.0
+"""Seconds after which a session is refused that no process runs and this one cannot go on with."""
 
 LOOKS_AGAIN: Final = 0.1
 """Seconds after which it is asked again whether a session is still this process's."""
@@ -186,6 +190,14 @@ def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession 
     return next((one for one in open_ones if not one.uses(message)), None)
 
 
+class _HeldElsewhereError(Exception):
+    """Another process runs a session."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(session)
+        self.session = session
+
+
 class HttpSessions:
     """All sessions of the process. `port` is where their clients come back to."""
 
@@ -195,7 +207,6 @@ class HttpSessions:
         attendant: Attendant,
         inbox: StubInbox,
         port: int = 0,
-        peers: HttpPeers | None = None,
         *,
         most: int = MOST_SESSIONS,
     ) -> None:
@@ -203,7 +214,6 @@ class HttpSessions:
 
         There are at `most` so many.
         """
-        self._peers = peers
         self._most = most
         self._make = make
         self._inbox = inbox
@@ -220,15 +230,8 @@ class HttpSessions:
         """Return the session of an id; that of a process that is gone is this one's from now on.
 
         Any other: "it MUST respond […] with HTTP 404 Not Found".
-
-        Raises:
-            HeldElsewhereError: another process runs it.
         """
-        if self._peers is not None and name not in self._by_id:
-            await self._peers.look_for_client(name)
-        found = self._by_id.get(name) or await self._come_back(name)
-        if found is HELD_ELSEWHERE and self._peers is not None:  # one of them was faster
-            await self._peers.look_for_client(name)
+        found = self._by_id.get(name) or await self._once_free(lambda: self._come_back(name))
         if isinstance(found, HttpSession):
             found.seen()
         return found
@@ -240,7 +243,27 @@ class HttpSessions:
                 return UNKNOWN_SESSION
             if name not in self._by_id:
                 await self.go_on([facts])
-            return self._by_id.get(name, HELD_ELSEWHERE)
+            if name not in self._by_id:
+                raise _HeldElsewhereError(facts.name)
+            return self._by_id[name]
+
+    async def _once_free(
+        self, look: Callable[[], Awaitable[HttpSession | HttpRefusal]]
+    ) -> HttpSession | HttpRefusal:
+        """Return what `look` finds; a refusal where another process runs the session and lives.
+
+        A process may have died a moment ago: its sessions are free when its lease is over.
+        """
+        before, until = "", self._loop.time() + WAITS
+        while True:
+            try:
+                return await look()
+            except _HeldElsewhereError as error:
+                sign = await asyncio.to_thread(self._inbox.sign_of_life, error.session)
+            if not sign or sign != (before or sign) or self._loop.time() > until:
+                return HELD_ELSEWHERE
+            before = sign
+            await asyncio.sleep(ASKS_AGAIN)
 
     async def open(self) -> HttpSession | HttpRefusal:
         """Begin a session: its id is there before `initialize` is answered."""
@@ -261,32 +284,29 @@ class HttpSessions:
     async def visit(self, message: Message, key: str, host: str) -> HttpSession | HttpRefusal:
         """Return the session of a visitor, a new one where there is none for it.
 
-        Those of a process that is gone are this one's from now on.
-
-        Raises:
-            HeldElsewhereError: another process behind the address `host` knows the visitor.
+        Those of a process that is gone are this one's from now on. `host` is the address that the
+        visitor knows: a proxy may stand before several processes.
         """
-        who = visitor_of(message, key)
-        digest = digest_of(who)
+        digest = digest_of((host, *visitor_of(message, key)))
+        return await self._once_free(lambda: self._visit(message, digest))
+
+    async def _visit(self, message: Message, digest: str) -> HttpSession | HttpRefusal:
         async with self._opening:
-            if self._peers is not None and digest not in self._visits:
-                await self._take_over(await self._peers.left_by((host, *who)), digest)
+            if digest not in self._visits:
+                await self._take_over(digest)
             found = _visited(self._visits.get(digest, []), message)
             if found is not None:
                 found.seen()
                 return found
             facts = SessionFacts("", "", http_port=self._port, http_visitor=digest)
-            begun = await self._begin(facts)
-            if isinstance(begun, HttpSession) and self._peers is not None:
-                await self._peers.visited(begun.stub.ledger.name, (host, *who))
-            return begun
+            return await self._begin(facts)
 
-    async def _take_over(self, left: Sequence[SessionFacts], digest: str) -> None:
+    async def _take_over(self, digest: str) -> None:
         """Go on with all sessions of a visitor: who has the oldest one takes the others, too."""
-        for facts in left:
+        for facts in await asyncio.to_thread(self._inbox.of_visitor, digest):
             await self.go_on([facts])
             if digest not in self._visits:
-                raise HeldElsewhereError
+                raise _HeldElsewhereError(facts.name)
 
     async def _begin(self, facts: SessionFacts) -> HttpSession | HttpRefusal:
         ones = self._all()

@@ -69,11 +69,10 @@ def test_a_page_of_another_address_is_kept_out(
 
 
 def test_a_name_that_is_not_ours_is_let_in_where_others_know_us_by_it() -> None:
-    """The host of an open address, and of a request that another process passed on."""
+    """The host of an open address."""
     strange = ("Host", "shown.example")
     assert refusal(strange, address=HERE) == WRONG_HOST
     assert refusal(strange, address=HttpAddress("0.0.0.0", 8080, is_open=True)) is None
-    assert refused("/mcp", Headers.of([strange]), HERE, is_relayed=True) is None
 
 
 def test_nothing_but_the_endpoint_is_there_even_without_the_key() -> None:

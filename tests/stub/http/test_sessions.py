@@ -13,15 +13,13 @@ from humanmcp.protocol.http import lifetimes
 from humanmcp.protocol.http.lifetimes import digest_of, visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.stub.http import sessions as of_http
-from humanmcp.stub.http.relaying import HeldElsewhereError
-from humanmcp.stub.http.sessions import TOO_MANY, HttpSession, HttpSessions
+from humanmcp.stub.http.sessions import HELD_ELSEWHERE, TOO_MANY, HttpSession, HttpSessions
 from humanmcp.stub.http.streams import Stream
 
 if TYPE_CHECKING:
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import StubInbox
     from humanmcp.stub.http.connection import HttpConnection
-    from humanmcp.stub.http.relaying import HttpPeers
     from humanmcp.stub.stub_session import StubSession
 
 
@@ -59,13 +57,13 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
 def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
     lost: str, begun: list[str]
 ) -> None:
-    """Of two processes that find the same ones, one answers; the other asks it."""
+    """Of two processes that find the same ones, one answers; the other refuses."""
     message = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
     assert isinstance(message, Message)
-    digest = digest_of(visitor_of(message, ""))
+    digest = digest_of(("host", *visitor_of(message, "")))
     made: list[str] = []
 
-    async def left_by(_who: tuple[str, ...]) -> list[SessionFacts]:
+    def of_visitor(_digest: str) -> list[SessionFacts]:
         return [SessionFacts(name, "", http_visitor=digest) for name in ("a", "b")]
 
     def make(_connection: HttpConnection, facts: SessionFacts) -> StubSession:
@@ -78,14 +76,10 @@ def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
         return cast("StubSession", SimpleNamespace(session=session, ledger=ledger))
 
     async def ask() -> None:
-        attendant, inbox = cast("Attendant", Unattended()), cast("StubInbox", None)
-        peers = cast("HttpPeers", SimpleNamespace(left_by=left_by))
-        sessions = HttpSessions(make, attendant, inbox, peers=peers)
-        if begun:
-            assert isinstance(await sessions.visit(message, "", "host"), HttpSession)
-        else:
-            with pytest.raises(HeldElsewhereError):
-                await sessions.visit(message, "", "host")
+        seen = SimpleNamespace(of_visitor=of_visitor, sign_of_life=lambda _name: "")
+        attendant, inbox = cast("Attendant", Unattended()), cast("StubInbox", seen)
+        found = await HttpSessions(make, attendant, inbox).visit(message, "", "host")
+        assert (found is HELD_ELSEWHERE) is not bool(begun)
 
     asyncio.run(ask())
     assert made == begun

@@ -16,14 +16,17 @@ CREATE TABLE humanmcp.processes (                -- who runs sessions: the lease
     seen timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
+-- How long a lease counts: a setting of the database or of a connection may say it.
+CREATE FUNCTION humanmcp.lease() RETURNS interval LANGUAGE sql STABLE AS $$
+    SELECT coalesce(nullif(current_setting('humanmcp.lease', true), ''), '5 s')::interval
+$$;
+
 -- A process lives while it renews its lease. When the database itself was away nobody could: a
--- lease counts from the start of the database at the earliest. A setting of the database or of a
--- connection may say how long it counts.
+-- lease counts from the start of the database at the earliest.
 CREATE FUNCTION humanmcp.lives(process bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM humanmcp.processes WHERE id = process
-        AND greatest(seen, pg_postmaster_start_time()) > clock_timestamp()
-            - coalesce(nullif(current_setting('humanmcp.lease', true), ''), '5 s')::interval
+        AND greatest(seen, pg_postmaster_start_time()) > clock_timestamp() - humanmcp.lease()
     )
 $$;
 
@@ -32,6 +35,7 @@ CREATE TABLE humanmcp.sessions (
     inbox int NOT NULL REFERENCES humanmcp.inboxes ON DELETE CASCADE,
     name text NOT NULL,
     http_id text NOT NULL,                       -- the Mcp-Session-Id of its client, '' for none
+    visitor text NOT NULL DEFAULT '',            -- a digest of who comes without one
     facts text NOT NULL,                         -- the record of session.json
     established text,                            -- the record of known.json
     holds text,                                  -- the record of holds.json
@@ -46,6 +50,7 @@ CREATE TABLE humanmcp.sessions (
 );
 CREATE INDEX ON humanmcp.sessions (changed);
 CREATE INDEX ON humanmcp.sessions (http_id) WHERE http_id <> '';
+CREATE INDEX ON humanmcp.sessions (visitor) WHERE visitor <> '';
 CREATE INDEX ON humanmcp.sessions (owner) WHERE NOT ended;
 
 CREATE TABLE humanmcp.large (                    -- messages that lists must not carry along
