@@ -113,7 +113,7 @@ class _SessionsServer(QuietServer):
         self.should_exit = True
 
 
-def serve(
+def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
     listening: socket.socket,
     address: HttpAddress,
     make: MakeSession,

@@ -201,7 +201,7 @@ class _HeldElsewhereError(Exception):
 class HttpSessions:
     """All sessions of the process. `port` is where their clients come back to."""
 
-    def __init__(  # noqa: PLR0913 - what its sessions share, each made elsewhere
+    def __init__(
         self,
         make: MakeSession,
         attendant: Attendant,

@@ -12,7 +12,6 @@ from humanmcp.inbox.contract import SessionFacts, StoreError
 from humanmcp.protocol.http import lifetimes
 from humanmcp.protocol.http.lifetimes import digest_of, visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.stub.http import sessions as of_http
 from humanmcp.stub.http.sessions import HELD_ELSEWHERE, TOO_MANY, HttpSession, HttpSessions
 from humanmcp.stub.http.streams import Stream
 
@@ -34,13 +33,12 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Clients that never send DELETE keep nobody out."""
-    monkeypatch.setattr(of_http, "MOST_SESSIONS", 2)
 
     async def fill() -> None:
         # Nothing here asks the session, the attendant or the inbox anything.
         stub = cast("StubSession", None)
         attendant, inbox = cast("Attendant", Unattended()), cast("StubInbox", None)
-        sessions = HttpSessions(lambda _connection, _facts: stub, attendant, inbox)
+        sessions = HttpSessions(lambda _connection, _facts: stub, attendant, inbox, most=2)
         first, second = await sessions.open(), await sessions.open()
         assert isinstance(first, HttpSession)
         assert isinstance(second, HttpSession)
