@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,6 +47,11 @@ class MockServer:
         """What a client starts, word by word: the program first."""
         words = (sys.executable, "-m", "humanmcp", "serve", "--opening", "book")
         return [*words, "--home", str(self.home), "--book", str(self.book), *self.flags]
+
+    @property
+    def _refuses(self) -> bool:
+        """Whether it refuses what no rule answers: then no test can answer it."""
+        return dict(pairwise(self.flags)).get("--otherwise") == "error"
 
     @property
     def address(self) -> str:
@@ -113,7 +119,13 @@ class MockServer:
 
         Raises:
             AssertionError: none came in time, or the check refuses the answer and says why.
+            ValueError: this server refuses what no rule answers, and so nothing waits.
         """
+        if self._refuses:
+            raise ValueError(
+                "this server refuses what no rule answers; to answer in the test, make it with"
+                ' humanmcp_server(BOOK, "--otherwise", "hand")'
+            )
         from humanmcp.answering.service import await_result  # noqa: PLC0415 - as above
 
         reply = _reply(text, tool_error, result, error)
@@ -167,15 +179,25 @@ def _send(case: Case, text: str, form: str) -> None:
 def humanmcp_server(tmp_path: Path) -> Iterator[Callable[..., MockServer]]:
     """Make a mock MCP server: `humanmcp_server(BOOK, *FLAGS)`. BOOK is a path, or a TOML text.
 
-    Without a book it offers the tool `ask_human`, and each call waits for `answer`.
+    It refuses what no rule answers, and the error says which rule is missing; with the flags
+    "--otherwise", "hand" that waits for `answer`. So does each call without a book, where the
+    server offers the tool `ask_human`.
+
+    Raises:
+        BookFileError: the book cannot be used.
     """
+    from humanmcp.common.book_file import parse_book  # noqa: PLC0415 - see the head of this module
+
     made: list[MockServer] = []
 
     def make(book: str | Path = "", *flags: str) -> MockServer:
         home = tmp_path / f"humanmcp-{len(made) + 1}"
+        text = book.read_text(encoding="utf-8") if isinstance(book, Path) else book
+        if text:
+            parse_book(text, book if isinstance(book, Path) else home / "book.toml")
+            flags = ("--otherwise", "error", *flags)
         home.mkdir(mode=0o700)
         server = MockServer(home, flags)
-        text = book.read_text(encoding="utf-8") if isinstance(book, Path) else book
         server.book.write_text(text, encoding="utf-8")
         made.append(server)
         return server

@@ -6,6 +6,7 @@ It knows nothing of humanmcp but the two text files, as the person would.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
@@ -110,10 +111,13 @@ class Person:
 
     def _new_lines(self, in_txt: Path) -> list[str]:
         with in_txt.open("rb") as stream:
-            stream.seek(self._read.get(in_txt, 0))
+            begun = self._read.get(in_txt, 0)
+            if stream.seek(0, os.SEEK_END) < begun:
+                begun = 0  # the next session began in it, as `tail -f` says, too
+            stream.seek(begun)
             new = stream.read()
         whole = new[: new.rfind(b"\n") + 1]
-        self._read[in_txt] = self._read.get(in_txt, 0) + len(whole)
+        self._read[in_txt] = begun + len(whole)
         return whole.decode("utf-8").split("\n")[:-1]
 
     def _answer(self, line: str, out_txt: Path) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from humanmcp.common.book_file import BookFileError
 from humanmcp.pytest import humanmcp_server
 from tests.asking import R2025
 from tests.serving import Serving
@@ -36,6 +37,9 @@ OPENING = {
 }
 
 
+RULE = "[[rules]]\ntool = 'known'\ntext = 'by rule'"
+
+
 def request(number: int, method: str, **params: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a request."""
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
@@ -44,13 +48,13 @@ def request(number: int, method: str, **params: Any) -> str:  # noqa: ANN401 - a
 @pytest.fixture
 def server(humanmcp_server: Callable[..., MockServer]) -> MockServer:
     """A server that waits for the test's answers."""
-    return humanmcp_server("[[rules]]\ntool = 'known'\ntext = 'by rule'")
+    return humanmcp_server(RULE, "--otherwise", "hand")
 
 
 def start(server: MockServer) -> Serving:
     """Be its client."""
     words = tuple(server.command)
-    client = Serving(server.home, command=words[: words.index("--home")])
+    client = Serving(server.home, *server.flags, command=words[: words.index("--home")])
     client.say(request(1, "initialize", **OPENING))
     client.hear()
     return client
@@ -120,6 +124,36 @@ def test_an_answer_that_the_check_refuses_fails_the_test(server: MockServer) -> 
         client.say(request(2, "tools/call", name="other", arguments={}))
         with pytest.raises(AssertionError, match=r"blocked: .*content"):
             server.answer(result={"contnet": []})
+
+
+def test_a_call_without_a_rule_is_refused_with_the_rule_to_paste(
+    humanmcp_server: Callable[..., MockServer],
+) -> None:
+    """A test never hangs on a rule that was forgotten, and the rule of the message answers it."""
+    server = humanmcp_server(RULE)
+    with start(server) as client:
+        client.say(request(2, "tools/call", name='o"ther', arguments={}))
+        message = json.loads(client.hear())["error"]["message"]
+        said, _, rule = message.partition("\n")
+        assert said == 'No rule of the answer book answers tools/call o"ther. Add one:'
+        with pytest.raises(ValueError, match='"--otherwise", "hand"'):
+            server.answer("too late")
+    again = humanmcp_server(f"{RULE}\n{rule}")
+    with start(again) as client:
+        client.say(request(2, "tools/call", name='o"ther', arguments={}))
+        assert json.loads(client.hear())["result"]["content"][0]["text"] == "…"
+
+
+def test_a_book_that_cannot_be_used_fails_the_test_that_has_it(
+    humanmcp_server: Callable[..., MockServer], tmp_path: Path
+) -> None:
+    """Before any client is started: a client would only see a server that ends at once."""
+    with pytest.raises(BookFileError, match="toool"):
+        humanmcp_server("[[rules]]\ntoool = 'known'\ntext = 'by rule'")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[server", encoding="utf-8")
+    with pytest.raises(BookFileError, match=r"broken\.toml"):
+        humanmcp_server(broken)
 
 
 def test_whoever_does_not_use_it_pays_nothing_for_it() -> None:

@@ -13,7 +13,7 @@ from humanmcp.locales.stop import StopError, in_language
 from humanmcp.protocol.policy.answer_book import Book
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 _LOOK_EVERY = 1.0
@@ -107,14 +107,17 @@ def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded])
 class BookFile:
     """A book and the file that it is read from. Without a file it stays the default book."""
 
-    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
-        """Read the book.
+    def __init__(
+        self, path: Path, revisions: Sequence[str] = (), *, must_exist: bool = False
+    ) -> None:
+        """Read the book. `revisions` are served, whichever it names; none leaves that to it.
 
         Raises:
             BookFileError: the file is missing although it must exist, or it cannot be used.
         """
         self.path = path
-        self.book = Book()
+        self._revisions = tuple(revisions)
+        self.book = self._with_revisions(Book())
         self.complaint: BookFileError | None = None
         """Why the file, as it is now, cannot be used; the last good book stays in force."""
         self._stamp: tuple[int, int] | None = None
@@ -142,6 +145,9 @@ class BookFile:
         """Have another book in force until the file is saved: a rule changed what is offered."""
         self.book = book
 
+    def _with_revisions(self, book: Book) -> Book:
+        return book._replace(revisions=self._revisions) if self._revisions else book
+
     def _look(self) -> bool:
         try:
             found = self.path.stat()
@@ -152,7 +158,7 @@ class BookFile:
             return False
         self._stamp = stamp
         try:
-            self.book = read_book(self.path)
+            self.book = self._with_revisions(read_book(self.path))
         except BookFileError as error:
             self.complaint = error
         else:

@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     files: str = ""
     book: str = ""
     title: str = ""
+    versions: str = ""
     client_limit: float = 0.0
     host: str = "127.0.0.1"
     port: int = 8765

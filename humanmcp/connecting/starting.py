@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from humanmcp.connecting.hosts import Host
 
-PASSED_ON: Final = ("home", "files", "book", "title", "client_limit", "notify", "lang")
+PASSED_ON: Final = ("home", "files", "book", "title", "versions", "client_limit", "notify", "lang")
 """The settings that a server understands."""
 
 _PATHS: Final = ("home", "files", "book")

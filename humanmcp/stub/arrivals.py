@@ -26,6 +26,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.answer_book import Decision
+from humanmcp.protocol.policy.known_clients import PROBE
 from humanmcp.protocol.policy.timeouts import gave_up_after
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import check
@@ -82,10 +83,13 @@ class _Arrival(NamedTuple):
 
     @property
     def is_probe(self) -> bool:
-        """Return True for a `server/discover` that the book answers."""
-        asked = [one.method for one in self.requests]
-        answered = self.decision is not None and self.decision.due(0)
-        return answered and asked == ["server/discover"]
+        """Return True for a `server/discover`."""
+        return [one.method for one in self.requests] == [PROBE]
+
+    @property
+    def is_answered_probe(self) -> bool:
+        """Return True for one that the book answers."""
+        return self.is_probe and self.decision is not None and self.decision.due(0)
 
 
 class Arrivals:
@@ -112,6 +116,8 @@ class Arrivals:
         self._manner = manner
         self._texts = texts
         self._agenda = agenda
+        self._only_probed = ledger.facts.probe
+        """Whether nothing but `server/discover` was asked so far."""
 
     def too_long(self, got: Cut) -> None:
         """Let a person refuse a request that was not kept: its sender waits for an answer."""
@@ -178,13 +184,19 @@ class Arrivals:
         Some clients ask that in a process of its own, which they end at once: no one should see a
         session of it, and it must not keep the text files from the process that comes after it.
         """
-        if not self._ledger.facts.probe:
+        if not self._only_probed:
             return
-        if came.is_probe:
+        if came.is_answered_probe:
             self._texts.make_room()
-        else:
-            self._ledger.facts = self._ledger.facts._replace(probe=False)
-            self._texts.claim_again()
+            return
+        self._only_probed = came.is_probe
+        self._ledger.facts = self._ledger.facts._replace(probe=False)
+        self._texts.claim_again()
+
+    def before_late_answer(self, exchange: Exchange) -> None:
+        """Let the text files go before a probe is answered that a person left to the book."""
+        if self._only_probed and exchange.method == PROBE:
+            self._texts.make_room()
 
     def _react(self, event: Event, came: _Arrival) -> None:
         match event:

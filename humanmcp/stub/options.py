@@ -28,6 +28,7 @@ class ServeOptions(NamedTuple):
 
     `progress` says whether the client is told that a person is at its request. `replay` has the
     recorded answers that come before the answer book's; `forward` says where the rest is asked.
+    `refuse` says that the client gets an error for what the book would leave to a person.
     """
 
     mode: Mode = Mode.NORMAL
@@ -37,6 +38,7 @@ class ServeOptions(NamedTuple):
     opening: OpeningPolicy = OpeningPolicy.BY_CLIENT
     progress: bool = True
     forward: Forward | None = None
+    refuse: bool = False
     notify: Callable[[str, int, str], object] | None = None
     """Told of each request that waits for a person: session, number, tool."""
 

@@ -25,6 +25,7 @@ from humanmcp.protocol.policy.answer_book import (
     server_info,
 )
 from humanmcp.protocol.policy.timeouts import outlasted, patience
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.stub.journal import BY_US
 
@@ -75,6 +76,8 @@ class ReplyDispatcher:
         self.vigils: dict[int, PendingTimers] = {}
         self.exit: Callable[[int], object] = _go_on_serving
         """Ends the session with a status."""
+        self.before_late_answer: Callable[[Exchange], object] = lambda _exchange: None
+        """Is told before the book answers a request that waited for a person."""
         self.by: OrderedDict[int, str] = OrderedDict()
         """Who answered the last exchanges, by number."""
         self._session = session
@@ -200,6 +203,7 @@ class ReplyDispatcher:
             opening=self._opening(exchange),
             grace=self._grace(exchange.method),
             memory=self._memory,
+            refuse=self._manner.refuse,
         )
 
     def reply(self, number: int, reply: Reply) -> None:
@@ -301,6 +305,7 @@ class ReplyDispatcher:
 
     def let_book_go_on(self, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
         """Let the book answer what waits, or do what its rule does before that."""
+        self.before_late_answer(exchange)
         left = self.by_book(exchange, vigil.decision, now - vigil.arrived)
         if left is not None:
             vigil.decision = left
@@ -379,12 +384,13 @@ class ReplyDispatcher:
 
     def _opening(self, exchange: Exchange) -> OpeningPolicy:
         """Return who opens the session; a person at the inbox has the last word."""
-        held = exchange.method in known_clients.OPENING and self._ledger.inbox.opening_is_held()
+        opens = methods.of(exchange.method).opening
+        held = opens and self._ledger.inbox.opening_is_held()
         return OpeningPolicy.HELD if held else self._manner.opening
 
     def _grace(self, method: str) -> float | None:
         """Return how long an opening message may wait for a person, None for what is known."""
-        if method not in known_clients.OPENING:
+        if not methods.of(method).opening:
             return None
         return self._ledger.graces.of(self._session.established.client_name)
 

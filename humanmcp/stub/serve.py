@@ -27,6 +27,7 @@ from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.session import Session
+from humanmcp.protocol.spec import versions
 from humanmcp.stub.journal import Journal
 from humanmcp.stub.options import ServeOptions
 from humanmcp.stub.pipe import PipeConnection
@@ -53,8 +54,9 @@ MATCHES: Final = ("exact", "order", "similar")
 """How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
 
 FORWARD: Final = "forward"
-OTHERWISE: Final = ("hand", "error", FORWARD)
-"""What becomes of what was not recorded: `protocol.replay.Otherwise`, likewise."""
+OTHERWISE_ERROR: Final = "error"
+OTHERWISE: Final = ("hand", OTHERWISE_ERROR, FORWARD)
+"""What becomes of what nothing answers: `protocol.replay.Otherwise`, likewise."""
 
 OPENINGS: Final = (OpeningPolicy.BOOK.value, OpeningPolicy.HAND.value)
 
@@ -70,7 +72,8 @@ MISSED: Final = 3
 def add_arguments(parser: Parser) -> None:
     """Declare the flags of `serve`."""
     flag = parser.flags("serve")
-    add_flags(parser, "home", "inbox", "files", "book", "title", "client_limit", "notify", "lang")
+    add_flags(parser, "home", "inbox", "files", "book", "title", "versions")
+    add_flags(parser, "client_limit", "notify", "lang")
     manner = parser.add_mutually_exclusive_group()
     flag("--by-hand", to=manner, action="store_true")
     flag("--auto", to=manner, action="store_true")
@@ -187,6 +190,20 @@ def _opening(wanted: str | None, settings: Settings) -> OpeningPolicy:
     return OpeningPolicy.HAND if settings.files else OpeningPolicy.BY_CLIENT
 
 
+def _versions(wanted: str) -> Sequence[str]:
+    """Return the protocol versions to offer; none where the answer book says which.
+
+    Raises:
+        StopError: one of them is no version.
+    """
+    named = [word.strip() for word in wanted.split(",") if word.strip()]
+    unknown = [one for one in named if one not in versions.ALL]
+    if unknown:
+        known = ", ".join(versions.ALL)
+        raise stopped("serve", "no version", value=wanted, unknown=unknown[0], known=known)
+    return [one for one in versions.ALL if one in named]
+
+
 def _command(arguments: argparse.Namespace) -> Sequence[str]:
     """Return the command of the real server, if it is to be asked.
 
@@ -292,7 +309,7 @@ def _parts(
     home = paths.make_private(paths.home_folder(settings.home))
     log_to(home)
     book = paths.book_file(settings.book, home)
-    shelf = BookFile(book, must_exist=bool(settings.book))
+    shelf = BookFile(book, _versions(settings.versions), must_exist=bool(settings.book))
     replay, forward = _replay(arguments, home, _command(arguments))
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
     manner = ServeOptions(
@@ -303,6 +320,7 @@ def _parts(
         _opening(arguments.opening, settings),
         not arguments.no_progress,
         forward,
+        arguments.otherwise == OTHERWISE_ERROR and replay is None,
         _notifier(settings.notify),
     )
     return ServerParts(home, shelf, manner, stderr.write, settings.title, settings.files)

@@ -35,7 +35,7 @@ from humanmcp.stub.replies import ReplyDispatcher
 from humanmcp.stub.text_files.text_desk import TextDesk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.poll_schedule import Crowd
@@ -70,7 +70,7 @@ class StubSession:
         *,
         session: Session,
         ledger: Journal,
-        claim_files: Callable[[], TextFiles],
+        claim_files: Callable[[Sequence[bytes]], TextFiles],
         shelf: BookFile,
         manner: ServeOptions,
         token: Callable[[], str],
@@ -113,6 +113,7 @@ class StubSession:
         self._arrivals = Arrivals(
             session, ledger, self.answers, voice, manner, texts=self.texts, agenda=self._agenda
         )
+        self.answers.before_late_answer = self._arrivals.before_late_answer
         self._timekeeper = Timekeeper(session, ledger, self.answers, token)
         self._forwarding = self._way_to_the_server(manner, aside)
         self._wake: Callable[[], object] = lambda: None

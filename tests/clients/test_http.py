@@ -19,7 +19,7 @@ from tests.clients.hosts import (
     SDK_1,
     Host,
 )
-from tests.clients.test_weather import check_weather, with_a_probe_answered
+from tests.clients.test_weather import check_weather
 from tests.person import Person
 from tests.serving import bare_environment
 from tests.serving_http import ServingHttp
@@ -50,7 +50,7 @@ def with_node(host: Host) -> Any:  # noqa: ANN401 - pytest does not name the typ
 def test_every_client_has_the_weather_session_with_a_person(host: Host, tmp_path: Path) -> None:
     """The tools, the texts and the errors, each typed into `out.txt`."""
     home = tmp_path / "home"
-    with ServingHttp(home, "--opening", "hand") as server, Person(home, with_a_probe_answered):
+    with ServingHttp(home, "--opening", "hand") as server, Person(home):
         found = host.play_with([server.url], home)
     revision = "2024-11-05" if host.mode == "legacy" else "2026-07-28"
     check_weather(found, revision)

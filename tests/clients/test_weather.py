@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.inbox import layout
+from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -142,11 +144,42 @@ def test_every_client_is_served_in_a_folder_of_the_persons_choice(
 
     T6, BRIDGE-24.
     """
-    files = tmp_path / "files"
+    home, files = tmp_path / "home", tmp_path / "files"
+    home.mkdir(mode=0o700)
+    for name in ("mcp", "client2"):
+        ClientSeconds(home, layout.GRACE).put(name, 0.3)
     with Person(files, with_a_probe_answered) as person:
-        host.play(tmp_path / "home", "--files", str(files))
+        host.play(home, "--files", str(files))
     assert len(person.answered) >= 4
     assert not (tmp_path / "files-2").exists()
+
+
+def test_a_client_that_probes_begins_with_the_handshake_where_a_person_opens(
+    tmp_path: Path,
+) -> None:
+    """Nobody answers server/discover; `in.txt` has it and all that follows."""
+    home, files = tmp_path / "home", tmp_path / "files"
+    home.mkdir(mode=0o700)
+    ClientSeconds(home, layout.GRACE).put("mcp", 0.3)
+    with Person(files, with_a_probe_answered):
+        check_weather(PYTHON_AUTO.play(home, "--files", str(files)), HANDSHAKE)
+    lines = (files / "in.txt").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["method"] for line in lines[:3]] == [
+        "server/discover",
+        "initialize",
+        "notifications/initialized",
+    ]
+    assert [path.name for path in files.glob("in.*.txt")] == []
+    assert f"Protocol version: {HANDSHAKE}" in (files / "status.txt").read_text(encoding="utf-8")
+
+
+def test_a_server_without_2026_is_opened_with_the_handshake(tmp_path: Path) -> None:
+    """`--versions`: the probe is refused at once."""
+    home, files = tmp_path / "home", tmp_path / "files"
+    with Person(files, with_a_probe_answered) as person:
+        flags = ("--files", str(files), "--versions", "2024-11-05,2025-11-25")
+        check_weather(PYTHON_AUTO.play(home, *flags), HANDSHAKE)
+    assert len(person.answered) == 5
 
 
 @pytest.mark.node

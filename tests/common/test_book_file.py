@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.common.book_file import BookFile, BookFileError
+from humanmcp.protocol.policy.answer_book import Book
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +49,16 @@ def test_a_saved_book_is_read_again_at_most_once_a_second(tmp_path: Path) -> Non
     assert not shelf.poll(10.5)
     assert shelf.poll(11.0)
     assert shelf.book.name == "b"
+
+
+def test_the_versions_of_the_command_line_go_before_the_book_s(tmp_path: Path) -> None:
+    """Whichever the book names, now or when it is saved again; everything else is the book's."""
+    path = tmp_path / "book.toml"
+    shelf = BookFile(path, ["2024-11-05"])
+    assert shelf.book == Book(revisions=("2024-11-05",))
+    write(path, '[server]\nname = "a"\nrevisions = ["2026-07-28"]', 1)
+    assert shelf.poll(10.0)
+    assert (shelf.book.name, shelf.book.revisions) == ("a", ("2024-11-05",))
 
 
 def test_a_mistake_while_saving_keeps_the_last_good_book(tmp_path: Path) -> None:

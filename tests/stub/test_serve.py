@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.inbox import layout
+from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -546,12 +548,65 @@ def test_a_probe_process_is_no_session(home: Path, tmp_path: Path) -> None:
     probe = json.dumps(
         {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
     )
-    with Serving(home, "--files", str(files)) as stub:
+    with Serving(home, "--files", str(files), "--opening", "book") as stub:
         _write(stub, f"{probe}\n".encode())
         assert json.loads(stub.hear())["result"]["supportedVersions"]
         assert FolderInbox(home).sessions() == []
         _write(stub, f"{call(1)}\n".encode())
         assert len(until(FolderInbox(home).sessions, "a session")) == 1
+
+
+def test_in_txt_has_every_line_when_the_book_answers_the_probe(home: Path, tmp_path: Path) -> None:
+    """The folder was given back for a moment; nothing is begun anew, nothing put aside."""
+    files = tmp_path / "desk"
+    probe = json.dumps(
+        {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
+    )
+    flags = ("--files", str(files), "--opening", "book", "--lang", "en")
+    with Serving(home, *flags) as stub:
+        _write(stub, f"{probe}\n".encode())
+        stub.hear()
+        _write(stub, f"{call(1, _meta=MODERN)}\n".encode())
+        pending(home)
+        lines = f"{probe}\n{call(1, _meta=MODERN)}\n"
+        until(lambda: (files / "in.txt").read_text() == lines, "both lines")
+        until(lambda: "line 2" in (files / "status.txt").read_text(), "the status")
+        status = (files / "status.txt").read_text()
+    assert "Protocol version: 2026-07-28." in status
+    assert 'line 1: server/discover (id "p"): answered by the answer book' in status
+    assert sorted(path.name for path in files.glob("in*.txt")) == ["in.txt"]
+
+
+def test_a_probe_that_nobody_answers_leaves_the_files_as_they_are(
+    home: Path, tmp_path: Path
+) -> None:
+    """The handshake follows in the same process: what stands in `out.txt` stays the person's."""
+    files = tmp_path / "desk"
+    probe = json.dumps(
+        {"jsonrpc": "2.0", "id": 0, "method": "server/discover", "params": {"_meta": MODERN}}
+    )
+    home.mkdir(mode=0o700)
+    ClientSeconds(home, layout.GRACE).put("test", 0.3)
+    with Serving(home, "--files", str(files)) as stub:
+        until((files / "in.txt").exists, "the files")
+        _write(stub, f"{probe}\n".encode())
+        until(lambda: (files / "in.txt").read_text() == f"{probe}\n", "the probe to be read")
+        assert json.loads(stub.hear())["error"]["code"] == -32601
+        (files / "out.txt").write_text(text_answer(1))
+        _write(stub, f"{INITIALIZE}\n".encode())
+        until(lambda: (files / "in.txt").read_text() == f"{probe}\n{INITIALIZE}\n", "the handshake")
+        until(lambda: "serverInfo" in (files / "problems.txt").read_text(), "the text to be judged")
+        assert (files / "out.txt").read_text() == text_answer(1)
+        assert not list(files.glob("out.before*"))
+
+
+def test_a_version_that_there_is_not_is_named(home: Path) -> None:
+    """And those that there are."""
+    with Serving(home, "--versions", "2024-11-05,2025-1-1", "--lang", "en") as stub:
+        assert stub.process.wait(timeout=PATIENCE) != 0
+        words = stub.last_words()
+    assert "2025-1-1" in words
+    assert "2025-11-25" in words
 
 
 def test_two_stubs_in_one_folder_keep_apart(home: Path, tmp_path: Path) -> None:

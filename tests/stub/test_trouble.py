@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.desk.http import launch
+from humanmcp.inbox import layout
+from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.lock import is_held
@@ -348,15 +350,21 @@ def test_ten_hosts_start_the_same_server_at_once(home: Path, tmp_path: Path) -> 
             stub.__exit__(None, None, None)
 
 
-def test_a_probe_leaves_the_text_files_to_the_session_after_it(home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("opening", ["book", "hand"])
+def test_a_probe_leaves_the_text_files_to_the_session_after_it(
+    opening: str, home: Path, tmp_path: Path
+) -> None:
     """A client that probes in a process of its own, then starts another one."""
     files = tmp_path / "desk"
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "prober", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
+    flags = ("--files", str(files), "--opening", opening)
     probe = {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": meta}}
-    flags = ("--files", str(files))
+    home.mkdir(mode=0o700)
+    ClientSeconds(home, layout.GRACE).put("prober", 0.2)
     with Serving(home, *flags) as first:
         write(first, json.dumps(probe))
         first.hear()

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
 from humanmcp import __version__
+from humanmcp.protocol.conversation.state import name_of
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.spec import examples, methods, versions
@@ -44,7 +45,10 @@ class OpeningPolicy(enum.Enum):
     BOOK = "book"
     """The book, at once: the model has its tools in the first turn."""
     HAND = "hand"
-    """A person. The book steps in at the last moment before a known client gives up."""
+    """A person. The book steps in at the last moment before a known client gives up.
+
+    To an unanswered `server/discover` it says that there is no such method: a handshake follows.
+    """
     HELD = "held"
     """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
 
@@ -210,6 +214,7 @@ HEADERS_AFTER: Final = 8.0
 
 UNSUPPORTED_REVISION: Final = -32022
 HEADER_MISMATCH: Final = -32020
+NO_RULE: Final = -32602
 _METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Method not found"}
 
 
@@ -241,18 +246,20 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
     grace: float | None = None,
     memory: BookMemory | None = None,
+    refuse: bool = False,
 ) -> Decision:
     """Say what the book does about an exchange. `memory` is what its rules have done so far.
 
-    `grace` is how long an opening message of this client may wait where a person has set that.
+    With `refuse` the client gets an error for what the book would leave to a person. `grace` is how
+    long an opening message of this client may wait where a person has set that.
     """
     if mode is Mode.BY_HAND:
         return BY_PERSON
-    wrong = exchange.stated.error if exchange.stated is not None else None
-    if wrong is not None and wrong["code"] == HEADER_MISMATCH and _is_stateless(book):
+    mismatch = _header_mismatch(exchange, book)
+    if mismatch is not None:
         # Before any rule, which says nothing of headers. A person may think otherwise.
         wait = 0.0 if mode is Mode.AUTO else HEADERS_AFTER
-        return Decision(wait, json.dumps(wrong), TextForm.ERROR, "book", stoppable=wait != 0)
+        return Decision(wait, json.dumps(mismatch), TextForm.ERROR, "book", stoppable=wait != 0)
     if book.rules:
         from humanmcp.protocol.policy.following import follow  # noqa: PLC0415 - only with rules
 
@@ -264,16 +271,48 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
         return Decision(0.0, json.dumps(rejection), TextForm.ERROR, "book")
     own = _own_answer(exchange, book)
     if own is None:
-        return BY_PERSON
+        return _refusal(exchange) if refuse else BY_PERSON
     form, answer = own
     after = _after(exchange.method, book, established, mode, opening, grace)
+    if _is_for_a_person(exchange, book, mode, opening):
+        after = known_clients.PROBE_GRACE if grace is None else grace
+        if not set(versions.HANDSHAKE).isdisjoint(book.revisions):
+            form, answer = TextForm.ERROR, _METHOD_NOT_FOUND
     text = json.dumps(answer, ensure_ascii=False)
     return Decision(after, text, form, "book", stoppable=after != 0)
+
+
+def _refusal(exchange: Exchange) -> Decision:
+    """Refuse what nothing in the book answers, and say which rule would answer it."""
+    if methods.of(exchange.method).stays_open:
+        return BY_PERSON
+    from humanmcp.protocol.policy.rule_format import example_rule  # noqa: PLC0415 - seldom wanted
+
+    method, name = exchange.method, name_of(exchange.request)
+    rule = example_rule(method, name)
+    message = f"No rule of the answer book answers {method} {name}".rstrip() + f". Add one:\n{rule}"
+    error = json.dumps({"code": NO_RULE, "message": message}, ensure_ascii=False)
+    return Decision(0.0, error, TextForm.ERROR, "book")
 
 
 def by_rule(index: int) -> str:
     """Say in the transcript which rule answered."""
     return f"book: rule {index + 1}"
+
+
+def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
+    """Return the error for a request whose headers say something else; None for any other."""
+    wrong = exchange.stated.error if exchange.stated is not None else None
+    is_mismatch = wrong is not None and wrong["code"] == HEADER_MISMATCH
+    return wrong if is_mismatch and _is_stateless(book) else None
+
+
+def _is_for_a_person(exchange: Exchange, book: Book, mode: Mode, opening: OpeningPolicy) -> bool:
+    """Return True for a probe where a person opens the session: its result would settle it."""
+    if exchange.method != known_clients.PROBE or not _is_stateless(book):
+        return False
+    by_hand = opening is OpeningPolicy.HAND and mode is Mode.NORMAL
+    return opening is OpeningPolicy.HELD or (by_hand and exchange.method not in book.wait)
 
 
 def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
@@ -356,7 +395,7 @@ def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
 
 def prepared(book: Book) -> Mapping[str, Mapping[str, Any]]:
     """Return the lists that were written into a book; an empty one is no text to start from."""
-    if book == Book():
+    if book._replace(revisions=versions.ALL) == Book():
         return {}
     return {method: part for method, part in _lists(book).items() if any(part.values())}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -105,6 +106,14 @@ def _meant_for(rule: Mapping[str, Any], place: str) -> tuple[str, str]:
     (key,) = named
     name = text(rule[key], f"{place}.{key}")
     return method or (NAMED[key] if name else ""), "" if key == "resource" else name
+
+
+def example_rule(method: str, name: str) -> str:
+    """Write a rule that answers a request like this one, to be pasted into a book."""
+    key = next((key for key, one in NAMED.items() if name and one == method), "method")
+    condition = json.dumps(name if key in NAMED else method, ensure_ascii=False)
+    answer = 'text = "…"' if method == NAMED["tool"] else "result = {}"
+    return f"[[rules]]\n{key} = {condition}\n{answer}"
 
 
 FAULTS: Final = tuple(each.value for kind in (Fault, RuleFault) for each in kind)

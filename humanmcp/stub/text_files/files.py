@@ -110,6 +110,7 @@ class TextFiles:
     def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
         place: OpenFolder,
+        before: Sequence[bytes] = (),
         *,
         decode: Decode,
         archive: Path | None = None,
@@ -117,7 +118,7 @@ class TextFiles:
         shared: bool = True,
         note_: str = "",
     ) -> None:
-        """Begin a session in a folder that is held already; `claim` is the way to get one."""
+        """Begin in a folder that is held already; `claim` is the way to get one."""
         self.shared = shared
         self.note = note_
         self._place = place
@@ -136,14 +137,16 @@ class TextFiles:
         self._sent = SentFolder(place, archive)
         self._on_purpose = OnPurpose(place, self._sent)
         self._trouble: OSError | None = None
-        self._arrivals = InTxt(place)
-        self._tell(self._set_old_out_aside() + self._left_over())
+        self._arrivals = InTxt(place, before)
+        aside = "" if self._arrivals.was_ours else self._set_old_out_aside()
+        self._tell(aside + self._left_over())
         self.tell_status("")
 
     @classmethod
-    def claim(
+    def claim(  # noqa: PLR0913 - as above
         cls,
         folder: Path,
+        before: Sequence[bytes] = (),
         *,
         decode: Decode,
         archive: Path | None = None,
@@ -152,7 +155,8 @@ class TextFiles:
     ) -> Self:
         """Take a folder for this session, or the first free of DIR-2, DIR-3, … when it is in use.
 
-        One that is not `shared` is the session's own, and free. `archive` is the folder in which
+        `before` are the lines of the client that came before: `in.txt` begins with them. A folder
+        that is not `shared` is the session's own, and free. `archive` is the folder in which
         `sent/` keeps what was sent: this one, if none is given.
 
         Raises:
@@ -172,6 +176,7 @@ class TextFiles:
             try:
                 return cls(
                     place,
+                    before,
                     decode=decode,
                     archive=archive,
                     language=language,
@@ -197,22 +202,17 @@ class TextFiles:
         return self._place.is_gone
 
     @property
-    def lines(self) -> int:
-        """How many lines stand in `in.txt`."""
-        return self._arrivals.lines
-
-    @property
     def trouble(self) -> OSError | None:
         """What keeps one of the files from being written; None when nothing does."""
         return self._trouble or self._arrivals.trouble
 
-    def arrived(self, line: bytes, *, later: bool = False) -> int:
+    def arrived(self, line: bytes, *, later: bool = False) -> None:
         """Add a line from the client to `in.txt`, verbatim, with one write.
 
         What the disk does not take now is written later, in order; `trouble` says why. With `later`
-        it is written with `status.txt`. Returns which line of the file it is, from 1.
+        it is written with `status.txt`.
         """
-        return self._arrivals.add(line, later=later)
+        self._arrivals.add(line, later=later)
 
     def tell_status(self, text: str) -> None:
         """Write `status.txt`: what has become of the lines of `in.txt`, and what will."""

@@ -12,6 +12,8 @@ from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.stub.text_files.folder import Unfit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from humanmcp.stub.text_files.folder import OpenFolder
 
 IN: Final = "in.txt"
@@ -21,8 +23,8 @@ _NO_FILE: Final = frozenset({Unfit.LINK, Unfit.FOLDER, Unfit.SPECIAL, Unfit.FORE
 class InTxt:
     """`in.txt` of one session. `trouble` is what keeps it from being written, None when nothing."""
 
-    def __init__(self, place: OpenFolder) -> None:
-        """Begin with an empty file; keep what an earlier session left in it.
+    def __init__(self, place: OpenFolder, before: Sequence[bytes] = ()) -> None:
+        """Begin with the lines that came before; keep what an earlier session left in it.
 
         Copied and emptied in place, not renamed: a `tail -f in.txt` that is still running reads on
         in the same file, says "file truncated", and shows the new session.
@@ -33,31 +35,31 @@ class InTxt:
         """
         self.trouble: OSError | None = None
         self._place = place
-        self._backlog = bytearray()
-        self._lines = 0
+        self._backlog = bytearray(b"".join(line + b"\n" for line in before))
+        self.was_ours = False
+        """Whether the file held these lines already: this session has had the folder before."""
         mark = place.mark(IN)
         if mark is not None and mark.unfit in _NO_FILE:
             raise UnsafeFolderError("no-file", folder=place.path / IN)
+        if mark is not None and before and mark.size == len(self._backlog):
+            self.was_ours = place.read(IN, mark) == bytes(self._backlog)
+        if self.was_ours:
+            self._backlog.clear()
+            return
         if mark is not None and mark.size:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(mark.changed_ns / 1e9))
             place.copy(IN, place.free_name(f"in.{stamp}"))
         place.empty(IN)
+        self.catch_up()
 
-    @property
-    def lines(self) -> int:
-        """How many lines there are."""
-        return self._lines
-
-    def add(self, line: bytes, *, later: bool = False) -> int:
+    def add(self, line: bytes, *, later: bool = False) -> None:
         """Add a line, with one write. What the disk does not take now is written later.
 
-        With `later` it waits for `catch_up`. Returns which line it is, from 1.
+        With `later` it waits for `catch_up`.
         """
-        self._lines += 1
         self._backlog += line + b"\n"
         if not later:
             self.catch_up()
-        return self._lines
 
     def catch_up(self) -> None:
         """Write what the disk did not take so far."""

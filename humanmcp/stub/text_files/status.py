@@ -22,6 +22,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.answer_book import Mode
+from humanmcp.protocol.spec.versions import features
 from humanmcp.stub.journal import BY_US
 
 if TYPE_CHECKING:
@@ -121,6 +122,9 @@ class StatusTxt:
         mode, opening = self._manner.mode, self._answers.opening
         yield self._say("head")
         yield self._say(f"opening {opening.value}" if mode is Mode.NORMAL else f"mode {mode.value}")
+        if version := self._session.agreed:
+            code = "version stateless" if features(version).stateless else "version"
+            yield self._say(code, version=version)
         if left_out:
             yield self._say("left out", count=left_out)
 

@@ -42,7 +42,7 @@ class TextDesk:
 
     def __init__(  # noqa: PLR0913 - everything that a text may concern
         self,
-        claim: Callable[[], TextFiles],
+        claim: Callable[[Sequence[bytes]], TextFiles],
         session: Session,
         ledger: Journal,
         answers: ReplyDispatcher,
@@ -54,7 +54,8 @@ class TextDesk:
     ) -> None:
         """Claim the files. `aside` is told what the book will do and did instead of a person.
 
-        `do` follows the words of `out.do.txt`, and says why one cannot be followed.
+        `claim` is given the lines that came before. `do` follows the words of `out.do.txt`, and
+        says why one cannot be followed.
         """
         self._claim = claim
         self._session = session
@@ -68,15 +69,24 @@ class TextDesk:
         """The lines that `status.txt` does not know yet, and what they meant."""
         self._first_came_at = 0.0
         self._changes_shown = 0
+        self._lines = 0
+        """How many lines of the client were copied, or are as soon as there are files again."""
         self._why_no_folder = ""
         self.files: TextFiles | None = None
         self._out_txt: OutTxt | None = None
-        self.claim_again()
+        self._have(claim(()))
 
     def claim_again(self) -> None:
-        """Have files, if there are none."""
+        """Have files again, if there are none, with the lines before the one that came now."""
         if self.files is None:
-            self._have(self._claim())
+            self._have(self._claim(self._came_before(now=1)))
+
+    def _came_before(self, *, now: int = 0) -> Sequence[bytes]:
+        """Return the lines that were copied, from the transcript; `now` that came are not yet."""
+        frames = self._ledger.inbox.frames(self._ledger.name)
+        came = [one.raw for one in frames if one.way is Direction.IN and not one.note]
+        end = len(came) - now
+        return came[max(0, end - self._lines) : end]
 
     def _have(self, files: TextFiles) -> None:
         self.files = files
@@ -100,10 +110,12 @@ class TextDesk:
 
     def copy(self, line: bytes, events: Sequence[Event], *, later: bool = False) -> None:
         """Add a line to `in.txt`; what becomes of it is told later."""
+        self._lines += 1
+        if not self._came:
+            self._first_came_at = self._ledger.clock.now()
+        self._came.append((self._lines, events))
         if self.files is not None:
-            if not self._came:
-                self._first_came_at = self._ledger.clock.now()
-            self._came.append((self.files.arrived(line, later=later), events))
+            self.files.arrived(line, later=later)
 
     def waits(self, exchange: Exchange) -> None:
         """Learn that a request waits now: an answer to it may stand in `out.txt` already."""
@@ -142,20 +154,21 @@ class TextDesk:
 
         When no line comes for a moment: a client that talks on must not wait for it.
         """
-        if self._ledger.changes == self._changes_shown:
+        if self._ledger.changes == self._changes_shown or self.files is None:
             return math.inf
         return min(quiet_at, self._first_came_at + TELL_WITHIN) if self._came else quiet_at
 
     def tell(self) -> None:
         """Say what has become of the lines."""
+        if self.files is None:
+            return
         self._changes_shown = self._ledger.changes
         came, self._came = self._came, []
         for line, events in came:
             self._status.arrived(line, events)
-        if self.files is not None:
-            now = self._ledger.clock.now()
-            self.files.tell_status(self._status.text(now))
-            self._status.tell_aside(now)
+        now = self._ledger.clock.now()
+        self.files.tell_status(self._status.text(now))
+        self._status.tell_aside(now)
 
     @cached_property
     def _status(self) -> StatusTxt:
@@ -171,16 +184,12 @@ class TextDesk:
         if gone is None or not gone.shared or not gone.is_gone:
             return
         try:
-            files = self._claim()
+            files = self._claim(self._came_before())
         except (OSError, UnsafeFolderError) as error:
             self._cannot_come_back(error)
             return
         self._have(files)
         gone.release()
-        frames = self._ledger.inbox.frames(self._ledger.name)
-        came = [one.raw for one in frames if one.way is Direction.IN and not one.note]
-        for line in came[len(came) - gone.lines :]:
-            files.arrived(line)
         self._ledger.changes += 1
 
     def _cannot_come_back(self, error: Exception) -> None:

@@ -200,6 +200,34 @@ def test_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str)
     assert decide(exchange(method), Book(), established, opening=OpeningPolicy.HAND).after is None
 
 
+@pytest.mark.parametrize("opening", [OpeningPolicy.HAND, OpeningPolicy.HELD])
+def test_where_a_person_opens_the_session_an_unanswered_probe_leads_to_the_handshake(
+    opening: OpeningPolicy,
+) -> None:
+    """Its result would settle the version: a person gives it, or the book says -32601."""
+    probe = exchange("server/discover", "2026-07-28")
+    decision = decide(probe, Book(), Established(), opening=opening)
+    assert decision.after == known_clients.PROBE_GRACE
+    assert decision.form is TextForm.ERROR
+    assert json.loads(decision.text)["code"] == -32601
+    assert not decision.due(1000, touched=True)  # never over somebody who writes
+    hurried = decide(probe, Book(), Established(), opening=opening, grace=0.5)
+    assert hurried.after == 0.5
+    assert decide(probe, Book(), Established(), opening=OpeningPolicy.BOOK).due(0)
+
+
+def test_a_probe_of_a_server_with_one_era_is_answered_by_what_it_has() -> None:
+    """Without 2026-07-28 nobody has to be asked; without a handshake there is none to lead to."""
+    probe = exchange("server/discover", "2026-07-28")
+    old = decide(probe, Book(revisions=("2025-11-25",)), Established(), opening=OpeningPolicy.HAND)
+    assert old.due(0)
+    assert json.loads(old.text)["code"] == -32601
+    own = Book(revisions=("2026-07-28",))
+    new = decide(probe, own, Established(), opening=OpeningPolicy.HAND)
+    assert (new.after, new.form) == (known_clients.PROBE_GRACE, TextForm.RESULT)
+    assert json.loads(new.text)["supportedVersions"] == ["2026-07-28"]
+
+
 @pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
 def test_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
     """Before `--opening book`, `--auto` and the book's own `[wait]`; not of anything else."""
@@ -213,6 +241,43 @@ def test_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
         decide(exchange("ping"), own, Established(), mode=mode, opening=OpeningPolicy.HELD).after
         == 0
     )
+
+
+@pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
+@pytest.mark.parametrize(
+    ("asked", "rule"),
+    [
+        (exchange("tools/call", name="b"), '[[rules]]\ntool = "b"\ntext = "…"'),
+        (exchange("prompts/get", name="p"), '[[rules]]\nprompt = "p"\nresult = {}'),
+        (
+            exchange("completion/complete", ref={}),
+            '[[rules]]\nmethod = "completion/complete"\nresult = {}',
+        ),
+    ],
+)
+def test_what_no_rule_answers_is_refused_where_that_is_wanted(
+    asked: Exchange, rule: str, mode: Mode
+) -> None:
+    """The error says which rule would answer it, and that rule does."""
+    own = book('[[rules]]\ntool = "a"\ntext = "x"\n')
+    decision = decide(asked, own, Established(), mode=mode, refuse=True)
+    error = json.loads(decision.text)
+    assert (decision.after, decision.form) == (0, TextForm.ERROR)
+    assert error["message"].endswith(f"Add one:\n{rule}")
+    assert decide(asked, book(rule), Established(), mode=mode, refuse=True).rule == 0
+    assert decide(asked, own, Established(), mode=mode).after is None
+
+
+def test_what_a_rule_leaves_to_a_person_is_never_refused() -> None:
+    """Nor what has an answer that comes later, nor a subscription, which has none."""
+    own = book('[wait]\n"tools/list" = false\n[[rules]]\ntool = "a"\ndo = "hold"\n')
+    for waiting in (
+        exchange("tools/call", name="a"),
+        exchange("tools/list"),
+        exchange("initialize"),
+        exchange("subscriptions/listen", "2026-07-28", notifications={}),
+    ):
+        assert decide(waiting, own, Established(), refuse=True).form is not TextForm.ERROR
 
 
 def test_what_differs_between_two_books_is_named_by_its_capability() -> None:
