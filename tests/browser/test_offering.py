@@ -101,3 +101,40 @@ def test_desk_2_2_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
         expect(page.locator("#told")).to_contain_text("has not been asked for again")
         host.say(request("tools/list", {"_meta": stating()}, "9"))
         expect(page.locator("#told")).to_contain_text("tools/list was asked for again after")
+
+
+def test_what_is_typed_in_the_designer_comes_back(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """After another page, Back, a reload and another row; until it is put into the answer."""
+    begin(host, desk)
+    host.say(request("tools/list", token="8"))
+    page = window().page
+    page.locator("#design").click()
+    designer = page.url
+    name, second = page.locator("main [name=name]"), page.locator("[name='in name 2']")
+    name.fill("forecast")
+    for at in (0, 1):
+        page.locator(f"[name='in name {at}']").fill(f"place_{at}")
+    page.get_by_role("button", name="Another row").click()
+    second.fill("city")
+    page.locator("header .places a").first.click()
+    page.goto(designer)
+    expect(name).to_have_value("forecast")
+    expect(second).to_have_value("city")
+    expect(page.locator("#restored")).to_be_visible()
+    name.fill("weather")
+    page.goto(designer.partition("/offer")[0] + "/history")
+    page.go_back()
+    expect(name).to_have_value("weather")
+    page.locator("form.asking .primary").click()
+    page.wait_for_url(lambda url: url.endswith("#answer"))
+    page.goto(designer)
+    expect(name).to_have_value("")
+    page.go_back()
+    page.go_forward()
+    name.fill("second")
+    page.reload()
+    expect(name).to_have_value("second")
+    page.get_by_role("button", name="Start over").click()
+    expect(name).to_have_value("")

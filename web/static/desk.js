@@ -12,6 +12,7 @@ import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
+import { startFormDrafts } from "./formdrafts.js";
 import { startPreviews } from "./preview.js";
 import { refreshStatus } from "./status.js";
 import { call, follow } from "./talk.js";
@@ -37,7 +38,7 @@ page.started();
 startChoices(choiceChanged);
 startKeys(page);
 startClock();
-startPreviews();
+startFormDrafts().then(startPreviews);
 startCompletions();
 for (const area of all("[data-schema]", document, HTMLTextAreaElement)) {
   const history = new EditHistory();

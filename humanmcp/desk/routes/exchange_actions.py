@@ -57,6 +57,10 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     match values.get("act", "send"):
         case "hold" | "progress on" | "progress off" as act_on:
             _keep_quiet(desk, key, act_on, spoken(request))
+        case act_on if act_on.startswith("design "):
+            _keep_quiet(desk, key, "hold", spoken(request))
+            query = urlencode({"at": f"{key.session}/{key.number}", "member": act_on[7:]})
+            return RedirectResponse(f"/offer/entry?{query}", 303)
         case "template":
             _save(desk, key, service.starting_draft(desk.case(key), spoken(request)))
         case "save":

@@ -26,7 +26,7 @@ from humanmcp.desk.presenters.readable_json import decoded
 from humanmcp.desk.presenters.schema_form import MOST
 from humanmcp.inbox.contract import Draft, Key, Life, Order, Reply, Seat, UnknownItemError
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -37,6 +37,8 @@ from humanmcp.protocol.validation.json_schema.rows import KINDS
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
+PUTTING: Final = frozenset({"put", "anyway", "keep"})
+"""What the buttons do that end the form: put the entry where it belongs, or in the book, too."""
 SPARE: Final = 2
 """Empty rows that a form has below those that are filled in."""
 
@@ -48,6 +50,8 @@ class OfferOwner:
     desk: Desk
     session: str = ""
     at: str = ""
+    late: bool = False
+    """The list was answered, or given up, before its entry was put into the answer."""
 
     @property
     def key(self) -> Key:
@@ -100,10 +104,18 @@ class OfferOwner:
 
 
 def _target(request: Request, session: str, at: str) -> OfferOwner:
+    """Return whose lists an address names; of an answer that is over, those of its session."""
     desk = desk_of(request)
-    if session:
+    owner = OfferOwner(desk, session, at)
+    if at:
+        case = desk.case(owner.key)
+        if not case.is_open:
+            return OfferOwner(desk, late=True)
+        if case.item.state is not ExchangeState.PENDING:
+            return OfferOwner(desk, owner.key.session, late=True)
+    elif session:
         desk.board.session(session)
-    return OfferOwner(desk, session, at)
+    return owner
 
 
 @router.get("/offer")
@@ -221,8 +233,8 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
     if copy and name:
         chosen[key] = f"{name}_2"
     values = offer.fields_of(chosen, member)
-    old = "" if copy else name
-    return _form(request, target, {**values, "member": member, "old": old}, why)
+    more = {"member": member, "old": "" if copy else name, "copied": name if copy else ""}
+    return _form(request, target, {**values, **more}, why)
 
 
 @router.post("/offer/entry")
@@ -236,8 +248,9 @@ def write(request: Request, values: FormValues) -> Response:
         if act == "json":
             values["text"] = json.dumps(made, ensure_ascii=False, indent=2)
         elif act == "rows":
-            values = {**offer.fields_of(made, member), "member": member, "old": values["old"]}
-        elif act in ("put", "anyway", "keep"):
+            kept = {name: values.get(name, "") for name in ("member", "old", "copied")}
+            values = {**offer.fields_of(made, member), **kept}
+        elif act in PUTTING and not target.late:
             verdict = _judged(made, member)
             if act != "anyway" and verdict.errors:
                 return _form(request, target, values, verdict=verdict)
@@ -266,7 +279,7 @@ def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
     asked = jsonrpc.read(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode())
     assert isinstance(asked, Message)  # noqa: S101 - a request as it is written here
     exchange = Exchange(1, asked, versions.LATEST_HANDSHAKE)
-    text = json.dumps({member: [made]}, ensure_ascii=False, indent=2)
+    text = json.dumps({member: [made]}, ensure_ascii=False)
     return check.check(exchange, text, TextForm.RESULT)
 
 
@@ -295,6 +308,7 @@ def _form(
         422 if why else 200,
         target=target,
         query=urlencode({**target.query, "member": member}),
+        typed=request.method == "POST",
         values=values,
         member=member,
         fields=offer.FIELDS[member],
@@ -307,6 +321,7 @@ def _form(
         seen=seen,
         why=why,
         blocked=verdict is not None and bool(verdict.errors),
-        problems=diagnostic_shapes(diagnostics, language),
+        # Their places count in a list that the page made: nobody sees its lines.
+        problems=[{**one, "line": 0} for one in diagnostic_shapes(diagnostics, language)],
         book=target.desk.shown(target.desk.book),
     )

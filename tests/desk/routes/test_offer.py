@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.common.book_file import read_book
-from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.contract import Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.browser.seats import begin
+from tests.browser.seats import begin, request
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -47,6 +47,10 @@ def test_the_book_gets_an_entry_and_keeps_what_was_written(written: Path) -> Non
         assert [one["name"] for one in read_book(written / "book.toml").prompts] == ["hi"]
         refused = desk.submit("/offer", member="prompts", text="[{]", act="list")
         assert (refused.status, "[{]" in html.unescape(refused.text)) == (422, True)
+        right = desk.submit("/offer/entry", **{**fields, "act": "look"}, name="forecast")
+        assert "Written over several lines" not in right.text
+        wrong = desk.submit("/offer/entry", **{**fields, "act": "look"}, name="")
+        assert "Line 1" not in wrong.text
         nameless = desk.submit("/offer/entry", **fields, name="")
         assert (nameless.status, "It has no name yet." in nameless.text) == (422, True)
 
@@ -87,3 +91,46 @@ def test_of_many_sessions_the_page_names_six_and_folds_the_rest(tmp_path: Path) 
         assert "<details open><summary>More sessions: 2" in desk.page(f"/offer?session={last}")
         for name in names:
             inbox.end(name)
+
+
+def test_designing_an_entry_for_a_list_that_waits_stops_its_countdown(tmp_path: Path) -> None:
+    """As writing does: the answer book would send the list while the form is being filled in."""
+    home = tmp_path / "home"
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as host:
+        begin(host, desk)
+        host.say(request("tools/list", token="8"))
+        (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
+        at = f"{waiting['session']}/{waiting['number']}"
+        assert 'value="design tools"' in desk.page(f"/m/{at}")
+        opened = desk.submit(f"/m/{at}", act="design tools")
+        assert (
+            opened.headers["location"] == f"/offer/entry?at={at.replace('/', '%2F')}&member=tools"
+        )
+        draft = FolderInbox(home).item(Key(waiting["session"], waiting["number"])).draft
+        assert draft is not None
+        assert (draft.hold, draft.touched) == (True, False)
+
+
+def test_an_entry_for_a_list_that_was_answered_meanwhile_can_be_published(tmp_path: Path) -> None:
+    """It is not put into an answer that nobody waits for; the page says what happened."""
+    home = tmp_path / "home"
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as host:
+        begin(host, desk)
+        host.say(request("tools/list", token="8"))
+        (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
+        at = f"{waiting['session']}/{waiting['number']}"
+        desk.post(f"/api/exchanges/{at}/reply", {"text": '{"tools":[]}', "form": "result"})
+        host.hear()
+        fields = {"member": "tools", "old": "", "name": "forecast", "act": "put"}
+        late = desk.submit("/offer/entry", at=at, **fields)
+        assert "The list was answered before you finished." in late.text
+        assert f'name="session" value="{waiting["session"]}"' in late.text
+        assert 'value="forecast"' in late.text
+        desk.submit("/offer/entry", session=waiting["session"], **fields)
+        assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
+    with Desking(home, "--lang", "en") as desk:
+        until(lambda: not FolderInbox(home).facts(waiting["session"]).is_open, "it has ended")
+        over = desk.submit("/offer/entry", at=at, **fields)
+        assert "The session has ended." in over.text
+        desk.submit("/offer/entry", **fields)
+        assert "forecast" in [one["name"] for one in read_book(home / "book.toml").tools]
