@@ -20,7 +20,7 @@ HOSTS ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs site hosts screenshots dist wheelhouse mcpb node browser postgres proxies editor clean
+.PHONY: help demo test check bench docs site hosts screenshots dist wheelhouse mcpb node browser programs editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -28,7 +28,7 @@ help: ## list what there is to make
 demo: $(RUN) editor ## see a whole session: a small host asks, a person answers
 	@if [ -t 0 ]; then $(BIN)/humanmcp demo; else $(BIN)/humanmcp demo --book samples/weather.toml; fi
 
-test: $(DEV) node browser postgres proxies editor ## every test, with real clients where Node.js is there
+test: $(DEV) node browser programs editor ## every test, with real clients where Node.js is there
 	@$(BIN)/python editor/build.py --tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
@@ -77,25 +77,21 @@ mcpb: dist node ## dist/humanmcp.mcpb for Claude Desktop, and dist/server.json t
 	@tests/clients/node/node_modules/.bin/mcpb pack plugins/mcpb dist/humanmcp.mcpb
 	@$(BIN)/python -m docs.make_manifests dist
 
-node: ## the packages of tests/clients/node, where Node.js is or can be had
-	@sh tests/clients/node/install.sh
+node: $(DEV) ## the SDK clients and the conformance suite, from npm
+	@$(BIN)/python -m tests.install clients
 
-browser: ## Chromium for the tests of the page, where it can be had
-	@sh tests/install.sh browser
+browser: $(DEV) ## Chromium for the tests of the page, with its libraries and fonts, from npm
+	@$(BIN)/python -m tests.install browser
 
-postgres: ## PostgreSQL for the tests of the inbox on it, where it can be had
-	@sh tests/install.sh postgres
-
-proxies: ## nginx and HAProxy for the tests of their configuration, where they can be had
-	@sh tests/install.sh nginx
-	@sh tests/install.sh haproxy
+programs: ## what some tests drive and only the distribution has: nginx, HAProxy, vim
+	@sh tests/install.sh nginx haproxy vim
 
 editor: $(RUN) ## the JSON editor of the page; without a way to Node.js, a text area
 	@$(BIN)/python editor/build.py --fetch
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist wheelhouse web/static/vendor
-	rm -rf tests/clients/node/node_modules editor/node_modules
+	rm -rf tests/clients/node/node_modules tests/browser/npm/node_modules editor/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # What runs; then what tests and checks. A changed pyproject.toml installs anew.

@@ -12,7 +12,6 @@ scripts             bytes, the editor apart
 from __future__ import annotations
 
 import base64
-import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -24,6 +23,7 @@ from humanmcp.common.terminal import to_stdout
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
+from tests.browser import chromium
 from tests.browser.seats import Window, begin, call, request
 from tests.browser.test_content import DROP, PNG
 from tests.desk.desking import Desking
@@ -124,12 +124,11 @@ def _since(begun: float) -> str:
 
 def main() -> None:
     """Print the figures."""
-    path = next(filter(None, (shutil.which(one) for one in ("chromium", "google-chrome"))))
     scripts = Path(__file__).parent.parent.joinpath("web", "static").glob("*.js")
     to_stdout(f"scripts without the editor: {sum(one.stat().st_size for one in scripts):,} bytes")
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = chromium.launch(playwright)
         with Desking(folder / "home") as desk, Serving(folder / "home", "--by-hand") as host:
             begin(host, desk)
             window = Window(browser, desk)

@@ -6,6 +6,7 @@ enum. `make docs` writes it; tests/test_docs.py fails when it is stale.
 
 from __future__ import annotations
 
+import inspect
 import json
 import types
 from typing import (
@@ -49,7 +50,7 @@ def _all() -> Iterator[str]:
         if is_typeddict(value):
             yield from (
                 "",
-                f"/** {(value.__doc__ or '').strip()} */",
+                f"/** {inspect.getdoc(value) or ''} */",
                 f"interface {name} {{",
             )
             for member, hint in get_type_hints(value, include_extras=True).items():

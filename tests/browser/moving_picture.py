@@ -7,7 +7,6 @@ itself, so it stays small. https://www.w3.org/TR/png-3/#apng-frame-based-animati
 
 from __future__ import annotations
 
-import shutil
 import struct
 import sys
 import tempfile
@@ -17,8 +16,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from playwright.sync_api import expect, sync_playwright
 
+from tests.browser import chromium
 from tests.browser.seats import Window, begin, call
-from tests.conftest import CHROMIUM_NAMES
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -116,9 +115,8 @@ def take(browser: Browser, home: Path, name: str) -> bytes:
 def main(folder: Path) -> None:
     """Take it in each language."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)))
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = chromium.launch(playwright)
         for name in LANGUAGES:
             (folder / f"{name}.png").write_bytes(take(browser, Path(scratch) / name, name))
         browser.close()

@@ -6,7 +6,6 @@ A real stub and a real desk are behind each of them.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -14,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser import moving_picture
+from tests.browser import chromium, moving_picture
 from tests.browser.seats import INITIALIZE, Window, begin, call, open_menu, request
 from tests.browser.test_answering import write_json
-from tests.conftest import CHROMIUM_NAMES
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
@@ -42,9 +40,8 @@ BROKEN: Final = (
 def main(folder: Path) -> None:
     """Take all of them."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = next(filter(None, (shutil.which(name) for name in CHROMIUM_NAMES)))
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = chromium.launch(playwright)
         empty = Path(scratch) / "empty"
         with Desking(empty) as desk:
             for name in ("light", "phone"):

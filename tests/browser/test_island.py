@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import launch_options
 from tests.browser.seats import Window, begin, call
 from tests.browser.test_answering import read_json, write_json
-from tests.conftest import CHROMIUM_NAMES
 from tests.desk.desking import Desking
 from tests.waiting import until
 
@@ -144,8 +143,7 @@ def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     folder = tmp_path / "profile"
-    path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)))
-    first = _launched(browser, folder, path)
+    first = _launched(browser, folder)
     page = first.new_page()
     page.goto(f"{desk.facts.address}login#k={desk.key()}")
     page.locator("#sentence").fill("half of a")
@@ -158,7 +156,7 @@ def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(
     )
     first.close()
     with Desking(desk.home, port=desk.port):
-        second = _launched(browser, folder, path)
+        second = _launched(browser, folder)
         page = second.new_page()
         page.goto(address)
         expect(page.locator("#sentence")).to_have_value("half of a careful draft")
@@ -167,12 +165,11 @@ def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(
         second.close()
 
 
-def _launched(browser: Browser, folder: Path, path: str) -> BrowserContext:
+def _launched(browser: Browser, folder: Path) -> BrowserContext:
     """Start another Chromium, which keeps what it knows in a folder, as a person's own does."""
     return browser.browser_type.launch_persistent_context(
         folder,
-        executable_path=path,
-        args=["--no-sandbox", "--disable-gpu"],
+        **launch_options(),
         locale="en-US",
         reduced_motion="reduce",
     )

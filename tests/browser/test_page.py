@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Error, expect
 
 from humanmcp.desk.presenters.rendering import web_folder
-from tests.browser.conftest import launch
+from tests.browser.chromium import launch
 from tests.browser.seats import INITIALIZE, Window, begin, call, open_menu, request
 from tests.waiting import until
 

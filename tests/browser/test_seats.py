@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -83,7 +86,8 @@ class Table:
         facts = self.home / "desk.json"
         if facts.exists():
             pid = json.loads(facts.read_text(encoding="utf-8"))["pid"]
-            subprocess.run(["kill", str(pid)], check=False)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ interface FixShape {
 
 /** What the check says of one place. `line` is 0 where the place is the whole.
 
-    `field` is the place of a field whose text is no JSON; the places then count in that text.
-    `text` is the `message` under its older name; `count`: how many of this kind there are. */
+`field` is the place of a field whose text is no JSON; the places then count in that text.
+`text` is the `message` under its older name; `count`: how many of this kind there are. */
 interface DiagnosticShape {
   code: string;
   level: "error" | "warning" | "hint" | "repaired";
@@ -59,7 +59,7 @@ interface FixedShape {
 
 /** What `check` says of one answer. `line` is null where the check would not send it.
 
-    `id` is the caller's own, of a line of `--lines`. */
+`id` is the caller's own, of a line of `--lines`. */
 interface CheckedShape {
   sendable: boolean;
   forcible: boolean;
@@ -115,7 +115,7 @@ interface OutcomeShape {
 
 /** What `answer` did. `name`: what was typed for the exchange; `why`: why nothing was sent.
 
-    `deliberate`: sent although the check found errors. `open`: the request waits for another one. */
+`deliberate`: sent although the check found errors. `open`: the request waits for another one. */
 interface AnsweredShape {
   became: string;
   line: string;
@@ -138,7 +138,7 @@ interface SaidShape {
 
 /** How long the client waits, when the book answers, and by what the client is kept waiting.
 
-    `status_until`: over HTTP, for how long the status of the response is open. */
+`status_until`: over HTTP, for how long the status of the response is open. */
 interface WaitShape {
   limit: number | null;
   source: string;
@@ -151,7 +151,7 @@ interface WaitShape {
 
 /** An exchange, as every list has it. `tool`: the tool or the prompt; `gist`: a few words.
 
-    `touched`: a person writes. `on_its_way`: a reply was sent and is not out yet. */
+`touched`: a person writes. `on_its_way`: a reply was sent and is not out yet. */
 interface RowShape {
   session: string;
   number: number;
@@ -184,8 +184,8 @@ interface WaitingRowShape {
 
 /** An exchange in the list of `inbox`. `name` and `letter` are what a person types.
 
-    `id` is the request's own. `arrived` is UTC, `waited` in seconds. `answer` is a line, or null.
-    What `waiting` holds stands beside it once more. */
+`id` is the request's own. `arrived` is UTC, `waited` in seconds. `answer` is a line, or null.
+What `waiting` holds stands beside it once more. */
 interface ListedShape {
   session: string;
   number: number;
@@ -252,7 +252,7 @@ interface CardShape {
 
 /** An exchange as `show` has it. `draft` is the text; `options`: what a person may choose from.
 
-    `remarks` are about the request; `problems` say why the last reply came back. */
+`remarks` are about the request; `problems` say why the last reply came back. */
 interface ShownShape {
   session: string;
   number: number;
@@ -345,7 +345,7 @@ interface ForgottenShape {
 
 /** What changed: `arrived`, `changed`, `closed`, `session`, `lines`, `everything`.
 
-    `lines`: something was said; `everything` names no exchange. Number 0 is a session. */
+`lines`: something was said; `everything` names no exchange. Number 0 is a session. */
 interface ChangeShape {
   what?: string;
   session?: string;
@@ -371,9 +371,9 @@ interface SavedShape {
 
 /** A field of a form; see `form_fields`. `blank` is the JSON that a new item starts from.
 
-    `label` is what a person reads: the title of its schema, else its name.
+`label` is what a person reads: the title of its schema, else its name.
 
-    A choice is its JSON and its title, which may be "". */
+A choice is its JSON and its title, which may be "". */
 interface FieldShape {
   kind: "group" | "list" | "choice" | "number" | "text" | "long" | "json" | "switch" | "media" | "arms";
   name: string;

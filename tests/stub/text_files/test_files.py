@@ -800,7 +800,9 @@ def test_a_slow_writer_with_the_real_clock(desk: Desk) -> None:
     assert look_now(desk) == []
 
 
-@pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not installed")
+@pytest.mark.skipif(
+    shutil.which("vim") is None, reason="there is no vim: run `make programs` as root"
+)
 def test_vim_itself(desk: Desk) -> None:
     """A refused text is opened, changed and saved with the editor's own side files."""
     desk.type(ONE)
