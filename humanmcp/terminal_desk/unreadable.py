@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.schema.exchanges import unreadable_shape
+from humanmcp.answering.unreadable import why_unreadable
 from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
 from humanmcp.locales import describe as sentence
 from humanmcp.locales import say
 from humanmcp.locales.stop import stopped
-from humanmcp.protocol.diagnostics.model import unreadable
-from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Malformed, read
 from humanmcp.terminal_desk.choose import choose_session
 from humanmcp.terminal_desk.inbox import asker_of, unreadable_in
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import DeskInbox, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 ROOM: Final = "show"
 
@@ -37,7 +35,7 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
     facts = choose_session(inbox, arguments.number)
     frame = _last(inbox, facts)
     if arguments.json:
-        json_to_stdout(unreadable_shape(facts, frame, _diagnostics(frame), language))
+        json_to_stdout(unreadable_shape(facts, frame, why_unreadable(frame), language))
     elif arguments.raw:
         (to_stdout if is_terminal() else raw_to_stdout)(frame.text)
     else:
@@ -63,17 +61,6 @@ def _print(facts: SessionFacts, frame: Frame, language: str) -> None:
 
 
 def _reasons(frame: Frame, language: str) -> list[str]:
-    return [frame.note] if frame.note else [sentence(one, language) for one in _diagnostics(frame)]
-
-
-def _diagnostics(frame: Frame) -> tuple[Diagnostic, ...]:
-    """Return why a line could not be read: all of it, or the parts of a batch."""
-    found = read(frame.raw)
-    match found:
-        case Malformed():
-            return (unreadable(found),)
-        case Batch(items=items):
-            broken = tuple(unreadable(one) for one in items if isinstance(one, Malformed))
-            return broken or (unreadable(Malformed(frame.raw, Flaw.IN_BATCH)),)
-        case _:
-            return ()
+    return (
+        [frame.note] if frame.note else [sentence(one, language) for one in why_unreadable(frame)]
+    )

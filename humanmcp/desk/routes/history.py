@@ -11,6 +11,8 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, Response
 
+from humanmcp.answering.schema.diagnostics import diagnostic_shapes
+from humanmcp.answering.unreadable import why_unreadable
 from humanmcp.desk.http.context import Desk, desk_of, spoken
 from humanmcp.desk.http.layout import THEMES, note_version, page
 from humanmcp.desk.presenters import rows, sequence
@@ -25,6 +27,7 @@ from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
     Life,
+    Seat,
     SessionFacts,
     UnknownItemError,
 )
@@ -32,6 +35,7 @@ from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.spec.versions import features
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -160,6 +164,9 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     """Show one recorded line, verbatim."""
     step, frame = _line(request, f"{name}/{seq}")
     facts = desk_of(request).board.session(name).facts
+    is_read = not step.inwards or step.kind not in ("broken", "batch")
+    batches = features(facts.revision).batches
+    why = () if is_read else why_unreadable(frame, batches=batches)
     card = _card(step, facts, spoken(request))
     later = desk_of(request).inbox.before(name, seq + AFTER, AFTER)
     after = (rows.step(name, step.badge, one, facts.seat) for one in later if one.seq >= seq)
@@ -170,6 +177,8 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         facts=facts,
         card=card if step.kind in ("request", "notification") else None,
         raw=frame.text,
+        why=diagnostic_shapes(why, spoken(request)),
+        can_refuse=bool(why) and facts.is_open and facts.seat is Seat.SERVER,
         laid_out=pretty(frame.text),
         copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
         media=media_in(frame.text),

@@ -20,6 +20,7 @@ from humanmcp.answering import service
 from humanmcp.answering.case import Case
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
 from humanmcp.answering.service import Outcome, SayResult, await_result
+from humanmcp.answering.unreadable import PARSE_ERROR
 from humanmcp.desk.http.context import BY, Desk, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
@@ -81,16 +82,21 @@ class Said:
 
 
 @router.get("/say/{name}")
-def show(request: Request, name: str, sent: str = "", answer: int = 0) -> HTMLResponse:
+def show(
+    request: Request, name: str, sent: str = "", answer: int = 0, begin: str = ""
+) -> HTMLResponse:
     """Show the box, the messages to begin with, and what was said last.
 
-    `answer` is the number of a request that is over, to be answered all the same, now rightly.
+    `answer` is the number of a request that is over and is answered anyway, now rightly; `begin`
+    names the message to begin with.
     """
     if answer:
         case = desk_of(request).case(Key(name, answer))
         text = service.document(case, service.draft_of(case, spoken(request)))
         return _page(request, name, Said(service.autofix(case, text).text))
-    return _page(request, name, Said(result=SayResult(Outcome.SENT) if sent else None))
+    beginnings = _beginnings(desk_of(request), name) if begin else ()
+    text = next((one.text for one in beginnings if one.method == begin), "")
+    return _page(request, name, Said(text, SayResult(Outcome.SENT) if sent else None))
 
 
 @router.post("/say/{name}")
@@ -199,10 +205,12 @@ def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
     facts = desk.board.session(name).facts
     cases = [Case(desk.inbox, item, facts) for item in desk.inbox.items(name)[:MOST]]
     waiting = [one.exchange for one in cases if one.exchange is not None]
-    return tuple(
+    found = tuple(
         Beginning(one.method, one.about, one.text)
         for one in openers(revision, waiting, f"h-{datetime.now():%H%M%S}")  # noqa: DTZ005 - for the eye of the one who asks
     )
+    refusal = (Beginning("-32700", "", PARSE_ERROR),) if facts.unreadable else ()
+    return (*found, *refusal)
 
 
 def request_text(

@@ -135,7 +135,7 @@ _VARIANTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         },
     },
     "tools/call": {
-        "typical": _text(_PLACEHOLDER, isError=False),
+        "typical": _text(_PLACEHOLDER),
         "minimal": {"content": []},
         "text": _text(""),
         "tool_error": _text(
@@ -182,12 +182,12 @@ _VARIANTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
     },
     "tasks/get": {
         "typical": {},
-        "completed": {"status": "completed", "result": _text("done", isError=False)},
+        "completed": {"status": "completed", "result": _text("done")},
         "failed": {"status": "failed", "error": {"code": -32603, "message": "Nobody is available"}},
     },
     "tasks/result": {
         "typical": {
-            **_text(_PLACEHOLDER, isError=False),
+            **_text(_PLACEHOLDER),
             "_meta": {versions.META_RELATED_TASK: {"taskId": "0b9a2c54"}},
         }
     },

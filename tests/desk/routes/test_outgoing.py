@@ -180,6 +180,26 @@ def test_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None
     assert 'value="progress on"' in page  # --by-hand sends none by itself
 
 
+def test_a_line_that_is_no_message_says_why_and_is_answered_with_an_error(tmp_path: Path) -> None:
+    """As in the terminal and the text files: -32700 without an id, which the check lets pass."""
+    home = tmp_path / "home"
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as stub:
+        stub.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+        stub.say('{"jsonrpc":"2.0","id":2,')
+        name = until(lambda: desk.get("/api/sessions")["sessions"], "the session")[0]["name"]
+        until(lambda: "/line/" in desk.page("/history?q=kind:broken"), "the line")
+        page = html.unescape(desk.page(f"/line/{name}/2"))
+        assert "Why it is not a message" in page
+        assert "/mistake/J" in page
+        (address,) = re.findall(r'href="([^"]*/say/[^"]*)"', page)
+        begun = html.unescape(desk.page(f"/say/{name}{address.partition(name)[2]}"))
+        text = begun.partition('spellcheck="false">')[2].partition("</textarea>")[0]
+        assert desk.submit(f"/say/{name}", text=text, act="send").status == 303
+        answer = json.loads(stub.hear())
+        assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+        assert "Why it is not" not in desk.page(f"/line/{name}/1")
+
+
 # -- completion -----------------------------------------------------------------------------------
 
 PROMPT: Final = {"type": "ref/prompt", "name": "trip"}

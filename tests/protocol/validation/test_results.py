@@ -888,3 +888,16 @@ def test_what_belongs_in_another_place_is_one_problem(value: dict[str, Any], cod
     """A whole message, a result in the result, an error: not a dozen members that are missing."""
     found = check(asked("tools/list"), json.dumps(value), TextForm.RESULT)
     assert codes(found.diagnostics) == [code]
+
+
+@pytest.mark.parametrize("revision", [R2025, R2026])
+def test_plain_text_becomes_the_result_that_the_template_has(revision: str) -> None:
+    """A sentence typed into the page and one given to `answer --text` are the same message."""
+    exchange = asked("tools/call", {"name": "dice", "arguments": {}}, revision=revision)
+    template = json.loads(start(exchange, Established("")))["result"]
+    template["content"][0]["text"] = "sunny"
+    verdict = check(exchange, "sunny", TextForm.TEXT, Established(""))
+    assert verdict.line is not None
+    typed = json.loads(verdict.line)["result"]
+    names = {*typed, *template} - {"_meta"}  # who says it
+    assert {one: typed.get(one) for one in names} == {one: template.get(one) for one in names}
