@@ -73,7 +73,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
     screen = Screen(language, program(), by_hand=by_hand, command=name)
     with DemoServer(command) as child:
-        runner = DemoRunner(child, course, mood, screen, pause)
+        runner = DemoRunner(child, course, mood, screen, pause, asks_again=by_hand)
         try:
             return (0 if runner.play(home, folder, language) else 1), runner.passed
         except KeyboardInterrupt:

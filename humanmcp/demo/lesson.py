@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
-from humanmcp.demo.passing import passes
 from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
@@ -38,6 +37,8 @@ class LessonStep:
     hints: tuple[str, ...] = ()
     waits: bool = False
     """Whether nothing is missing but a sign of life of a client of one's own."""
+    before: str = ""
+    """What the host made of the last answer, where it asks the same again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class _Reading:
 
     def __init__(self, course: Course, language: str, *, own: bool) -> None:
         self.found: list[LessonStep] = []
-        self._host, self._wanted = course.host(), course.requests
+        self._course, self._host, self._wanted = course, course.host(), course.requests
         self._language = language
         self._own = own
         self._reactions: list[Reaction] = []
@@ -103,8 +104,13 @@ class _Reading:
             if self.found:
                 self._react()
 
+    @property
+    def _passed(self) -> bool:
+        return self._course.passes(len(self.found) - 1, self._reactions, self._host.tools)
+
     def _react(self) -> None:
-        step = _after(self.found[-1], self._step, self._reactions, self._language)
+        reactions, language = self._reactions, self._language
+        step = _after(self.found[-1], self._step, reactions, language, passed=self._passed)
         if self._own and self._step.passes.survives and step.said and not step.failed:
             said = f"{step.said} {say('demo', 'goes-on', self._language)}"
             step = replace(step, said=said, failed=True, waits=True)
@@ -121,34 +127,42 @@ class _Reading:
             self._give_up(message.params.get("requestId"))
 
     def _begin(self, method: str) -> None:
-        """Begin the next step, if it is this that the lesson asks for next."""
+        """Begin the next step, or the last one again, if it is this that the lesson asks for."""
         at = len(self.found)
-        if at < len(self._wanted) and method == self._wanted[at].method:
+        if at and self._is_again(method):
+            self.found[-1] = replace(
+                self.found[-1], said="", failed=False, before=self.found[-1].said
+            )
+            self._reactions = []
+        elif at < len(self._wanted) and method == self._wanted[at].method:
             step = self._wanted[at]
             self.found.append(LessonStep(step.title, step.task, hints=step.hints))
             self._reactions = []
+
+    def _is_again(self, method: str) -> bool:
+        """Return True if the host cannot go on from the last answer, and asks the same again."""
+        at, last = len(self.found) - 1, self.found[-1]
+        return (
+            bool(last.said)
+            and last.failed
+            and method == self._wanted[at].method
+            and not self._course.leads_on(at, self._host.tools, passed=False)
+        )
 
     def _give_up(self, id_: object) -> None:
         asked = next((one for key, one in self._asked.items() if key[-1] == id_), None)
         if asked is not None:
             self._host.give_up(asked, GIVES_UP_AFTER)
-            step, said = self.found[-1], self._reactions
-            self.found[-1] = _given_up(step, self._step, said, self._language)
+            said = say("demo", "waits-no-more", self._language, method=self._step.method)
+            self.found[-1] = replace(self.found[-1], said=said, failed=not self._passed)
 
 
-def _given_up(
-    step: LessonStep, wanted: DemoStep, heard: list[Reaction], language: str
+def _after(
+    step: LessonStep, wanted: DemoStep, heard: list[Reaction], language: str, *, passed: bool
 ) -> LessonStep:
-    """Return a step whose request has no answer: the host waits no longer."""
-    said = say("demo", "waits-no-more", language, method=wanted.method)
-    return replace(step, said=said, failed=not passes(wanted.passes, heard))
-
-
-def _after(step: LessonStep, wanted: DemoStep, heard: list[Reaction], language: str) -> LessonStep:
     """Return a step as it stands after what the host made of a line, the last that it heard."""
     match reaction := heard[-1]:
         case Answered() | Failed():
-            passed = passes(wanted.passes, heard)
             said = understood(reaction, language)
             if not passed and isinstance(reaction, Answered):
                 said += " " + not_passed(wanted, language)

@@ -17,7 +17,7 @@ from humanmcp.demo.good_host import (
     Noticed,
     WasAsked,
 )
-from humanmcp.demo.passing import NOTHING, passes
+from humanmcp.demo.passing import NOTHING
 from humanmcp.demo.steps import list_again
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.json.jsonrpc import Kind
@@ -98,10 +98,20 @@ _NOTES_WITHIN: Final = 1.0
 class DemoRunner:
     """Plays the host's part of one session."""
 
-    def __init__(
-        self, child: DemoServer, course: Course, mood: Mood, screen: Screen, pause: float
+    def __init__(  # noqa: PLR0913 - the parts of a lesson that is played
+        self,
+        child: DemoServer,
+        course: Course,
+        mood: Mood,
+        screen: Screen,
+        pause: float,
+        *,
+        asks_again: bool = False,
     ) -> None:
-        """Put the parts together. `pause` is in seconds, between two steps."""
+        """Put the parts together. `pause` is in seconds, between two steps.
+
+        With `asks_again` it asks the last request again where the lesson cannot go on.
+        """
         self._child = child
         self._course = course
         self._host = course.host(mood)
@@ -112,24 +122,33 @@ class DemoRunner:
         self._pause = pause
         self._folder: Path | None = None
         self._tools_changed = False
+        self._asks_again = asks_again
 
     def play(self, home: Path, wanted: Path, language: str) -> bool:
         """Play all steps; the text files are `wanted`. False when the connection ended before."""
-        script = self._course.steps
+        script, number, last = self._course.steps, 0, 0
         try:
-            for number, step in enumerate(script, 1):
+            while number < len(script):
+                number, step = number + 1, script[number]
                 line, asked = self._say(step)
                 if self._folder is None:
                     self._folder = self._child.files(home, wanted)
                     self._screen.begin(self._folder)
-                if not line and self._course.teaches:
-                    self._screen.cannot_go_on()
-                    return True
+                if not line and (self._course.teaches or self._asks_again):
+                    if not self._asks_again or last < 1:
+                        self._screen.cannot_go_on()
+                        return True
+                    self.passed.pop()
+                    number = last
+                    continue
                 self._screen.step(f"{number}/{len(script)}", step, line)
                 if asked is not None and not self._settle(step, asked, language):
                     return False
                 if step.example is not None:
-                    passed = asked is not None and passes(step.passes, self._heard)
+                    last = number - 1
+                    passed = asked is not None and self._course.passes(
+                        len(self.passed), self._heard, self._host.tools
+                    )
                     self.passed.append(passed)
                     if self._course.teaches:
                         self._screen.judged(step, passed=passed)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.demo.good_host import GIVES_UP_AFTER, GoodHost, Mood
-from humanmcp.demo.passing import Passing, picked
+from humanmcp.demo.passing import Passing, passes, picked
 from humanmcp.locales import say
 from humanmcp.protocol.validation.starting_draft import empty_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from humanmcp.demo.good_host import Reaction
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 TOOL: Final = "get-japan-forecast"
@@ -115,6 +116,15 @@ class Course:
         if step.when_passed and not passed:
             return None
         return call_of(tools, step.place, step.words) if step.params is None else step.params
+
+    def passes(self, at: int, heard: Sequence[Reaction], tools: Sequence[JsonObject]) -> bool:
+        """Return True if request `at`, from 0, passed: what the host heard lets it go on."""
+        return passes(self.requests[at].passes, heard) and self.leads_on(at, tools, passed=True)
+
+    def leads_on(self, at: int, tools: Sequence[JsonObject], *, passed: bool) -> bool:
+        """Return True if the host can say what comes after request `at`, from 0."""
+        later = self.requests[at + 1 : at + 2]
+        return all(self.params(one, tools, passed=passed) is not None for one in later)
 
 
 def list_again(language: str) -> DemoStep:

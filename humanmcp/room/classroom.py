@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.paths import make_private
-from humanmcp.demo import steps
+from humanmcp.demo.lesson_file import WEATHER, find_lesson, lesson_files, name_of
 from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.attendant import Attendant
@@ -27,7 +27,7 @@ from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
 from humanmcp.room.teller import Teller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
     from typing import Any
 
@@ -44,6 +44,10 @@ MOST_KNOCKS: Final = 100
 LONGEST_NAME: Final = 40
 LONGEST_HINT: Final = 400
 IDLE_AFTER: Final = 120.0
+STUCK_AFTER: Final = 180.0
+"""Seconds at one step."""
+STUCK_TRIES: Final = 3
+"""Answers to one step that did not pass."""
 GONE_AFTER: Final = 45.0
 
 
@@ -77,11 +81,11 @@ class Classroom:
         self.folder = make_private(folder)
         self.language = language
         self.record = records.read(folder / records.ROOM_FILE, RoomRecord) or RoomRecord()
+        self.record.lesson = self.record.lesson or WEATHER
+        self._courses: dict[str, Callable[[str], Course]] = {}
         self.door = RoomDoor()
         self.attendant = Attendant()
         self.knocks: dict[int, Knock] = {}
-        self.lesson: Callable[[str], Course] = steps.weather
-        """Makes the lesson, in a language."""
         self._anew = False
         self.granted: dict[int, int] = {}
         """Which seat a knock was given."""
@@ -91,6 +95,8 @@ class Classroom:
         self._following = Following(below=None if database else seats)
         self._around = around
         self._lock = threading.RLock()
+        self.on_removed: Callable[[int], object] = lambda _number: None
+        """Called when a seat was taken away, with its number."""
         self.address: Address
 
     # -- opening and closing --------------------------------------------------------------------
@@ -116,7 +122,7 @@ class Classroom:
         for record in self._kept():
             seat = self._take_in(record)
             if self._anew:
-                seat.practise()
+                seat.take_lesson("")
             else:
                 seat.go_on()
 
@@ -191,7 +197,7 @@ class Classroom:
         with self._lock:
             if len(self._seats) >= MOST_SEATS:
                 return None
-            number = max(self._seats, default=0) + 1
+            number = self._free_number()
             joined = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             record = SeatRecord(number, name=name[:LONGEST_NAME], joined=joined)
             seat = self._take_in(record)
@@ -200,6 +206,32 @@ class Classroom:
         seat.practise()
         self._teller.tell()
         return seat
+
+    def _free_number(self) -> int:
+        """Return the next number; none is given twice, nor a mark that somebody has."""
+        marks = {mark_of(one) for one in self._seats}
+        number = max(self.record.last_seat, *self._seats, 0) + 1
+        while mark_of(number) in marks:
+            number += 1
+        self.record.last_seat = number
+        self.keep()
+        return number
+
+    def remove(self, seats: Iterable[RoomSeat]) -> None:
+        """Take seats away: their keys open nothing any more. Their messages stay on disk."""
+        for seat in seats:
+            number = seat.record.number
+            with self._lock:
+                self._seats.pop(number, None)
+                for role in (Role.LEARNER, Role.WATCHER):
+                    self.door.dismiss(Visitor(role, number))
+                for knock in [one for one, given in self.granted.items() if given == number]:
+                    self.send_away(knock)
+            seat.close()
+            self.on_removed(number)
+            if self.record.on_wall == number:
+                self.note(on_wall=0)
+        self._teller.tell()
 
     def _take_in(self, record: SeatRecord) -> RoomSeat:
         seat = self._make_seat(record, f"{record.number:03d}")
@@ -221,7 +253,8 @@ class Classroom:
                 self.address,
                 self.language,
                 self.attendant,
-                self.course,
+                lambda seat, language: self.course(language, seat.lesson),
+                self.lesson_of,
                 self._changed,
                 partial(self._around, self),
                 lambda one: self.link(one.key) + "/mcp",
@@ -295,24 +328,56 @@ class Classroom:
 
     # -- the lesson -----------------------------------------------------------------------------
 
-    def course(self, language: str = "") -> Course:
-        """Return the lesson of this room, in the language of the room or in another."""
-        return self.lesson(language or language_of(self.language))
+    def course(self, language: str = "", lesson: str = "") -> Course:
+        """Return a lesson, that of this room or another, in a language."""
+        name = lesson or self.record.lesson
+        if name not in self._courses:
+            self._courses[name] = find_lesson(name)
+        return self._courses[name](language or language_of(self.language))
 
-    def plays(self, lesson: Callable[[str], Course], name: str) -> None:
-        """Play this lesson from now on. What was answered in another one is not its answer."""
-        self.lesson, self._anew = lesson, name != (self.record.lesson or name)
-        self.record.lesson = name
+    def lesson_of(self, record: SeatRecord) -> str:
+        """Return the name of the lesson of a seat."""
+        return record.lesson or self.record.lesson
+
+    def plays(self, lesson: str) -> None:
+        """Play this lesson from now on. What was answered in another one is not its answer.
+
+        Raises:
+            StopError: there is no such lesson, or its file cannot be used.
+        """
+        self._courses[lesson] = find_lesson(lesson)
+        self._anew = lesson != (self.record.lesson or lesson)
+        self.record.lesson = lesson
+
+    def lessons(self) -> list[str]:
+        """Return the lessons to choose from: those that come along, and that of the room."""
+        names = [WEATHER, *map(name_of, lesson_files())]
+        return names if self.record.lesson in names else [self.record.lesson, *names]
+
+    def next_lesson(self, seat: RoomSeat, language: str) -> tuple[str, str] | None:
+        """Return name and title of the lesson after that of a seat; None after the last one."""
+        names, now = self.lessons(), self.lesson_of(seat.record)
+        later = names[names.index(now) + 1 :][:1] if now in names else []
+        return next(((one, self.course(language, one).title) for one in later), None)
+
+    def take_lesson(self, lesson: str) -> None:
+        """Begin a lesson in every seat."""
+        if lesson in self.lessons():
+            self.plays(lesson)
+            self.keep()
+            for seat in self.seats:
+                seat.take_lesson("")
 
     def go_to(self, step: int) -> None:
-        """Open a step of the lesson in every seat."""
+        """Open a step of the lesson in every seat that is not there yet."""
         for seat in self.seats:
-            seat.go_to(step)
+            if self.lesson_of(seat.record) == self.record.lesson:
+                seat.go_to(step)
 
     def misconceptions(self) -> list[Misconception]:
         """Count the kinds of mistakes by the seats in which they stand or were sent."""
         now = Counter(code for seat in self.seats for code in seat.codes)
-        sent = Counter(code for seat in self.seats for code in seat.record.codes)
+        sent = Counter(code for seat in self.seats for code in seat.sent_codes)
         found = [Misconception(code, now[code], sent[code]) for code in now | sent]
         return sorted(found, key=lambda one: (-one.now, -one.sent, one.code))
 
@@ -323,6 +388,15 @@ class Classroom:
         if not seat.desk.live.streams and now - seen > GONE_AFTER:
             return "gone"
         return "idle" if now - seat.active_at > IDLE_AFTER else "here"
+
+    def is_stuck(self, seat: RoomSeat) -> bool:
+        """Return True if a learner who is here does not get past a step."""
+        standing, step = seat.standing, None
+        if standing is None or standing.is_over or self.presence(seat) == "gone":
+            return False
+        step = seat.steps.get(str(standing.step))
+        tried = step is not None and step.tries >= STUCK_TRIES and not step.passed
+        return tried or 0 < standing.since < time.time() - STUCK_AFTER
 
     def name_of(self, seat: RoomSeat, language: str) -> str:
         """Return how a seat is called for the teacher: a second one of a name with a number."""

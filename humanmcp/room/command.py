@@ -16,7 +16,6 @@ from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
-from humanmcp.demo.lesson_file import WEATHER, find_lesson
 from humanmcp.desk.auth.guard import Address, outside_of
 from humanmcp.desk.http import error_handlers
 from humanmcp.inbox.lock import LifeLock, is_held
@@ -73,8 +72,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         room = Classroom(folder, settings.lang, around, settings.inbox)
         listening, address, urls = _addresses(arguments, settings, room.record.port)
         room.record.port = address.port
-        lesson = str(arguments.lesson or room.record.lesson or WEATHER)
-        room.plays(find_lesson(lesson), _kept_name(lesson))
+        room.plays(_kept_name(str(arguments.lesson or room.record.lesson)))
         room.open(address, urls[0])
     except (OSError, ValueError, StopError) as error:
         terminal.to_stderr("humanmcp: ", sentence_of(error, language))
@@ -152,6 +150,7 @@ def _serve(
     ready: Callable[[], object],
 ) -> None:
     hosts = HostSeats(room)
+    room.on_removed = hosts.remove
     room.run()
     with contextlib.suppress(KeyboardInterrupt):
         _RoomServer(room, hosts, ready, tls or ()).run(sockets=[listening])

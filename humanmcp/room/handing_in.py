@@ -6,15 +6,17 @@ import csv
 import io
 import re
 import zipfile
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.export import html
 from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
+from humanmcp.room.practice import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from humanmcp.room.classroom import Classroom
     from humanmcp.room.seat import RoomSeat
@@ -49,32 +51,50 @@ def _page(seat: RoomSeat, language: str) -> str:
 
 
 def table(room: Classroom, language: str) -> str:
-    """Return a table of steps, tries and mistakes, a line a seat."""
+    """Return a table of steps, tries and mistakes: a line for each seat and each of its lessons."""
     made = io.StringIO()
     writer = csv.writer(made)
-    total = max((seat.standing.total for seat in room.seats if seat.standing), default=0)
-    columns = ("seat", "name", "mark", "joined", "step", "steps", "passed", "tries", "mistakes")
-    heads = [say("room", f"table.{one}", language) for one in columns]
+    rows = [(seat, lesson) for seat in room.seats for lesson in _lessons(room, seat)]
+    total = max((len(room.course(lesson=one).requests) for _, one in rows), default=0)
+    columns = ("seat", "name", "mark", "joined", "lesson", "step", "steps", "passed", "tries")
+    heads = [say("room", f"table.{one}", language) for one in (*columns, "mistakes", "sent")]
     heads += [say("room", "table.step n", language, step=step + 1) for step in range(total)]
     writer.writerow(heads)
-    for seat in room.seats:
-        writer.writerow([_cell(one) for one in _row(room, seat, total, language)])
+    for seat, lesson in rows:
+        writer.writerow([_cell(one) for one in _row(room, seat, lesson, total, language)])
     return made.getvalue()
 
 
-def _row(room: Classroom, seat: RoomSeat, total: int, language: str) -> Iterator[str]:
-    record, standing = seat.record, seat.standing
+def _lessons(room: Classroom, seat: RoomSeat) -> list[str]:
+    """Return the lessons of a seat, the present one last."""
+    now = room.lesson_of(seat.record)
+    return [*(one for one in seat.record.steps if one != now), now]
+
+
+def _row(room: Classroom, seat: RoomSeat, lesson: str, total: int, language: str) -> Iterator[str]:
+    record, steps = seat.record, seat.steps_in(lesson)
+    at, passed = max(map(int, steps), default=0), sum(one.passed for one in steps.values())
+    if lesson == room.lesson_of(record) and (standing := seat.standing) is not None:
+        at = min(standing.step, standing.total)
+        passed = max(passed, standing.outcomes.count(Outcome.PASSED))
     yield str(record.number)
     yield room.name_of(seat, language)
     yield seat.mark.words(language)
     yield record.joined
-    yield str(min(standing.step, standing.total) if standing else 0)
-    yield str(standing.total if standing else 0)
-    yield str(sum(standing.passed) if standing else 0)
-    yield str(sum(record.tries.values()))
-    yield " ".join(f"{code}:{count}" for code, count in sorted(record.codes.items()))
+    yield lesson.rpartition("/")[2]
+    yield str(at)
+    yield str(len(room.course(lesson=lesson).requests))
+    yield str(passed)
+    yield str(sum(one.tries for one in steps.values()))
+    yield _counted(code for one in steps.values() for code in one.mistakes)
+    yield _counted(code for one in steps.values() for code in one.sent)
     for step in range(1, total + 1):
-        yield str(record.tries.get(str(step), 0))
+        yield str(steps[str(step)].tries if str(step) in steps else 0)
+
+
+def _counted(codes: Iterable[str]) -> str:
+    """Return each code with the number of steps in which it was made."""
+    return " ".join(f"{code}:{count}" for code, count in sorted(Counter(codes).items()))
 
 
 def _cell(text: str) -> str:

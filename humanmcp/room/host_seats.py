@@ -31,6 +31,7 @@ class HostSeats:
     def __init__(self, room: Classroom) -> None:
         """Serve the seats of a room."""
         self._room = room
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._open: dict[int, tuple[HttpApp, HttpSessions, asyncio.Task[None]]] = {}
 
     async def serve(
@@ -46,6 +47,7 @@ class HostSeats:
 
     async def go_on(self) -> None:
         """Go on with the sessions of the process before this one: their hosts come back."""
+        self._loop = asyncio.get_running_loop()
         port = self._room.address.port
         for seat in self._room.seats:
             left = list(seat.inbox.left(port))
@@ -68,6 +70,16 @@ class HostSeats:
         address = HttpAddress("", self._room.address.port, is_open=True)
         silence = asyncio.ensure_future(sessions.end_the_silent())
         return HttpApp(sessions, address), sessions, silence
+
+    def remove(self, number: int) -> None:
+        """End the endpoint of a seat that was taken away. Callable from any thread."""
+        if number in self._open and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._end, number)
+
+    def _end(self, number: int) -> None:
+        _, sessions, silence = self._open.pop(number)
+        silence.cancel()
+        sessions.close()
 
     def close(self) -> None:
         """End every stream: the server is about to end."""

@@ -7,8 +7,10 @@ lesson's (`Course`); what a good host makes of each answer, `demo/good_host.py` 
 
 from __future__ import annotations
 
+import enum
 import json
 import math
+import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.demo.good_host import (
@@ -19,7 +21,6 @@ from humanmcp.demo.good_host import (
     Noticed,
     WasAsked,
 )
-from humanmcp.demo.passing import passes
 from humanmcp.demo.steps import list_again
 from humanmcp.inbox.contract import InboxError, Key, Reply
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -35,18 +36,33 @@ if TYPE_CHECKING:
 
 _SOON: Final = 0.02
 BY: Final = "practice"
-"""How an answer is signed that was given before, or that the teacher let be given."""
+"""How an answer is signed that the lesson gave because the teacher opened a later step."""
+
+
+class Outcome(enum.Enum):
+    """What became of a step."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    GIVEN = "given"
+    """The lesson answered it, not the learner."""
 
 
 class LessonStanding(NamedTuple):
     """Where a seat is in its lesson: at request `step` of `total`, from 1; `total` + 1 at its end.
 
-    `passed` says of each request that is over whether its answer passed.
+    `since` is when the step was first asked, in seconds since 1970.
     """
 
     step: int
     total: int
-    passed: tuple[bool, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    since: float = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if every step has its answer."""
+        return self.step > self.total
 
 
 def as_reply(example: Mapping[str, Any]) -> Reply:
@@ -64,9 +80,10 @@ class PracticeLine(NamedTuple):
 
 
 class Practice:
-    """The host of one session. `given` are answers that are sent for the learner, in order.
+    """The host of one session.
 
-    `on_change` is called, from the attendant's thread, when something has changed.
+    `on_change` is called when something has changed, `on_outcome` with each step that is over; both
+    from the attendant's thread.
     """
 
     def __init__(
@@ -74,30 +91,46 @@ class Practice:
         course: Course,
         line: PracticeLine,
         on_change: Callable[[], object],
-        given: Sequence[Reply] = (),
+        on_outcome: Callable[[int, Outcome], object] = lambda *_: None,
     ) -> None:
         """Begin with the first step of the course."""
         self._course = course
         self._connection, self._inbox, self.session = line
         self._on_change = on_change
-        self._given = list(given)
+        self._on_outcome = on_outcome
+        self._given: dict[int, Reply] = {}
+        self._replayed: list[tuple[str, Reply]] = []
         self._host = course.host()
         self._heard: list[Reaction] = []
         self._next = 0
         self._asked: tuple[DemoStep, Message] | None = None
         self._number = 0
+        self._steps: dict[int, int] = {}
+        """Which step each exchange asks for, from 1."""
         self._deadline = math.inf
-        self._ask_again = False
-        self._passed: list[bool] = []
+        self._list_again = False
+        self._outcomes: list[Outcome] = []
+        self._answered_for: set[int] = set()
+        """The steps that the lesson answered."""
+        self._since = 0.0
         self._over = False
-        self._draft: tuple[int, Draft] | None = None
+        self._draft: Draft | None = None
 
     @property
     def standing(self) -> LessonStanding:
         """Where the learner is."""
         total = len(self._course.requests)
-        done = min(len(self._passed), total)
-        return LessonStanding(done + 1, total, tuple(self._passed[:total]))
+        outcomes = tuple(self._outcomes[:total])
+        return LessonStanding(len(outcomes) + 1, total, outcomes, self._since)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return True if the session is over, whether or not the lesson came to its end."""
+        return self._over
+
+    def step_of(self, number: int) -> int:
+        """Return the step that an exchange asks for, from 1; 0 where it belongs to none."""
+        return self._steps.get(number, 0)
 
     def end(self) -> None:
         """Hang up: the session is over. Callable from any thread."""
@@ -105,9 +138,14 @@ class Practice:
         self._connection.hang_up()
         self._connection.on_line()
 
-    def start_from(self, number: int, draft: Draft) -> None:
-        """Let a request start from what was typed for it before."""
-        self._draft = number, draft
+    def replay(self, answers: Sequence[tuple[str, Reply]], draft: Draft | None) -> None:
+        """Give these answers again, each to the next request of its method, then `draft`."""
+        self._replayed, self._draft = list(answers), draft
+
+    def give(self, given: Mapping[int, Reply]) -> None:
+        """Answer these steps for the learner when they are asked. Callable from any thread."""
+        self._given = {**given, **self._given}
+        self._connection.on_line()
 
     # -- attended -------------------------------------------------------------------------------
 
@@ -124,6 +162,7 @@ class Practice:
         while self._asked is None and not self._over and self._next < len(self._course.steps):
             self._say_next(now)
         if self._asked is None:  # that was all
+            self._over = True
             self._connection.hang_up()
             self._on_change()
             return None
@@ -137,14 +176,14 @@ class Practice:
     # -- what the host says ---------------------------------------------------------------------
 
     def _say_next(self, now: float) -> None:
-        again = self._ask_again
+        again = self._list_again
         step = list_again("en") if again else self._course.steps[self._next]
         self._next += not again
-        self._ask_again = False
-        params = self._course.params(step, self._host.tools, passed=all(self._passed[-1:]))
-        if params is None:  # there is no tool to call, and nothing to go on with
-            self._next = len(self._course.steps)
-            self._passed += [False] * (len(self._course.requests) - len(self._passed))
+        self._list_again = False
+        passed = Outcome.FAILED not in self._outcomes[-1:]
+        params = self._course.params(step, self._host.tools, passed=passed)
+        if params is None:  # it needs another answer to the step before
+            self._ask_again()
             return
         if step.example is None and not again:
             self._connection.say(step.line.encode())
@@ -153,30 +192,53 @@ class Practice:
         self._asked, self._heard = (step, asked), []
         self._deadline = now + step.patience if step.patience else math.inf
         self._number += 1
+        if not again:
+            at = len(self._outcomes) + 1
+            if at not in self._steps.values():
+                self._since = time.time()
+            self._steps[self._number] = at
         self._connection.say(asked.raw.encode())
         self._on_change()
 
+    def _ask_again(self) -> None:
+        """Go back to the last request: what follows needs an answer to it that passes."""
+        if len(self._outcomes) < 2:  # nobody says `initialize` twice
+            self._next = len(self._course.steps)
+            return
+        self._outcomes.pop()
+        self._next = self._course.steps.index(self._course.requests[len(self._outcomes)])
+
     def _has_to_give(self) -> bool:
-        """Send an answer that stands already. True while its request is on its way to the inbox."""
-        if self._asked is None or not (self._given or self._draft):
+        """Send an answer that is ready. True while its request is on its way to the inbox."""
+        at = self.step_of(self._number)
+        if self._asked is None or not at:
             return False
-        if not self._given:
+        reply = self._given.get(at) or self._replay_of(self._asked[0].method)
+        if reply is None:
             return self._has_to_draft()
         try:
-            self._inbox.send(Key(self.session, self._number), self._given[0]._replace(by=BY))
+            self._inbox.send(Key(self.session, self._number), reply)
         except InboxError:  # it is not there yet, or somebody was first
             return not self._is_over()
-        del self._given[0]
+        if reply.by == BY:
+            self._answered_for.add(at)
+        if self._given.pop(at, None) is None:
+            del self._replayed[0]
         return False
 
+    def _replay_of(self, method: str) -> Reply | None:
+        while self._replayed and self._replayed[0][0] != method:
+            del self._replayed[0]  # an answer to a list that was asked for again
+        return self._replayed[0][1] if self._replayed else None
+
     def _has_to_draft(self) -> bool:
-        if self._draft is None or self._draft[0] != self._number:
+        if self._draft is None:
             return False
         try:
             self._inbox.item(Key(self.session, self._number))
         except InboxError:
             return True
-        self._inbox.save(Key(self.session, self._number), self._draft[1])
+        self._inbox.save(Key(self.session, self._number), self._draft)
         self._draft = None
         return False
 
@@ -203,13 +265,13 @@ class Practice:
             case WasAsked(_, line):
                 self._connection.say(line.encode())
             case Noticed(message):
-                self._ask_again |= message.method == "notifications/tools/list_changed"
+                self._list_again |= message.method == "notifications/tools/list_changed"
 
     def _settle(self, reaction: Answered | Failed) -> None:
         if self._asked is None:
             return
         step, _ = self._asked
-        self._finish(step)
+        self._finish()
         if step.method == "initialize" and isinstance(reaction, Failed):
             self.end()
 
@@ -218,10 +280,15 @@ class Practice:
         line = self._host.give_up(asked, step.gives_up_after)
         if line is not None:
             self._connection.say(line.encode())
-        self._finish(step)
+        self._finish()
 
-    def _finish(self, step: DemoStep) -> None:
-        self._asked, self._deadline = None, math.inf
-        if step.example is not None:
-            self._passed.append(passes(step.passes, self._heard))
+    def _finish(self) -> None:
+        at, self._asked, self._deadline = self.step_of(self._number), None, math.inf
+        if at:
+            passed = self._course.passes(at - 1, self._heard, self._host.tools)
+            outcome = Outcome.PASSED if passed else Outcome.FAILED
+            if at in self._answered_for:
+                outcome = Outcome.GIVEN
+            self._outcomes.append(outcome)
+            self._on_outcome(at, outcome)
         self._on_change()

@@ -61,14 +61,30 @@ class RoomRecord:
     names_on_wall: bool = False
     frozen: bool = False
     ends: float = 0.0
+    last_seat: int = 0
+
+
+@dataclass(slots=True)
+class StepRecord:
+    """What a learner did at one step of a lesson, however often it was begun.
+
+    `tries` counts what was sent, also where the check stopped it. `mistakes` are codes that the
+    check found and that stood for a while; `sent` those of them that stood when it was sent.
+    """
+
+    tries: int = 0
+    passed: bool = False
+    mistakes: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class SeatRecord:
     """A seat. `hand` is since when it is raised, in seconds since 1970; 0 for not at all.
 
-    `pen` says that the teacher writes here. `tries` counts what was sent, by step; `codes` the
-    mistakes that the check found in it.
+    `pen` says that the teacher writes here. `lesson` is one that the learner chose, "" for that of
+    the room. `opened` is the step that the teacher opened last. `steps` is what was done in each
+    lesson, by its name and the number of the step.
     """
 
     number: int
@@ -78,8 +94,20 @@ class SeatRecord:
     hand: float = 0.0
     hint: str = ""
     pen: bool = False
-    tries: dict[str, int] = field(default_factory=dict)
-    codes: dict[str, int] = field(default_factory=dict)
+    lesson: str = ""
+    opened: int = 0
+    steps: dict[str, dict[str, StepRecord]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take steps as they were read from a file, too."""
+        self.steps = {
+            lesson: {at: _step(one) for at, one in steps.items()}
+            for lesson, steps in self.steps.items()
+        }
+
+
+def _step(kept: StepRecord | dict[str, Any]) -> StepRecord:
+    return kept if isinstance(kept, StepRecord) else StepRecord(**kept)
 
 
 Record = TypeVar("Record", RoomRecord, SeatRecord)

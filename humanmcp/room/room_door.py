@@ -10,16 +10,20 @@ from __future__ import annotations
 import base64
 import enum
 import hmac
-from collections import deque
+import unicodedata
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.desk.auth.login import LETTERS, Door, digest
 from humanmcp.desk.auth.visit_path import parts_of, start_of, visit_of
 
-WRONG_TRIES: Final = 10
-"""Wrong codes from one address within `TRIES_COUNT_FOR`; more are not looked at."""
-TRIES_COUNT_FOR: Final = 60.0
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WRONG_TRIES: Final = 300
+"""Wrong codes from one address in a minute. A class may share one; there are 31^6 codes."""
+JOINS: Final = 40
+"""People who join from one address at once, and in each minute after that."""
 _MOST_ADDRESSES: Final = 10_000
 
 
@@ -43,6 +47,29 @@ class Visitor(NamedTuple):
     seat: int = 0
 
 
+class RateLimit:
+    """Allows each address `most` things at once, and as many in each minute after that."""
+
+    def __init__(self, most: int, clock: Callable[[], float]) -> None:
+        """Begin with nothing taken."""
+        self._most, self._clock = most, clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def left(self, address: str) -> float:
+        """Return how many an address may still take now."""
+        now = self._clock()
+        left, at = self._left.get(address, (float(self._most), now))
+        return min(self._most, left + (now - at) * self._most / 60)
+
+    def take(self, address: str) -> bool:
+        """Take one; False where none is left."""
+        if len(self._left) > _MOST_ADDRESSES:
+            self._left.clear()
+        left = self.left(address)
+        self._left[address] = (left - 1 if left >= 1 else left, self._clock())
+        return left >= 1
+
+
 @dataclass
 class RoomDoor(Door):
     """The door of a room: it knows its visitors by their keys, and no script by a token."""
@@ -51,7 +78,11 @@ class RoomDoor(Door):
     """When each was seen last, by the clock of the door."""
     _visitors: dict[bytes, Visitor] = field(default_factory=dict)
     _by_key: dict[bytes, Visitor] = field(default_factory=dict)
-    _tries: dict[str, deque[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Count what comes from each address."""
+        self._wrong_codes = RateLimit(WRONG_TRIES, self.clock)
+        self.joins = RateLimit(JOINS, self.clock)
 
     def admit(self, visitor: Visitor, key: str) -> None:
         """Know who comes with this key from now on."""
@@ -75,16 +106,12 @@ class RoomDoor(Door):
 
     def fits(self, typed: str, code: str, address: str) -> bool | None:
         """Compare a code. None: so many wrong ones came from this address that it has to wait."""
-        now = self.clock()
-        if len(self._tries) > _MOST_ADDRESSES:
-            self._tries.clear()
-        tries = self._tries.setdefault(address, deque(maxlen=WRONG_TRIES))
-        if len(tries) == WRONG_TRIES and now - tries[0] < TRIES_COUNT_FOR:
+        if self._wrong_codes.left(address) < 1:
             return None
-        letters = "".join(one for one in typed[:64].upper() if one in LETTERS)
-        if hmac.compare_digest(letters, code):
+        plain = unicodedata.normalize("NFKC", typed[:64]).upper()  # full width: Japanese keyboards
+        if hmac.compare_digest("".join(one for one in plain if one in LETTERS), code):
             return True
-        tries.append(now)
+        self._wrong_codes.take(address)
         return False
 
     # -- what the guard asks --------------------------------------------------------------------

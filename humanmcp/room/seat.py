@@ -6,8 +6,8 @@ others (the door, the wall, what the teacher sees) is the room's.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,19 +22,20 @@ from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.inbox.atomic import keeping
-from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply
+from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, StoreError
 from humanmcp.locales import language_of, say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.policy.answer_book import Mode
 from humanmcp.room import records
-from humanmcp.room.practice import LessonStanding, Practice, PracticeLine, as_reply
+from humanmcp.room.practice import BY, LessonStanding, Outcome, Practice, PracticeLine, as_reply
+from humanmcp.room.records import StepRecord
 from humanmcp.stub.connection import MemoryConnection
 from humanmcp.stub.options import ServeOptions
 from humanmcp.stub.serve import ServerParts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.room.records import SeatRecord
     from humanmcp.room.room_door import RoomDoor
+
+_log = logging.getLogger(__name__)
 
 COLOURS: Final = ("blue", "green", "red", "yellow", "purple", "orange", "grey", "brown")
 ANIMALS: Final = (
@@ -79,10 +82,14 @@ _LESSON: Final = 1200
 """Lines of a session of one's own client from which its lesson is read, with the notes of HTTP."""
 _LAYOUT: Final = frozenset({"J51"})
 """That an answer is laid out over several lines is the page's doing, and no mistake."""
+MISTAKE_AFTER: Final = 2.0
+"""Seconds that a problem stands before it counts: while somebody types, half a word is none."""
 
 
 class SeatParts(NamedTuple):
     """What every seat has of its room. `around` is asked what stands around a seat's pages.
+
+    `course` makes the lesson of a seat in a language, `lesson` names it.
 
     `inbox` opens the inbox of a seat whose folder this is.
     """
@@ -91,7 +98,8 @@ class SeatParts(NamedTuple):
     address: Address
     language: str
     attendant: Attendant
-    course: Callable[[str], Course]
+    course: Callable[[SeatRecord, str], Course]
+    lesson: Callable[[SeatRecord], str]
     changed: Callable[[RoomSeat], object]
     around: Callable[[RoomSeat, Request], Mapping[str, Any]]
     url: Callable[[SeatRecord], str]
@@ -110,8 +118,10 @@ class RoomSeat:
         self.active_at = 0.0
         """When the learner did something last, by the clock of the door."""
         self._parts = parts
-        self._standing_codes: tuple[Key, frozenset[str]] | None = None
+        self._problems: tuple[Key, dict[str, float]] | None = None
+        """What the check finds in the answer that is being written, each with its beginning."""
         self._lock = threading.RLock()
+        self._is_closed = False
         self.inbox = parts.inbox(folder)
         self.inbox.sweep()
         board = Board(self.inbox)
@@ -129,7 +139,7 @@ class RoomSeat:
             play=lambda _language: self.practise(),
             judged=self._judged,
             around=partial(parts.around, self),
-            course=parts.course,
+            course=lambda language: parts.course(record, language),
         )
         self.watched = replace(self.desk, live=Live(board), judged=lambda *_: None)
         """The same desk for the teacher, whose streams are no sign of the learner's life."""
@@ -147,9 +157,29 @@ class RoomSeat:
         with self._lock:
             for name, value in changes.items():
                 setattr(self.record, name, value)
+            if self._is_closed:
+                return
             with keeping("seat", number=self.record.number):
                 records.keep(self.folder / records.SEAT_FILE, self.record)
         self.board.poke()
+
+    @property
+    def has_done_anything(self) -> bool:
+        """Return True if somebody has answered or typed here, raised a hand, or brought a host."""
+        tried = any(one.tries for steps in self.record.steps.values() for one in steps.values())
+        clients = {one.facts.client for one in self.board.sessions()} - {"", HOST}
+        typed = any(self._is_written(row.key) for row in self.board.waiting())
+        return bool(tried or self.record.hand or clients or typed)
+
+    def close(self) -> None:
+        """End what goes on here, and forget the seat on disk: it is not opened again."""
+        if self.practice is not None:
+            self.practice.end()
+        self.desk.live.end()
+        self.watched.live.end()
+        with self._lock:
+            self._is_closed = True
+            (self.folder / records.SEAT_FILE).unlink(missing_ok=True)
 
     # -- the practice host ----------------------------------------------------------------------
 
@@ -169,12 +199,13 @@ class RoomSeat:
         if facts is None:
             return None
         lesson = lesson_of(self.inbox.before(facts.name, 0, _LESSON), course, "en", own=True)
-        passed = tuple(not one.failed for one in lesson.answered) if lesson else ()
-        return LessonStanding(len(passed) + 1, len(course.requests), passed)
+        steps = lesson.answered if lesson else ()
+        outcomes = tuple(Outcome.FAILED if one.failed else Outcome.PASSED for one in steps)
+        return LessonStanding(len(outcomes) + 1, len(course.requests), outcomes)
 
     @property
     def _course(self) -> Course:
-        return self._parts.course(language_of(self._parts.language))
+        return self._parts.course(self.record, language_of(self._parts.language))
 
     def maker(self, mode: Mode) -> ServerParts:
         """Return what makes sessions in this seat's inbox."""
@@ -187,8 +218,11 @@ class RoomSeat:
     def _came(self, session: str, number: int, _tool: str) -> None:
         self.board.refresh(session, number)
 
-    def practise(self, given: Sequence[Reply] = ()) -> None:
-        """Begin the lesson anew; `given` are answers that stand already, from the first on."""
+    def practise(self, given: Mapping[int, Reply] | None = None) -> None:
+        """Begin the lesson anew; `given` are answers that are ready, by their steps."""
+        self._begin(lambda practice: practice.give(given or {}))
+
+    def _begin(self, prepare: Callable[[Practice], object]) -> None:
         with self._lock:
             if self.practice is not None:
                 self.practice.end()
@@ -198,50 +232,59 @@ class RoomSeat:
                 self._course,
                 PracticeLine(connection, self.inbox, stub.ledger.name),
                 self._changed,
-                given,
+                self._step_is_over,
             )
+            prepare(self.practice)
             self._parts.attendant.attend(stub)
             self._parts.attendant.attend(self.practice)
 
+    def take_lesson(self, lesson: str) -> None:
+        """Begin another lesson in this seat; "" for that of the room."""
+        self.note(lesson=lesson, hint="", opened=0)
+        self.practise()
+
     def go_to(self, step: int) -> None:
-        """Open a step of the lesson: what comes before it is answered as the lesson would."""
-        wanted = [one.example or {} for one in self._course.requests]
-        own = self._answers()
-        self.practise(
-            [
-                own[at] if at < len(own) else as_reply(example)
-                for at, example in enumerate(wanted[: step - 1])
-            ]
-        )
+        """Open a step of the lesson: the lesson answers what comes before it.
+
+        Who is there already, or beyond it, stays. Where a session is open it goes on.
+        """
+        practice = self.practice
+        if practice is None or practice.standing.step >= step:
+            return
+        self.note(opened=step)
+        examples = [as_reply(one.example or {}) for one in self._course.requests]
+        given = {at: one._replace(by=BY) for at, one in enumerate(examples[: step - 1], 1)}
+        if practice.has_ended:
+            self.practise(given)
+        else:
+            practice.give({at: one for at, one in given.items() if at >= practice.standing.step})
 
     def go_on(self) -> None:
         """Be where the learner was when the room ended: a new session with the same answers.
 
         What was being typed is there again.
         """
-        draft = self._last_draft()
-        own = self._answers()
-        self.practise(own)
-        if draft is not None and self.practice is not None:
-            self.practice.start_from(len(own) + 1, draft)
+        answers, draft = self._answers(), self._last_draft()
+        self._begin(lambda practice: practice.replay(answers, draft))
 
     def _last(self) -> str:
         """Return the newest session of the practice host, "" for none."""
         found = (one.name for one in self.inbox.sessions() if one.client == HOST)
         return self.practice.session if self.practice is not None else next(found, "")
 
-    def _answers(self) -> list[Reply]:
-        """Return what was answered in the lesson, in order, up to the first that is open."""
-        session, found = self._last(), []
+    def _answers(self) -> list[tuple[str, Reply]]:
+        """Return what was answered in the lesson, with its method, up to the first that is open."""
+        session, found = self._last(), list[tuple[str, Reply]]()
         number = 1
         while session:
             try:
                 item = self.inbox.item(Key(session, number))
             except InboxError:
                 break
-            if item.state is not ExchangeState.ANSWERED or item.answer is None:
+            answer = item.answer
+            if item.state is not ExchangeState.ANSWERED or answer is None:
                 break
-            found.append(Reply(item.answer.line, anyway=item.answer.deliberate))
+            found.append((item.method, Reply(answer.line, anyway=answer.deliberate, by=answer.by)))
             number += 1
         return found
 
@@ -257,6 +300,46 @@ class RoomSeat:
         drafts = [one.draft for one in items if one.draft is not None and one.draft.touched]
         return drafts[-1] if drafts else None
 
+    # -- what the learner did -------------------------------------------------------------------
+
+    @property
+    def steps(self) -> Mapping[str, StepRecord]:
+        """What the learner did in the present lesson, by the number of the step."""
+        return self.steps_in(self._parts.lesson(self.record))
+
+    def steps_in(self, lesson: str) -> Mapping[str, StepRecord]:
+        """Return what the learner did in a lesson, by the number of the step."""
+        self._note_mistakes()
+        return self.record.steps.get(lesson, {})
+
+    @property
+    def sent_codes(self) -> frozenset[str]:
+        """The kinds of mistakes that were sent, or stopped when they were sent, in this lesson."""
+        return frozenset(code for one in self.steps.values() for code in one.sent)
+
+    def _step(self, key: Key) -> StepRecord:
+        """Return what is kept of the step that an exchange asks for."""
+        practice, standing = self.practice, self.standing
+        at = standing.step if standing else 0
+        if practice is not None and key.session == practice.session:
+            at = practice.step_of(key.number)
+        return self._step_at(at)
+
+    def _step_at(self, at: int) -> StepRecord:
+        steps = self.record.steps.setdefault(self._parts.lesson(self.record), {})
+        return steps.setdefault(str(at), StepRecord())
+
+    def _step_is_over(self, at: int, outcome: Outcome) -> None:
+        """Keep what became of a step; the hint for it has done its work. The attendant calls it."""
+        if outcome is Outcome.PASSED:
+            self._step_at(at).passed = True
+        passed = outcome is Outcome.PASSED
+        opened = 0 if at >= self.record.opened else self.record.opened
+        try:
+            self.note(hint="" if passed else self.record.hint, opened=opened)
+        except StoreError as error:  # it is written with the next change
+            _log.warning("seat %s: %s", self.record.number, error)
+
     # -- what the check says --------------------------------------------------------------------
 
     def _judged(self, key: Key, diagnostics: Sequence[Diagnostic], sent: bool) -> None:  # noqa: FBT001 - one of three
@@ -264,19 +347,47 @@ class RoomSeat:
             frozenset(one.code for one in diagnostics if one.severity is not Severity.HINT)
             - _LAYOUT
         )
+        self._note_mistakes()
+        now = self._parts.door.clock()
         with self._lock:
-            before, self._standing_codes = self._standing_codes, (key, codes)
+            before = self._problems
+            since = before[1] if before is not None and before[0] == key else {}
+            self._problems = (key, {code: since.get(code, now) for code in codes})
         if sent:
-            step = str(self.standing.step) if self.standing else "0"
-            tries = Counter(self.record.tries) + Counter([step])
-            self.note(tries=dict(tries), codes=dict(Counter(self.record.codes) + Counter(codes)))
-        elif before != self._standing_codes:
+            step = self._step(key)
+            step.tries += 1
+            _add(step.mistakes, codes)
+            _add(step.sent, codes)
+            self.note()
+        elif before != self._problems:
             self._changed()
+
+    def _note_mistakes(self) -> None:
+        """Keep what stands in the open answer for a while, even if it is mended later."""
+        problems = self._problems
+        if problems is None or not self.codes:
+            return
+        over = self._parts.door.clock() - MISTAKE_AFTER
+        lasting = {code for code, since in problems[1].items() if since <= over}
+        if lasting and self._is_written(problems[0]):
+            _add(self._step(problems[0]).mistakes, lasting)
+
+    def _is_written(self, key: Key) -> bool:
+        """Return True if the learner has typed in an answer: a template is nobody's mistake."""
+        try:
+            draft = self.inbox.item(key).draft
+        except InboxError:
+            return False
+        return draft is not None and draft.touched
 
     @property
     def codes(self) -> frozenset[str]:
         """The kinds of mistakes that stand in the answer that is being written now."""
-        found = self._standing_codes
+        found = self._problems
         if found is None or all(row.key != found[0] for row in self.board.waiting()):
             return frozenset()
-        return found[1]
+        return frozenset(found[1])
+
+
+def _add(codes: list[str], more: Iterable[str]) -> None:
+    codes.extend(sorted(set(more) - set(codes)))

@@ -121,10 +121,11 @@ def test_behind_a_buffering_proxy_a_phone_joins_answers_and_is_asked_the_next(
     room, address = proxied
     phone = open_page(f"{address}/?code={room.code}", viewport={"width": 390, "height": 800})
     join(phone, "Yuki")
-    phone.locator("#rows a", has_text="initialize").click()
+    expect(phone.locator("#subject")).to_be_visible()
+    expect(phone.locator(".places a", has_text="Book")).to_have_count(0)
     # A page without scripts has a button of the same name, which goes when the scripts are there.
     phone.locator("#send").click()
-    expect(phone.locator("#rows a", has_text="tools/list")).to_be_visible()
+    expect(phone.locator(".ids", has_text="tools/list")).to_be_visible()
 
 
 def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
@@ -142,9 +143,11 @@ def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
     expect(learner.locator("body.scripted")).to_be_attached()
     learner.get_by_role("button", name="Send answer").click()
     expect(seat).to_contain_text("step 2 of 5")
+    seat.locator("summary").click()
     seat.get_by_label("Hint for Annabel").fill("Name your tool")
     seat.get_by_role("button", name="Hint").click()
     expect(learner.locator("#around")).to_contain_text("Name your tool")
+    seat.locator("summary").click()
     seat.get_by_role("button", name="On the wall").click()
     expect(wall.locator(".stage")).to_contain_text("blue fox")
     expect(wall.locator("body")).not_to_contain_text("Annabel")
@@ -157,6 +160,53 @@ def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
     expect(learner.locator("#composer")).to_be_visible()
     teacher.get_by_role("link", name=re.compile("The room")).click()
     expect(seat).to_be_visible()
+
+
+def test_who_closes_the_tab_and_types_the_address_again_is_at_their_own_seat(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """Somebody else can join in the same browser, and a removed seat lets go of it."""
+    address = f"http://127.0.0.1:{room.port}/"
+    first = open_page(f"{address}?code={room.code}")
+    join(first, "Yuki")
+    expect(first.locator("#subject")).to_be_visible()
+    again = first.context.new_page()
+    first.close()
+    again.goto(address)
+    expect(again.locator("#around .mark")).to_have_text("blue fox")
+    expect(again.locator("#subject")).to_be_visible()
+    place = re.findall(r"/~[\w-]+", again.url)[0]
+    again.goto(f"{address[:-1]}{place}/own")
+    again.locator("#leave").click()
+    again.get_by_label("The code on the wall").fill(room.code)
+    join(again, "Sora")
+    expect(again.locator("#around .mark")).to_have_text("green owl")
+    expect(again.locator("#subject")).to_be_visible()
+    teacher = room.teacher()
+    teacher.submit("/room", act="remove", seat=2)
+    again.goto(address)
+    expect(again.get_by_text("This link or cookie opens no seat")).to_be_visible()
+    again.get_by_role("link", name="Join the room").click()
+    expect(again.get_by_label("Your name")).to_be_visible()
+
+
+def test_a_step_that_the_teacher_opens_is_open_in_the_page_and_says_who_did_it(
+    room: Rooming, open_page: Callable[..., Page]
+) -> None:
+    """No form that is dead, and no word of a host that closed the connection."""
+    learner = open_page(f"http://127.0.0.1:{room.port}/?code={room.code}")
+    join(learner, "Yuki")
+    expect(learner.locator(".ids", has_text="initialize")).to_be_visible()
+    expect(learner.locator("#live")).to_have_text("Live")
+    teacher = room.teacher()
+    teacher.submit("/room", act="step", step=3)
+    expect(learner.locator(".ids", has_text="tools/call")).to_be_visible()
+    expect(learner.locator("#around")).to_contain_text("The teacher opened step 3.")
+    expect(learner.locator("#composer")).to_be_visible()
+    teacher.submit("/room", act="reset")
+    expect(learner.locator(".ids", has_text="initialize")).to_be_visible()
+    expect(learner.locator("body")).not_to_contain_text("closed the connection")
+    expect(learner.locator("#composer")).to_be_visible()
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run editor/install.sh")
@@ -172,13 +222,14 @@ def test_axe_finds_nothing_in_a_room(
     learner.locator("button.primary").click()
     expect(learner.locator("#around")).to_be_visible()
     place = learner.url.rpartition("/")[0]
-    learner.locator("#rows a").first.click()
     expect(learner.locator("article.message")).to_be_visible()
     assert violations(learner) == []
     learner.goto(f"{place}/own")
     assert violations(learner) == []
     room.visitor().join(room.code, "y", lost="yes")
     teacher = open_page(room.teacher_link, **options)
+    teacher.locator("li.seat summary").first.click()
+    assert violations(teacher) == []
     teacher.locator("li.seat").first.get_by_role("button", name="On the wall").click()
     for path in ("", "/code", "/mistake/M02"):
         teacher.goto(re.sub(r"/room.*", f"/room{path}", teacher.url))

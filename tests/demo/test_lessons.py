@@ -22,7 +22,7 @@ from humanmcp.demo.lesson_file import (
 )
 from humanmcp.demo.lesson_format import parse_lesson
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.room.practice import Practice, PracticeLine
+from humanmcp.room.practice import Outcome, Practice, PracticeLine
 from humanmcp.stub.connection import EndOfInput, MemoryConnection
 
 if TYPE_CHECKING:
@@ -75,20 +75,20 @@ class Seat:
 
     def answer(self, **instead: Any) -> None:  # noqa: ANN401 - any JSON value
         """Answer the open request as the lesson would, or otherwise."""
-        step = self.course.requests[len(self.practice.standing.passed)]
+        step = self.course.requests[len(self.practice.standing.outcomes)]
         self.say({"id": self.open_id, **(instead or step.example or {})})
 
     @property
     def passed(self) -> Sequence[bool]:
         """Which steps passed."""
-        return self.practice.standing.passed
+        return [one is Outcome.PASSED for one in self.practice.standing.outcomes]
 
     @property
     def is_through(self) -> bool:
         """Whether every step passed, and the seat's page says the same of the same lines."""
         shown = lesson_of(self.frames, self.course, "en")
         assert shown is not None
-        assert [not one.failed for one in shown.answered] == list(self.passed)
+        assert [not one.failed for one in shown.answered] == self.passed
         return len(self.passed) == len(self.course.requests) and all(self.passed)
 
 
@@ -147,28 +147,45 @@ def test_every_lesson_can_be_passed(name: str, language: str) -> None:
     assert seat.is_through
 
 
-def test_a_tool_that_says_nothing_of_the_weather_is_not_picked() -> None:
-    """Room 6: the scripted model knows a tool by its name and description alone."""
+def test_a_tool_list_from_which_no_tool_is_picked_is_asked_for_again_with_a_hint() -> None:
+    """The lesson is not over: the page says why, and the same step waits."""
     seat = Seat("picked-tool")
     seat.answer()
     seat.answer(result={"tools": [{"name": "t1", "inputSchema": {"type": "object"}}]})
-    assert (seat.passed, seat.line.closed) == ((True, False, False), True)
+    assert (seat.passed, seat.heard[-1]["method"], seat.line.closed) == (
+        [True],
+        "tools/list",
+        False,
+    )
+    shown = lesson_of(seat.frames, seat.course, "en")
+    assert shown is not None
+    assert (len(shown.steps), shown.steps[-1].said) == (2, "")
+    assert "The model looks for a tool" in shown.steps[-1].before
+    for _ in range(2):
+        seat.answer()
+    assert seat.is_through
 
 
-def test_a_model_tries_again_after_a_tool_error_and_not_after_an_error() -> None:
-    """Room 6: an error ends at the host, so the model has nothing to learn from."""
+def test_a_step_that_the_next_one_needs_is_asked_again_until_it_passes() -> None:
+    """After an error the model has nothing to try again with."""
     seat = Seat("recover")
+    for _ in range(2):
+        seat.answer()
+    for _ in range(2):
+        seat.answer(error={"code": -32602, "message": "no"})
+        assert seat.passed == [True, True]
+        assert seat.heard[-1]["params"]["arguments"] == {"place": "Atlantis"}
     seat.answer()
+    assert seat.heard[-1]["params"]["arguments"] == {"place": "Tokyo"}
     seat.answer()
-    seat.answer(error={"code": -32602, "message": "no"})
-    assert (seat.passed, seat.line.closed) == ((True, True, False, False), True)
+    assert seat.is_through
 
 
 def test_an_answer_that_breaks_a_rule_does_not_pass() -> None:
     """Room 6: what counts is the check."""
     seat = Seat("first-answer")
     seat.answer(result={"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}})
-    assert seat.passed[:1] == (False,)
+    assert seat.passed[:1] == [False]
 
 
 def test_the_page_says_what_was_missing_with_a_hint() -> None:
@@ -179,7 +196,7 @@ def test_the_page_says_what_was_missing_with_a_hint() -> None:
     seat.answer(error={"code": -32602, "message": "no"})
     shown = lesson_of(seat.frames, seat.course, "en")
     assert shown is not None
-    assert "does not pass. A protocol error goes to the host." in shown.steps[2].said
+    assert "does not pass. A protocol error goes to the host." in shown.steps[2].before
 
 
 GOOD = """

@@ -194,3 +194,8 @@ class Visitor:
         found = re.search(r"http://\S+/s/[\w-]+(?=</pre>)", self.get("/own").text)
         assert found
         return found[0]
+
+
+def is_over(learner: Visitor, asked: Mapping[str, Any]) -> bool:
+    """Return True if a request waits no longer."""
+    return all(one["number"] != asked["number"] for one in learner.waiting())

@@ -14,9 +14,11 @@ import pytest
 
 from humanmcp.desk.auth.login import Door
 from humanmcp.room import records
-from humanmcp.room.room_door import WRONG_TRIES, Role, RoomDoor, Visitor, visit
+from humanmcp.room.classroom import MOST_SEATS
+from humanmcp.room.room_door import JOINS, WRONG_TRIES, Role, RoomDoor, Visitor, visit
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
 from tests.room.rooming import Rooming
+from tests.serving_http import initialize
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -180,16 +182,72 @@ def test_a_room_with_a_certificate_speaks_https_and_its_cookies_go_nowhere_else(
 # -- the door by itself -------------------------------------------------------------------------
 
 
-def test_ten_wrong_codes_a_minute_from_one_address_and_no_more() -> None:
-    """Then not even the right one is looked at; another address is not kept waiting."""
+def test_wrong_codes_of_one_address_are_limited_and_ten_of_them_shut_nobody_out() -> None:
+    """A class may share an address; another address is never kept waiting."""
     now = [100.0]
     door = RoomDoor(clock=lambda: now[0])
-    for _ in range(WRONG_TRIES):
+    for _ in range(10):
+        assert door.fits("AAAAAA", "KTP4ZM", "here") is False
+    assert door.fits("KTP4ZM", "KTP4ZM", "here") is True
+    for _ in range(WRONG_TRIES - 10):
         assert door.fits("AAAAAA", "KTP4ZM", "here") is False
     assert door.fits("KTP4ZM", "KTP4ZM", "here") is None
     assert door.fits("ktp-4zm", "KTP4ZM", "there") is True
     now[0] += 61
     assert door.fits("KTP4ZM", "KTP4ZM", "here") is True
+
+
+def test_a_code_in_full_width_letters_is_the_code() -> None:
+    """A Japanese keyboard types them."""
+    assert (
+        RoomDoor().fits("".join(chr(ord(one) + 0xFEE0) for one in "ktp-4ZM"), "KTP4ZM", "here")
+        is True
+    )
+
+
+def test_one_script_cannot_fill_a_room(tmp_path: Path) -> None:
+    """Joins are limited for each address; the page says to wait, and keeps name and code."""
+    with Rooming(tmp_path / "home") as room:
+        script = room.visitor()
+        pages = [script.submit("/login", code=room.code, name="bot") for _ in range(MOST_SEATS)]
+        allowed = [page.status for page in pages].count(200)
+        assert JOINS <= allowed < MOST_SEATS / 2
+        assert pages[-1].status == 429
+        assert "Too many people joined from here" in pages[-1].text
+        assert 'value="bot"' in pages[-1].text
+        teacher = room.teacher()
+        teacher.submit("/room", act="remove idle")
+        assert "Seats: 0" in teacher.get("/room").text
+
+
+def test_a_wrong_code_keeps_the_name(room: Rooming) -> None:
+    """Only what was wrong is typed again."""
+    page = room.visitor().submit("/login", code="222222", name="Yuki <b>")
+    assert 'value="Yuki &lt;b&gt;"' in page.text
+
+
+def test_a_removed_seat_opens_nothing_and_never_comes_back(tmp_path: Path) -> None:
+    """Neither its link nor its host's address, nor after the room was opened again."""
+    with Rooming(tmp_path / "home") as room:
+        gone, stays = room.learner("gone"), room.learner("stays")
+        asked, link = gone.question(), gone.link
+        gone.answer(asked, '{"result":{}}')
+        assert gone.host(initialize("2025-11-25")).status == 200
+        address = link.partition(f":{room.port}")[2]
+        teacher = room.teacher()
+        teacher.submit("/room", act="remove", seat=1)
+        assert "gone</a>" not in teacher.get("/room").text
+        assert gone.get("/").status == 401
+        assert room.visitor().ask("GET", address).status == 404
+        assert room.visitor().ask("POST", f"{address}/mcp", b"{}").status == 404
+        stays.answer_as_offered("initialize")
+        teacher.submit("/room", act="remove idle")
+        assert "stays</a>" in teacher.get("/room").text, "who has done something stays"
+        new = room.learner("new")
+        assert new.place != gone.place
+    with Rooming(tmp_path / "home") as room:
+        seats = re.findall(r'/room/seat/(\d+)"', room.teacher().get("/room").text)
+        assert sorted(seats) == ["2", "3"]
 
 
 def test_a_code_is_six_letters_that_cannot_be_mistaken() -> None:
@@ -229,7 +287,9 @@ def test_a_learner_that_never_came_back_is_shown_as_gone(room: Rooming) -> None:
     room.learner("fresh")
     teacher = room.teacher()
     shown = until(
-        lambda: re.search(r'<li class="seat (\w+)">\s*<h3>[^\n]*fresh', teacher.get("/room").text),
+        lambda: re.search(
+            r'<li class="seat (\w+)[^>]*>\s*<h3>[^\n]*fresh', teacher.get("/room").text
+        ),
         "the seat",
     )
     assert shown[1] == "here"

@@ -7,11 +7,12 @@ import io
 import json
 import re
 import zipfile
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.room.rooming import Rooming, Visitor
+from tests.room.rooming import Rooming, Visitor, is_over
 from tests.serving_http import initialize
 from tests.waiting import until
 
@@ -112,6 +113,129 @@ def test_everybody_is_led_to_a_step_stopped_and_begun_anew(room: Rooming) -> Non
     assert "data-until" in learners[1].get("/list").text
     teacher.submit("/room", act="reset")
     assert [one.question("initialize")["number"] for one in learners] == [1, 1]
+
+
+def table_of(teacher: Visitor) -> dict[str, dict[str, str]]:
+    """Read the teacher's table, by the names of the seats."""
+    text = teacher.get("/room/seats.csv").text.lstrip("\ufeff")
+    return {row["name"]: row for row in csv.DictReader(io.StringIO(text))}
+
+
+def test_a_step_that_the_teacher_opens_is_nobodys_pass_and_pulls_nobody_back(
+    room: Rooming,
+) -> None:
+    """The session goes on; who is beyond the step stays there."""
+    ahead, behind, teacher = room.learner("Ahead"), room.learner("Behind"), room.teacher()
+    for method in ("initialize", "tools/list"):
+        ahead.answer_as_offered(method)
+    for _ in range(3):
+        asked = ahead.question("tools/call")
+        ahead.answer(asked, "sunny", "text")
+        until(partial(is_over, ahead, asked), "the next")
+    session = behind.question("initialize")["session"]
+    until(lambda: "Finished: 1" in teacher.get("/room").text, "the end of one")
+    teacher.submit("/room", act="step", step=4)
+    call = until(
+        lambda: next((one for one in behind.waiting() if one["number"] == 4), None), "step 4"
+    )
+    assert (call["method"], call["session"]) == ("tools/call", session)
+    assert "The teacher opened step 4." in behind.get("/").text
+    assert ahead.waiting() == []
+    rows = table_of(teacher)
+    assert [rows["Ahead"][one] for one in ("step", "passed", "tries")] == ["5", "5", "5"]
+    assert [rows["Behind"][one] for one in ("step", "passed", "tries")] == ["4", "0", "0"]
+    assert [rows["Ahead"][f"tries at step {one}"] for one in range(1, 6)] == ["1"] * 5
+    behind.answer(call, "rain", "text")
+    until(lambda: table_of(teacher)["Behind"]["passed"] == "1", "the pass of step 4")
+    assert "The teacher opened" not in behind.get("/").text
+
+
+def test_a_mistake_that_was_mended_before_sending_is_in_the_table(room: Rooming) -> None:
+    """It stood for a while in what the learner typed; what was never typed is no mistake."""
+    learner, teacher = room.learner("Ann"), room.teacher()
+    asked = learner.question("initialize")
+    path = f"/api/exchanges/{asked['session']}/{asked['number']}"
+    right = learner.get(path).json["document"]
+    wrong = '{"jsonrpc":"2.0","id":99,"result":{}}'
+    codes = {
+        one["code"]
+        for one in learner.call(f"{path}/check", {"text": wrong}).json["problems"]
+        if one["blocks"]
+    }
+    learner.call(f"{path}/draft", {"text": wrong})
+
+    def mistakes() -> set[str]:
+        return {one.partition(":")[0] for one in table_of(teacher)["Ann"]["mistakes"].split()}
+
+    until(lambda: codes <= mistakes(), f"{codes} in the table")
+    assert learner.answer(asked, right).status == 200
+    learner.question("tools/list")
+    row = table_of(teacher)["Ann"]
+    assert codes
+    assert codes <= mistakes()
+    assert (row["mistakes sent"], row["tries"]) == ("", "1")
+
+
+def test_the_teachers_page_begins_with_who_needs_help(room: Rooming) -> None:
+    """Sums first; then raised hands, who is stuck, the others by step, and who has finished."""
+    names = ("Steady", "Stuck", "Hand")
+    steady, stuck, hand = (room.learner(name) for name in names)
+    teacher = room.teacher()
+    steady.answer_as_offered("initialize")
+    steady.question("tools/list")
+    asked = stuck.question("initialize")
+    for _ in range(3):
+        assert stuck.answer(asked, '{"jsonrpc":"2.0","id":0,"result":{}}').status == 422
+    hand.submit("/own", act="raise")
+    page = until(
+        lambda: re.search("Hands raised: 1.*At step 2: 1", teacher.get("/room").text), "the sums"
+    )
+    assert "Stuck: 1" in page[0]
+    assert "At step 1: 2" in page[0]
+    text = teacher.get("/room").text
+    found = [re.search(f"{name}</a>", text) for name in ("Hand", "Stuck", "Steady")]
+    places = [one.start() for one in found if one is not None]
+    assert len(places) == 3
+    assert places == sorted(places)
+    assert "3 tries at this step" in card(teacher, "Stuck")
+
+
+def test_a_hint_goes_when_it_was_read_or_the_step_is_passed(room: Rooming) -> None:
+    """It is about the step that was open."""
+    reads, passes, teacher = room.learner("Reads"), room.learner("Passes"), room.teacher()
+    passes.question("initialize")
+    teacher.submit("/room", act="hint", hint="Look at the id")
+    assert "Look at the id" in reads.get("/").text
+    reads.submit("/own", act="hint read")
+    assert "Look at the id" not in reads.get("/").text
+    assert "Look at the id" in passes.get("/").text
+    passes.answer_as_offered("initialize")
+    passes.question("tools/list")
+    until(lambda: "Look at the id" not in passes.get("/").text, "the hint to go")
+
+
+def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path: Path) -> None:
+    """Each lesson has a line; the teacher's next lesson brings everybody together again."""
+    with Rooming(tmp_path / "home", "--lesson", "first-answer") as room:
+        learner, teacher = room.learner("Ann"), room.teacher()
+        for method in ("initialize", "ping"):
+            learner.answer_as_offered(method)
+        offered = until(lambda: re.search("Next lesson: [^<]+", learner.get("/").text), "the end")
+        assert offered[0] == "Next lesson: A tool that a model picks"
+        learner.submit("/own", act="lesson", lesson="picked-tool")
+        learner.answer_as_offered("initialize")
+        learner.question("tools/list")
+        assert "In another lesson: 1" in teacher.get("/room").text
+        text = teacher.get("/room/seats.csv").text.lstrip("\ufeff")
+        rows = list(csv.DictReader(io.StringIO(text)))
+        found = [[row[one] for one in ("lesson", "steps", "passed", "tries")] for row in rows]
+        assert found == [["first-answer", "2", "2", "2"], ["picked-tool", "3", "1", "1"]]
+        assert "Back to the lesson of the class" not in learner.get("/").text
+        teacher.submit("/room", act="lesson", lesson="recover")
+        asked = learner.question("initialize")
+        page = learner.get(f"/m/{asked['session']}/{asked['number']}")
+        assert "Say who you are" in page.text
+        assert "Fail so that the model recovers" in teacher.get("/room").text
 
 
 def test_the_wall_shows_the_chosen_seat_and_never_a_name(room: Rooming) -> None:

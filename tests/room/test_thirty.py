@@ -8,11 +8,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.room.rooming import Rooming
+from tests.room.rooming import Rooming, is_over
 from tests.serving_http import initialize
 from tests.waiting import until
 
@@ -42,11 +42,6 @@ def lesson(room: Rooming, name: str) -> Visitor:
         assert learner.answer(asked, f"sunny, says {name}", "text").status == 200
         until(partial(is_over, learner, asked), "the end of it")
     return learner
-
-
-def is_over(learner: Visitor, asked: dict[str, Any]) -> bool:
-    """Return True if a request waits no longer."""
-    return all(one["number"] != asked["number"] for one in learner.waiting())
 
 
 def test_thirty_learners_join_at_once_and_pass_the_first_lesson(room: Rooming) -> None:

@@ -13,6 +13,7 @@ import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
 import { startFormDrafts } from "./formdrafts.js";
+import { keep, place } from "./place.js";
 import { startPreviews } from "./preview.js";
 import { refreshStatus } from "./status.js";
 import { call, follow } from "./talk.js";
@@ -34,6 +35,7 @@ function changed(changes) {
   if (touches) refreshStatus(page, key);
 }
 
+if (document.querySelector("#around[data-role=learner]")) keep(place);
 page.started();
 startChoices(choiceChanged);
 startKeys(page);

@@ -23,12 +23,20 @@ export function keep(given) {
   }
 }
 
+export function forget() {
+  try {
+    localStorage.removeItem(NAME);
+  } catch {
+    // as above
+  }
+}
+
 // Lead who typed an address without a place to theirs; forget a place that lets nobody in.
-export function findBack() {
+export function findBack(path = location.pathname + location.search + location.hash) {
   try {
     const kept = localStorage.getItem(NAME) ?? "";
     if (place && kept === place) localStorage.removeItem(NAME);
-    else if (!place && kept.startsWith("/~")) location.replace(kept + location.pathname + location.search + location.hash);
+    else if (!place && kept.startsWith("/~")) location.replace(kept + path);
   } catch {
     // as above
   }

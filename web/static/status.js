@@ -2,6 +2,7 @@
 
 import { tick } from "./clock.js";
 import { all, button, first, keyOfOpen, make, maybe } from "./dom.js";
+import { at } from "./place.js";
 import { part } from "./talk.js";
 import { copy, say, tell } from "./words.js";
 
@@ -11,6 +12,10 @@ export async function refreshStatus(page, key) {
   const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(page, fresh);
+  if (fresh.querySelector("[data-go]")) { // the teacher opened another step
+    location.assign(at("/"));
+    return;
+  }
   const heard = fresh.querySelectorAll(".question.told").length;
   if (heard > old.querySelectorAll(".question.told").length) tell("told");
   if (old.querySelector("details[open]")) fresh.querySelector("details")?.setAttribute("open", "");

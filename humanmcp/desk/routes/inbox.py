@@ -72,7 +72,8 @@ def inbox(
         return RedirectResponse(f"/?session={found.facts.name}", 303)
     rows = desk.board.waiting(session)
     key = rows[0].key if rows else None
-    return show_inbox(request, key, session=session, sent=sent, chosen=False, find=find)
+    in_room = desk.around is not None  # there a phone shows the open step, not the list
+    return show_inbox(request, key, session=session, sent=sent, chosen=in_room, find=find)
 
 
 @router.get("/m/{name}/{number}")

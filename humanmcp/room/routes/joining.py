@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.room.around import room_of, visitor_of
-from humanmcp.room.classroom import Classroom
+from humanmcp.room.classroom import LONGEST_NAME, Classroom
 from humanmcp.room.entering import entering
 from humanmcp.room.records import DoorState
 from humanmcp.room.room_door import Role, Visitor
@@ -23,9 +23,12 @@ def join(request: Request, code: str = "") -> HTMLResponse:
     return _door(request, code=code)
 
 
-def _door(request: Request, status: int = 200, *, code: str = "", why: str = "") -> HTMLResponse:
+def _door(
+    request: Request, status: int = 200, *, code: str = "", name: str = "", why: str = ""
+) -> HTMLResponse:
     room = room_of(request)
-    facts = {"code": code[:16], "why": why, "locked": room.state is DoorState.LOCKED}
+    locked = room.state is DoorState.LOCKED
+    facts = {"code": code[:16], "sits": name[:LONGEST_NAME], "why": why, "locked": locked}
     return page(request, "join.html", status, around=None, sessions=(), **facts)
 
 
@@ -39,13 +42,14 @@ def come_in(request: Request, values: FormValues) -> Response:
     address = request.client.host if request.client else "?"
     fits = room.door.fits(typed, room.record.code, address)
     if not fits:
-        return _door(
-            request, 429 if fits is None else 401, why="slow down" if fits is None else "code"
-        )
+        why = "slow down" if fits is None else "code"
+        return _door(request, 429 if fits is None else 401, name=name, why=why)
+    if not room.door.joins.take(address):
+        return _door(request, 429, code=typed, name=name, why="busy")
     lost = bool(values.get("lost"))
     visitor = _at_the_door(room, name, lost=lost) if lost or _waits(room) else _seated(room, name)
     if visitor is None:
-        return _door(request, 503, code=typed, why="full")
+        return _door(request, 503, code=typed, name=name, why="full")
     return entering(request, room, visitor)
 
 

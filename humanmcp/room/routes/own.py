@@ -46,6 +46,12 @@ def act(request: Request, values: FormValues) -> Response:
             seat.note(hand=time.time())
         case "lower":
             seat.note(hand=0.0)
+        case "hint read" if not watching:
+            seat.note(hint="")
+        case "lesson" if not watching and not seat.record.pen:
+            lesson = values.get("lesson", "")
+            if lesson in {"", *room_of(request).lessons()}:
+                seat.take_lesson(lesson)
         case "begin" if not watching and not seat.record.pen:
             seat.practise()
         case "take" if watching:

@@ -3,7 +3,8 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import time
-from typing import Any, Final
+from collections import Counter
+from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -32,13 +33,16 @@ def overview(request: Request) -> HTMLResponse:
     """Show every seat, who knocks, and which mistakes there are."""
     room, language = room_of(request), spoken(request)
     course = room.course(language)
+    cards = sorted((_card(room, seat, language) for seat in room.seats), key=_urgency)
     return page(
         request,
         "room.html",
         room=room.record,
         title=course.title,
         steps=[one.code for one in course.requests],
-        seats=[_card(room, seat, language) for seat in room.seats],
+        seats=cards,
+        sums=_sums(cards),
+        lessons=[(one, room.course(language, one).title) for one in room.lessons()],
         knocks=[one for one in room.knocks.values() if one.number not in room.granted],
         mistakes=room.misconceptions(),
         code=spaced(room.record.code),
@@ -50,6 +54,8 @@ def overview(request: Request) -> HTMLResponse:
 def _card(room: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
     """Gather what the teacher sees of a seat."""
     rows, standing = seat.board.waiting(), seat.standing
+    steps, own = seat.steps, seat.record.lesson
+    step = steps.get(str(standing.step)) if standing else None
     clients = [one.facts.client for one in seat.board.sessions() if one.facts.life is Life.OPEN]
     return {
         "number": seat.record.number,
@@ -57,6 +63,9 @@ def _card(room: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
         "words": seat.mark.words(language),
         "name": room.name_of(seat, language),
         "standing": standing,
+        "lesson": room.course(language, own).title if own else "",
+        "stuck": room.is_stuck(seat),
+        "tries": step.tries if step else 0,
         "arrived": rows[0].arrived if rows else 0.0,
         "hand": seat.record.hand,
         "pen": seat.record.pen,
@@ -65,6 +74,41 @@ def _card(room: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
         "codes": sorted(seat.codes),
         "clients": [one for one in clients if one],
     }
+
+
+def _urgency(card: dict[str, Any]) -> tuple[object, ...]:
+    """Order the seats: raised hands, then who is stuck, by step, who has finished, who is gone."""
+    standing = card["standing"]
+    gone, over = card["presence"] == "gone", standing is not None and standing.is_over
+    since = card["hand"] or (standing.since if standing else 0.0)
+    return (not card["hand"], not card["stuck"], gone, over, standing and standing.step, since)
+
+
+class Sum(NamedTuple):
+    """How many seats are alike; `step` for those at a step."""
+
+    kind: str
+    seats: int
+    step: int = 0
+
+
+def _sums(cards: list[dict[str, Any]]) -> list[Sum]:
+    """Count the seats: who needs help first, then how far everybody has come."""
+    kinds = {
+        "hands": sum(bool(one["hand"]) for one in cards),
+        "stuck": sum(one["stuck"] for one in cards),
+        "finished": sum(bool(one["standing"] and one["standing"].is_over) for one in cards),
+    }
+    at = Counter(
+        one["standing"].step
+        for one in cards
+        if one["standing"] and not one["standing"].is_over and not one["lesson"]
+    )
+    kinds["ahead"] = sum(bool(one["lesson"]) for one in cards)
+    kinds["gone"] = sum(one["presence"] == "gone" for one in cards)
+    hands, stuck, finished, *others = (Sum(kind, count) for kind, count in kinds.items())
+    steps = [Sum("step", count, step) for step, count in sorted(at.items())]
+    return [one for one in (hands, stuck, finished, *steps, *others) if one.seats]
 
 
 @router.post("/room")
@@ -103,6 +147,12 @@ def _act(room: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR091
             room.note(frozen=values.get("on") == "yes")
         case "step":
             room.go_to(max(1, number_of(values.get("step", ""))))
+        case "lesson":
+            room.take_lesson(values.get("lesson", ""))
+        case "remove" if seat is not None:
+            room.remove([seat])
+        case "remove idle":
+            room.remove([one for one in room.seats if not one.has_done_anything])
         case "reset":
             for one in meant:
                 one.practise()
@@ -126,7 +176,7 @@ def mistake(request: Request, code: str) -> HTMLResponse:
     room, language = room_of(request), spoken(request)
     found = {
         "now": [_card(room, one, language) for one in room.seats if code in one.codes],
-        "sent": [_card(room, one, language) for one in room.seats if code in one.record.codes],
+        "sent": [_card(room, one, language) for one in room.seats if code in one.sent_codes],
     }
     return mistake_page(request, code, found)
 
