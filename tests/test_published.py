@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -24,20 +23,13 @@ from humanmcp.connecting.hosts import HOSTS
 from tests.serving import bare_environment
 
 ROOT: Final = Path(__file__).parent.parent
-ACTION: Final = ROOT / "action.yml"
-HOOKS: Final = ROOT / ".pre-commit-hooks.yaml"
 NODE: Final = ROOT / "tests" / "clients" / "node"
-WRONG: Final = '{"content":[{"type":"txt","text":"sunny"}]}'
-GOOD: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 
 PORT: Final = Settings().port
 
 VERSIONED: Final = {
-    "action.yml": r"humanmcp==([\d.]+)$",
     "docs/how-to/publish.md": r"v(\d+\.\d+\.\d+)`",
     "docs/how-to/publish.ja.md": r"v(\d+\.\d+\.\d+)`",
-    "docs/how-to/check-in-your-repository.md": r"(?:rev: |@)v(\d+\.\d+\.\d+)$",
-    "docs/how-to/check-in-your-repository.ja.md": r"(?:rev: |@)v(\d+\.\d+\.\d+)$",
 }
 """Where else than in `humanmcp/__init__.py` the version stands, and how it is found there."""
 
@@ -60,109 +52,6 @@ def test_the_owner_stands_in_one_place() -> None:
     assert published.OWNER in published.REPOSITORY
     assert published.OWNER in published.REGISTRY_NAME
     assert published.page_of("M02") == ""
-
-
-# -- the check in other repositories ------------------------------------------------------------
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Path:
-    """Make somebody else's repository: one right answer, one wrong one in a folder."""
-    folder = tmp_path / "repository"
-    (folder / "fixtures" / "more").mkdir(parents=True)
-    (folder / "fixtures" / "good.json").write_text(GOOD, encoding="utf-8")
-    (folder / "fixtures" / "more" / "bad one.json").write_text(WRONG, encoding="utf-8")
-    return folder
-
-
-def step(
-    folder: Path, files: str, *, method: str = "", sarif: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Run the step of action.yml as a runner does; what is checked is installed already."""
-    runner = folder.parent / "runner"
-    scripts = runner / "humanmcp" / "bin"
-    scripts.mkdir(parents=True, exist_ok=True)
-    program = scripts / "humanmcp"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m humanmcp "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
-    run = re.search(r"^      run: (.+)$", ACTION.read_text(encoding="utf-8"), re.MULTILINE)
-    assert run is not None
-    given = {"FILES": files, "METHOD": method, "REVISION": "", "SARIF": sarif, "PACKAGE": ""}
-    environment = {**bare_environment(folder), **given, "GITHUB_ACTION_PATH": str(ROOT)}
-    return subprocess.run(
-        ["bash", "-c", run[1]],
-        cwd=folder,
-        env=environment | {"RUNNER_TEMP": str(runner)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_the_action_gives_the_script_all_that_it_is_given() -> None:
-    """Each input is a variable of the step, and each variable is read."""
-    text = ACTION.read_text(encoding="utf-8")
-    inputs = re.findall(r"^  (\w+):$", text.split("inputs:\n")[1].split("runs:")[0], re.MULTILINE)
-    given = re.findall(r"^        (\w+): \$\{\{ inputs\.(\w+) \}\}$", text, re.MULTILINE)
-    assert [name for _variable, name in given] == inputs
-    script = read(".github/check.sh")
-    assert all(f"${variable}" in script for variable, _name in given)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
-def test_the_action_checks_what_fits_and_fails_where_something_is_wrong(elsewhere: Path) -> None:
-    """Also in folders within folders; a name may have a blank."""
-    assert step(elsewhere, "fixtures/*.json").returncode == 0
-    wrong = step(elsewhere, "fixtures/**/*.json\n")
-    assert wrong.returncode == 1, wrong.stderr
-    assert "fixtures/more/bad one.json:1:21: error M02" in wrong.stdout
-    assert step(elsewhere, "nothing/*.json").returncode == 2
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
-def test_the_action_writes_sarif_beside_what_it_prints(elsewhere: Path) -> None:
-    """For a step that uploads it, which runs also when something is wrong."""
-    assert step(elsewhere, "fixtures/**/*.json", sarif="mcp.sarif").returncode == 1
-    (run,) = json.loads((elsewhere / "mcp.sarif").read_text(encoding="utf-8"))["runs"]
-    assert [one["ruleId"] for one in run["results"]] == ["M02"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
-def test_each_mistake_becomes_an_annotation(elsewhere: Path) -> None:
-    """The runner reads what is printed with the pattern that the step announces."""
-    said = step(elsewhere, "fixtures/**/*.json").stdout
-    announced = re.search(r"^::add-matcher::(.+)$", said, re.MULTILINE)
-    assert announced is not None
-    matcher = json.loads(Path(announced[1]).read_text(encoding="utf-8"))
-    (pattern,) = matcher["problemMatcher"][0]["pattern"]
-    found = [match for line in said.splitlines() if (match := re.match(pattern["regexp"], line))]
-    (one,) = found
-    assert one[pattern["file"]] == "fixtures/more/bad one.json"
-    assert (one[pattern["line"]], one[pattern["column"]]) == ("1", "21")
-    assert one[pattern["severity"]] == "error"
-    assert one[pattern["message"]].startswith("M02: ")
-
-
-def test_the_hook_checks_the_files_that_it_is_given(elsewhere: Path) -> None:
-    """Pre-commit adds the names of the files to `entry`."""
-    text = HOOKS.read_text(encoding="utf-8")
-    entry = re.search(r"^  entry: humanmcp (.+)$", text, re.MULTILINE)
-    assert entry is not None
-    names = ["fixtures/good.json", "fixtures/more/bad one.json"]
-    run = subprocess.run(
-        [sys.executable, "-m", "humanmcp", *entry[1].split(), *names],
-        cwd=elsewhere,
-        env=bare_environment(elsewhere),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 1
-    assert "M02" in run.stdout
-    files = re.search(r"^  files: '(.+)'$", text, re.MULTILINE)
-    assert files is not None
-    assert re.search(files[1], "tests/weather.mcp.jsonl")
-    assert not re.search(files[1], ".mcp.jsonc")
 
 
 # -- registries, bundles, plugins, links --------------------------------------------------------
@@ -275,11 +164,11 @@ def test_the_skill_names_the_tool_and_its_arguments(listed: list[Any]) -> None:
 WORKFLOWS: Final = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_trusts_no_name_that_can_be_moved(path: Path) -> None:
     """Each action by the hash of a commit, with its version beside it."""
     used = re.findall(r"uses: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert used or path == ACTION
+    assert used
     for one in used:
         assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one)
 
@@ -318,7 +207,7 @@ def test_actionlint_has_nothing_to_say_of_a_workflow(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "files"),
     [
-        (("zizmor", "--offline", "--quiet"), [*WORKFLOWS, ACTION]),
+        (("zizmor", "--offline", "--quiet"), WORKFLOWS),
         (("hadolint",), [ROOT / "Dockerfile"]),
     ],
     ids=("zizmor", "hadolint"),

@@ -392,13 +392,13 @@ class FolderInbox:
         self._look_at_home()
         found = (self._sessions.facts(name) for name in self._sessions.names())
         shown = [facts for facts in found if facts is not None and not facts.probe]
-        shown.sort(key=lambda facts: (facts.started, facts.name))  # the order that old ones get
+        shown.sort(key=lambda facts: (facts.started, facts.name))
         lettered = (self._lettered(facts) for facts in shown)
         # By letter, not by time: somebody may have set the clock back.
         return sorted(lettered, key=lambda facts: rank_of(facts.letter), reverse=True)
 
     def _lettered(self, facts: SessionFacts) -> SessionFacts:
-        """Return the facts of a visible session with its letter; an old one gets it now."""
+        """Return the facts of a visible session with its letter; one without gets it now."""
         letter = self._sessions.letter(facts.name) or self._letters.give(self._folder(facts.name))
         return facts._replace(letter=letter)
 

@@ -3,8 +3,7 @@
 A session gets its letter when it becomes visible, once; it is the same in every desk and is given
 to no other session while this one's folder stands. Two links decide that, as one decides who sends:
 the first takes the letter (`letters/0001.json`), the second gives it to the session
-(`letter.json` in its folder). A session that an older humanmcp began gets one when it is first
-shown.
+(`letter.json` in its folder). A session whose letter could not be kept gets one when it is shown.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Also with a request, a notification, or a whole conversation: see `transcripts.py`. For a person:
 the place, the line with a caret, the sentence, the fix, the page of the specification. For
-machines: `--json`, `--lines` for many answers through one pipe, and `--sarif` for code review.
+machines: `--json`, and `--lines` for many answers through one pipe.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
-from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.validation.whole_conversation import Judged
-from humanmcp.terminal_desk import command, mistakes, sarif, transcripts
+from humanmcp.terminal_desk import command, mistakes, transcripts
 from humanmcp.terminal_desk.cases import (
     Asked,
     CaseError,
@@ -51,7 +49,6 @@ def add_arguments(parser: Parser) -> None:
     flag("--form", choices=[form.value for form in TextForm], default="message")
     out = parser.add_mutually_exclusive_group()
     flag("--json", to=out, action="store_true")
-    flag("--sarif", to=out, action="store_true")
     flag("--fix", to=out, action="store_true")
     flag("--explain", to=out, nargs="+", metavar="CODE")
     flag("--lines", to=out, action="store_true")
@@ -73,8 +70,6 @@ def _every(arguments: argparse.Namespace, language: str) -> int:
         raise CaseError("no file")
     if arguments.fix and len(arguments.files) > 1:
         raise CaseError("one file")
-    if arguments.sarif:
-        return _reported(arguments, language)
     return max([_one(file, arguments, language) for file in arguments.files])
 
 
@@ -115,28 +110,6 @@ def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
     return case_of(
         text, form, Asked(request=request, method=arguments.method, revision=arguments.revision)
     )
-
-
-def _reported(arguments: argparse.Namespace, language: str) -> int:
-    """Print what is wrong with all files as one SARIF log."""
-    files = [_checked_file(file, arguments, language) for file in arguments.files]
-    json_to_stdout(sarif.log(files, language))
-    diagnostics = (
-        diagnostic for file in files for one in file.judged for diagnostic in one.diagnostics
-    )
-    return REFUSED if any(diagnostic.blocks for diagnostic in diagnostics) else 0
-
-
-def _checked_file(file: str, arguments: argparse.Namespace, language: str) -> sarif.CheckedFile:
-    path = _recording_in(file)
-    text = read_text(path)
-    form = _form(text, arguments)
-    if form is not transcripts.TranscriptForm.ANSWER:
-        judged = transcripts.judged(text, form, arguments.revision or "")
-        return sarif.CheckedFile(_name(path, language), judged, has_columns=form.is_as_typed)
-    verdict = _case(text, arguments).verdict()
-    answer = Judged(1, Direction.OUT, verdict.text, diagnostics=verdict.diagnostics)
-    return sarif.CheckedFile(_name(path, language), (answer,))
 
 
 def _name(file: str, language: str) -> str:

@@ -57,11 +57,6 @@ class TranscriptForm(enum.Enum):
     TRANSCRIPT = "transcript"
     LOG = "log"
 
-    @property
-    def is_as_typed(self) -> bool:
-        """Return True if a message stands there as it is: a column of it is one of the file."""
-        return self not in (TranscriptForm.TRANSCRIPT, TranscriptForm.LOG)
-
 
 def form_of(text: str) -> TranscriptForm:
     """Find out what a text is; what is none of the others is an answer, right or wrong."""

@@ -213,8 +213,12 @@ def test_a_book_that_is_there_is_not_replaced(
     """Somebody wrote it."""
     book = tmp_path / "book.toml"
     book.write_text("# mine\n", encoding="utf-8")
-    file = ROOT / "tests" / "first_edition"
-    (transcript,) = list(file.rglob("transcript.jsonl"))[:1]
+    with Serving(tmp_path / "home", "--auto") as server:
+        server.say(
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING})
+        )
+        server.hear()
+    (transcript,) = (tmp_path / "home").rglob("transcript.jsonl")
     assert main(["book", "--from", str(transcript), "-o", str(book)]) != 0
     assert "is there already" in capsys.readouterr().err
     assert book.read_text(encoding="utf-8") == "# mine\n"

@@ -1,10 +1,8 @@
-"""`humanmcp hosts`: how hosts behave, and how one behaved in a session."""
+"""`humanmcp hosts`: how hosts behave."""
 
 from __future__ import annotations
 
 import json
-import tomllib
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -13,56 +11,7 @@ from humanmcp.cli import main
 from humanmcp.export import hosts
 from humanmcp.protocol.policy.known_clients import CLIENTS, find
 
-HOME: Final = Path(__file__).parent.parent / "first_edition" / "home"
 NONE: Final = "none"
-
-
-def row(session: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    """Measure a recorded session; return its row."""
-    assert main(["hosts", "--home", str(HOME), "--measure", session]) == 0
-    (found,) = tomllib.loads(capsys.readouterr().out)["host"]
-    assert isinstance(found, dict)
-    return found
-
-
-def test_a_call_that_was_given_up_shows_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    """The time between the call and its cancellation."""
-    assert row("20261121T221454Z", capsys) == {
-        "name": "slow-client",
-        "client": "slow-client",
-        "version": "1.99.2",
-        "opens": "handshake",
-        "revision": "2025-11-25",
-        "capabilities": ["elicitation", "roots.listChanged"],
-        "token": "never",
-        "call": 5,
-        "cancels": True,
-    }
-
-
-def test_a_session_that_began_with_a_probe_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """And what the client declared in each request."""
-    found = row("20261121T221425Z", capsys)
-    assert (found["opens"], found["revision"]) == ("probe", "2026-07-28")
-    assert found["capabilities"] == ["elicitation.form"]
-    assert "call" not in found
-
-
-def test_a_host_that_is_known_by_its_client_gets_its_name(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """As every other page names it."""
-    assert row("20261121T221422Z", capsys)["name"] == "VS Code"
-
-
-def test_a_row_can_be_added_to_a_file(tmp_path: Path) -> None:
-    """The file stays one that can be read."""
-    file = tmp_path / "hosts.toml"
-    words = ["hosts", "--home", str(HOME), "-o", str(file), "--measure"]
-    assert main([*words, "20261121T221454Z"]) == 0
-    assert main([*words, "20261121T221425Z"]) == 0
-    rows = tomllib.loads(file.read_text(encoding="utf-8"))["host"]
-    assert [one["client"] for one in rows] == ["slow-client", "mcp"]
 
 
 def test_the_table_is_a_row_a_host(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,8 +25,8 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def old(home: Path, count: int) -> list[str]:
-    """Begin sessions as the first edition did, without a letter."""
+def without_letters(home: Path, count: int) -> list[str]:
+    """Begin sessions whose letters could not be kept."""
     inbox = FolderInbox(home)
     names = [inbox.begin(SessionFacts("", f"2026-11-20T18:{n:02d}:00Z")) for n in range(count)]
     shutil.rmtree(home / layout.LETTERS)
@@ -40,18 +40,18 @@ def letters(inbox: FolderInbox) -> dict[str, str]:
     return {one.name: one.letter for one in inbox.sessions()}
 
 
-def test_sessions_of_the_first_edition_get_letters_when_they_are_first_shown(home: Path) -> None:
+def test_sessions_without_a_letter_get_one_when_they_are_first_shown(home: Path) -> None:
     """In the order in which they began, and they keep them."""
-    names = old(home, 3)
+    names = without_letters(home, 3)
     wanted = dict(zip(names, "abc", strict=True))
     assert letters(FolderInbox(home)) == wanted
     newest = FolderInbox(home).begin(SessionFacts("", "2026-11-20T00:00:00Z"))
     assert letters(FolderInbox(home)) == {**wanted, newest: "d"}
 
 
-def test_desks_that_show_old_sessions_at_once_give_one_letter(home: Path) -> None:
+def test_desks_that_show_such_sessions_at_once_give_one_letter(home: Path) -> None:
     """Whichever is faster, all of them show the same, and each session has its own."""
-    old(home, 12)
+    without_letters(home, 12)
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(lambda _: letters(FolderInbox(home)), range(8)))
     assert all(one == seen[0] for one in seen)

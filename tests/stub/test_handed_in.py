@@ -214,13 +214,3 @@ def test_an_order_that_nobody_can_follow_is_not_handed_in(
         with pytest.raises(OrderError) as late:
             hand_in(stub.desk, stub.name, Reply("3", order=Order.EXIT))
     assert (caught.value.code, late.value.code) == (code, "over")
-
-
-def test_a_first_edition_never_says_the_text_of_an_order_to_its_client(home: Path) -> None:
-    """It knows no orders and takes the text for a message: `anyway` would let it out."""
-    stub = FolderInbox(home)  # nobody follows the order before it is looked at
-    name = stub.begin(SessionFacts("", "2026-11-20T18:49:07.123Z"))
-    hand_in(FolderInbox(home), name, Reply("aGk=", anyway=True, order=Order.RAW))
-    ((_ticket, handed_in),) = stub.outgoing(name)
-    stub.end(name)
-    assert (handed_in.text, handed_in.anyway) == ("aGk=", False)
