@@ -262,6 +262,24 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     yield from validator.first_found(ArgumentsUnfit, params.get("arguments", {}), schema, at)
 
 
+class DirectoryReadUndeclared(RawDiagnostic, code="M108", severity=Severity.WARNING):
+    """A server that did not declare it need not know the method."""
+
+
+@rule("resources/directory/read")
+def directory_read_that_was_declared(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """A folder is read from a server that says it can be.
+
+    "Clients **MUST NOT** call `resources/directory/read` against a server that has not declared
+    `directoryRead: true`."
+    https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx
+    """
+    offered = heard.established.offered
+    declared = follow(offered, "extensions", methods.SKILLS.id, "directoryRead")
+    if heard.is_request and offered is not None and declared is not True:
+        yield DirectoryReadUndeclared(("method",))
+
+
 def _params(message: Message, revision: str) -> list[RawDiagnostic]:
     """Judge the parameters by their shape."""
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)

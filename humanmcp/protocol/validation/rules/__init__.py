@@ -6,6 +6,7 @@ new module has its name here.
 
 from humanmcp.protocol.validation.rules import (
     elicitation,
+    extensions,
     lifecycle,
     lists,
     placeholders,
@@ -17,6 +18,7 @@ from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge
 __all__ = [
     "JudgedAnswer",
     "elicitation",
+    "extensions",
     "judge",
     "lifecycle",
     "lists",

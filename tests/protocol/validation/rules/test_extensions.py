@@ -1,0 +1,141 @@
+"""What skills and apps ask of answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.validation import check as draft_check
+from tests.asking import R2025, R2026, asked, check, codes, stating
+
+DIGEST = "sha256:" + "0" * 64
+URI = "skill://acme/refunds/SKILL.md"
+OWN = {"uri": URI, "digest": DIGEST, "size": 1}
+SKILL: dict[str, Any] = {
+    "uri": URI,
+    "frontmatter": {"name": "refunds", "description": "How to refund"},
+    "resources": [OWN, {**OWN, "uri": "skill://acme/refunds/examples/a.md"}],
+}
+APP = "text/html;profile=mcp-app"
+
+
+def said(method: str, result: dict[str, Any], revision: str = R2026) -> list[tuple[str, str]]:
+    """List what is said of a result, as (code, pointer)."""
+    whole = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
+    exchange = asked(method, {"_meta": stating()}, revision=revision)
+    text = json.dumps(whole if revision == R2026 else result)
+    found = check(exchange, text, TextForm.RESULT).diagnostics
+    return [(one.code, one.pointer.removeprefix("/result")) for one in found]
+
+
+def files(count: int, size: int = 1) -> list[dict[str, Any]]:
+    """List the files of a skill."""
+    more = [{**OWN, "uri": f"skill://acme/refunds/{at}"} for at in range(count - 1)]
+    return [{**OWN, "size": size}, *more]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, []),
+        ({"resources": "dynamic"}, []),
+        ({"uri": "github://a/b/refunds/SKILL.md", "resources": "dynamic"}, []),
+        ({"frontmatter": {"name": "other", "description": "x"}}, [("M100", "/uri")]),
+        ({"uri": "skill://acme/refunds", "resources": "dynamic"}, [("M100", "/uri")]),
+        ({"resources": []}, [("M101", "/resources")]),
+        ({"resources": [{**OWN, "uri": URI[:-8] + "a.md"}]}, [("M101", "/resources")]),
+        ({"resources": [OWN, {**OWN, "uri": "skill://b"}]}, [("M102", "/resources/1/uri")]),
+        ({"resources": [OWN, OWN]}, [("M38", "/resources/1/uri")]),
+        ({"resources": files(512)}, []),
+        ({"resources": files(513)}, [("M103", "/resources")]),
+        ({"resources": files(1, 16 * 1024 * 1024)}, []),
+        ({"resources": files(2, 16 * 1024 * 1024)}, [("M104", "/resources")]),
+    ],
+)
+def test_a_skill_is_where_its_name_says_with_all_its_files(
+    change: dict[str, Any], found: list[tuple[str, str]]
+) -> None:
+    """The same entry in both methods."""
+    skill = {**SKILL, **change}
+    assert said("skills/get", {"skill": skill}) == [(code, f"/skill{at}") for code, at in found]
+    listed = said("skills/list", {"skills": [SKILL, skill]})
+    assert listed == [(code, f"/skills/1{at}") for code, at in found]
+
+
+@pytest.mark.parametrize("method", ["initialize", "server/discover"])
+def test_a_server_with_skills_declares_resources(method: str) -> None:
+    """The fix declares them."""
+    revision = R2025 if method == "initialize" else R2026
+    extensions = {"extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}}}
+    result = {
+        "protocolVersion": R2025,
+        "serverInfo": {"name": "s", "version": "1"},
+    }
+    if revision == R2026:
+        result = {"supportedVersions": [R2026]}
+    found = said(method, {**result, "capabilities": extensions}, revision)
+    assert ("M105", "/capabilities") in found
+    there = said(method, {**result, "capabilities": {**extensions, "resources": {}}}, revision)
+    assert "M105" not in dict(there)
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"), [({"directoryRead": True}, []), ({}, ["M108"]), (None, ["M108"])]
+)
+def test_a_folder_is_read_only_where_the_server_says_it_can_be(
+    settings: dict[str, Any] | None, found: list[str]
+) -> None:
+    """Nothing is said while nobody was heard to declare anything."""
+    params = {"uri": "skill://a", "_meta": stating()}
+    request = asked("resources/directory/read", params, revision=R2026).request
+    extensions = {} if settings is None else {"io.modelcontextprotocol/skills": settings}
+    offered = Established(offered={"resources": {}, "extensions": extensions})
+    assert codes(draft_check.remarks(request, R2026, offered)) == found
+    assert codes(draft_check.remarks(request, R2026)) == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "mime", "found"),
+    [
+        ("ui://a/b", {"mimeType": APP}, []),
+        ("ui://a/b", {"mimeType": "text/html"}, ["M106"]),
+        ("ui://a/b", {}, ["M106"]),
+        ("file:///b", {"mimeType": "text/html"}, []),
+    ],
+)
+def test_a_page_of_an_app_says_that_it_is_one(
+    uri: str, mime: dict[str, str], found: list[str]
+) -> None:
+    """Where it is read, and where it is listed with a type."""
+    exchange = asked("resources/read", {"uri": uri})
+    text = json.dumps({"contents": [{"uri": uri, "text": "<p>", **mime}]})
+    judged = check(exchange, text, TextForm.RESULT)
+    assert codes(judged.diagnostics) == found
+    for fix in (one.fix for one in judged.diagnostics):
+        assert fix is not None
+        assert json.loads(fix.apply(text))["contents"][0]["mimeType"] == APP
+    listed = json.dumps({"resources": [{"uri": uri, "name": "a", **mime}]})
+    told = codes(check(asked("resources/list"), listed, TextForm.RESULT).diagnostics)
+    assert told == (found if mime else [])
+
+
+@pytest.mark.parametrize(
+    ("meta", "found"),
+    [
+        ({"ui": {"resourceUri": "ui://a"}}, []),
+        ({"ui": {"visibility": ["app"]}}, []),
+        ({"ui": {"resourceUri": "https://a"}}, ["M107"]),
+        ({"ui": {"resourceUri": 5}}, ["M107"]),
+        ({"ui/resourceUri": "a.html"}, ["M107"]),
+        ({"ui": "ui://a"}, []),
+    ],
+)
+def test_a_tool_names_its_page_by_its_scheme(meta: dict[str, Any], found: list[str]) -> None:
+    """The older spelling, too."""
+    tool = {"name": "a", "inputSchema": {"type": "object"}, "_meta": meta}
+    text = json.dumps({"tools": [tool]})
+    assert codes(check(asked("tools/list"), text, TextForm.RESULT).diagnostics) == found
