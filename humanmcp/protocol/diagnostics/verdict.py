@@ -1,13 +1,20 @@
-"""What goes into a check and what comes out of it: the form of a text, and the verdict on it."""
+"""What goes into a check and what comes out of it: the form of a text, and the verdict on it.
+
+Many problems of one kind come out as one: 33 of M12, at the place of the first of them.
+"""
 
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.diagnostics.model import Applicability, Fix, blocking, least, together
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Kind
 
@@ -52,3 +59,74 @@ class Verdict(NamedTuple):
     def errors(self) -> tuple[Diagnostic, ...]:
         """Return the problems that block sending."""
         return blocking(self.diagnostics)
+
+
+# -- many problems of one kind --------------------------------------------------------------------
+
+FEW: Final = 3
+"""Problems that say the same of several places and are still shown one by one."""
+MOST: Final = 10
+"""Problems of one code that are shown one by one, whatever they say; the others are one."""
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+_Kind: TypeAlias = "tuple[Hashable, ...]"
+
+
+def grouped(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return problems, in their order, with those that say the same as one."""
+    diagnostics = tuple(diagnostics)
+    if len(diagnostics) <= FEW:
+        return diagnostics
+    same = _joined(diagnostics, _alike, FEW)
+    return _joined(same, lambda one: (one.code, one.severity), MOST, keep=True)
+
+
+def _alike(one: Diagnostic) -> _Kind:
+    """Return what two problems share that differ only in the item of a list they are about."""
+    detail = tuple((name, _INDEX.sub("[]", text)) for name, text in one.detail)
+    return (one.code, one.severity, detail)
+
+
+def _joined(
+    diagnostics: tuple[Diagnostic, ...],
+    kind: Callable[[Diagnostic], _Kind],
+    most: int,
+    *,
+    keep: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """Join the problems of each kind of which there are more than `most`.
+
+    With `keep` the first of them stay as they are, and the last that is shown stands for the rest,
+    whatever these say: its fix is its own.
+    """
+    counts = Counter(map(kind, diagnostics))
+    if all(count <= most for count in counts.values()):
+        return diagnostics
+    seen: Counter[_Kind] = Counter()
+    shown: list[Diagnostic] = []
+    members: dict[_Kind, list[Diagnostic]] = {}
+    for diagnostic in diagnostics:
+        which = kind(diagnostic)
+        seen[which] += 1
+        if counts[which] <= most or (keep and seen[which] < most):
+            shown.append(diagnostic)
+        elif which in members:
+            members[which].append(diagnostic)
+        else:
+            members[which] = [diagnostic]
+            shown.append(diagnostic)
+    heads = {id(group[0]): group for group in members.values()}
+    return tuple(
+        _as_one(heads[id(one)], own_fix=keep) if id(one) in heads else one for one in shown
+    )
+
+
+def _as_one(group: list[Diagnostic], *, own_fix: bool) -> Diagnostic:
+    times = sum(one.times for one in group)
+    first = group[0]
+    if own_fix or first.fix is None or any(one.fix is None for one in group):
+        return first._replace(times=times)
+    fixes = [one.fix for one in group if one.fix is not None]
+    grade = least(*(fix.applicability for fix in fixes)) if fixes else Applicability.SAFE
+    return first._replace(times=times, fix=Fix(tuple(together(group)), first.fix.label, grade))

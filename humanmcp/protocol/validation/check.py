@@ -11,7 +11,6 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
-from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc, syntax
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Fix, TextEdit
@@ -22,7 +21,7 @@ from humanmcp.protocol.diagnostics.raw import (
     json_text,
     unwrap,
 )
-from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict, grouped
 from humanmcp.protocol.json.escaping import wire_line
 from humanmcp.protocol.json.jsonrpc import Kind, compact, member, with_token
 from humanmcp.protocol.json.similar import half_width

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc
 from humanmcp.protocol.diagnostics.raw import (
     RawDiagnostic,
@@ -19,7 +18,7 @@ from humanmcp.protocol.diagnostics.raw import (
     replace_with,
     shown,
 )
-from humanmcp.protocol.diagnostics.verdict import Verdict
+from humanmcp.protocol.diagnostics.verdict import Verdict, grouped
 from humanmcp.protocol.json.escaping import wire_line
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type, kind_of
 from humanmcp.protocol.json.similar import alike

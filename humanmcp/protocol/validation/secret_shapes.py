@@ -10,8 +10,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.kinds import syntax
+from humanmcp.protocol.diagnostics.verdict import grouped
 from humanmcp.protocol.repair.reading import diagnostic
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from humanmcp import locales
-from humanmcp.protocol.diagnostics.grouping import MOST, grouped
 from humanmcp.protocol.diagnostics.kinds.rpc import MemberStrange
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
+from humanmcp.protocol.diagnostics.verdict import MOST, grouped
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from tests.asking import R2024, asked, check, codes
 
