@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from bench import crowd, desk, load, measure, postgres, room, streamable, tap
+from bench import crowd, desk, hostile, load, measure, postgres, room, streamable, tap
 from bench.figures import Figure, table
 from bench.load import BESIDE
 from humanmcp.common import terminal
@@ -30,7 +30,7 @@ def main() -> None:
         )
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
-        parts = (measure, load, crowd, streamable, tap, desk, room, postgres)
+        parts = (measure, load, crowd, streamable, hostile, tap, desk, room, postgres)
         for measurement in (each for part in parts for each in part.ALL):
             few = measurement is measure.start_up
             for figure in measurement(Path(folder), min(rounds, 15) if few else rounds):

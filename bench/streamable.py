@@ -29,7 +29,7 @@ SESSIONS: Final = 500
 WAITING: Final = 2
 IDLE_FOR: Final = 10.0
 _EVENTS: Final = "text/event-stream"
-_BOTH: Final = f"application/json, {_EVENTS}"
+BOTH: Final = f"application/json, {_EVENTS}"
 
 
 class Client:
@@ -83,12 +83,12 @@ def by_a_rule(folder: Path, rounds: int) -> Iterator[Figure]:
     """A call that a rule answers, as JSON and as a stream, and the same to the SDK's server."""
     book = folder / "http.toml"
     book.write_text(BOOK, encoding="utf-8")
-    for way, accept in (("JSON", _BOTH), ("SSE", _EVENTS)):
+    for way, accept in (("JSON", BOTH), ("SSE", _EVENTS)):
         with ExitStack() as stack:
-            home, port, other = folder / f"http-{way}", _free_port(), _free_port()
-            ours = stack.enter_context(Peer(_serving(home, port, "--auto", "--book", str(book))))
+            home, port, other = folder / f"http-{way}", free_port(), free_port()
+            ours = stack.enter_context(Peer(serving(home, port, "--auto", "--book", str(book))))
             theirs = stack.enter_context(Peer((*SDK_SERVER, str(other), way)))
-            clients = [_client(stack, ours, port, accept), _client(stack, theirs, other, _BOTH)]
+            clients = [client_of(stack, ours, port, accept), client_of(stack, theirs, other, BOTH)]
             took: list[list[float]] = [[], []]
             for number in range(1, rounds + 1):
                 for client, each in zip(clients, took, strict=True):
@@ -99,10 +99,10 @@ def by_a_rule(folder: Path, rounds: int) -> Iterator[Figure]:
 def crowd(folder: Path, rounds: int) -> Iterator[Figure]:
     """Many sessions with calls that wait, each on its own connection, in one process."""
     count = 10 if rounds <= BARELY else affordable(SESSIONS, FILES_EACH + WAITING)
-    home, port = folder / "http-crowd", _free_port()
+    home, port = folder / "http-crowd", free_port()
     inbox = FolderInbox(home)
     with ExitStack() as stack:
-        server = stack.enter_context(Peer(_serving(home, port, "--auto")))
+        server = stack.enter_context(Peer(serving(home, port, "--auto")))
         waiting: list[tuple[Client, Key]] = []
         for _ in range(count):
             waiting += _waiting(stack, server, inbox, port)
@@ -134,7 +134,7 @@ def _waiting(
 ) -> list[tuple[Client, Key]]:
     """Open a session, and let its calls wait, each on a connection of its own."""
     before = _names(inbox)
-    client = _client(stack, server, port, _BOTH)
+    client = client_of(stack, server, port, BOTH)
     (name,) = _names(inbox) - before
     found = []
     for number in range(2, WAITING + 2):  # 1 is initialize
@@ -162,19 +162,21 @@ def _answered(inbox: FolderInbox, client: Client, key: Key) -> float:
     return took
 
 
-def _serving(home: Path, port: int, *flags: str) -> tuple[str, ...]:
+def serving(home: Path, port: int, *flags: str) -> tuple[str, ...]:
+    """Return the command of a server over HTTP."""
     address = f"127.0.0.1:{port}"
     here = (sys.executable, "-m", "humanmcp", "serve", "--http", address, "--home", str(home))
     return (*here, *flags)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         return port
 
 
-def _client(stack: ExitStack, server: Peer, port: int, accept: str) -> Client:
+def client_of(stack: ExitStack, server: Peer, port: int, accept: str) -> Client:
     """Return a session with a server, as soon as it listens."""
 
     def listens() -> bool:

@@ -1,8 +1,10 @@
 """What requests may bring: how much, how slowly, and how many at once.
 
-Who is known may send a large answer, so many bytes of all of them together at once. A stranger has
-a key or a code to send and nothing else: a few bytes, soon. When too many strangers dawdle, those
-who have done so longest are cut, so that who comes to log in is heard however many there are.
+Who is known may send a large answer, so many bytes of all of them together at once. What came
+counts, and not what was declared. Where more comes than there is room for, the visitor who holds
+the most loses the body that has waited longest for its next part. A stranger has a key or a code
+to send and nothing else: a few bytes, soon. When too many strangers dawdle, those who have done so
+longest are cut, so that who comes to log in is heard however many there are.
 
 Knows bodies, their lengths, addresses and the loop's clock; nothing of other headers or pages.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.http.headers import content_length
@@ -55,6 +58,12 @@ def stated_length(scope: Scope) -> int:
     return LARGEST + 1 if length is None else length
 
 
+def client_address(scope: Scope) -> str:
+    """Return the address that a request comes from."""
+    client = scope.get("client")
+    return str(client[0]) if client else "?"
+
+
 class BodyTrouble(enum.Enum):
     """Why a body was not taken."""
 
@@ -76,29 +85,64 @@ class BodyError(Exception):
 class Bodies:
     """All bodies that are on their way or in memory. Used by one event loop."""
 
-    def __init__(self) -> None:
-        self.held = 0
+    def __init__(self, largest: int = LARGEST) -> None:
+        """Begin with none. `largest` is how many bytes one of somebody who is known may have."""
+        self._largest = largest
+        self._held: dict[Body, str] = {}
+        """Those of visitors who are known; the one whose last part came longest ago is first."""
         self._strangers: dict[Body, str] = {}  # the one that has been there longest comes first
 
+    @property
+    def held(self) -> int:
+        """Return how many bytes came and are still in memory."""
+        return sum(body.taken for body in self._held)
+
     @contextlib.contextmanager
-    def coming(self, receive: Receive, address: str, declared: int) -> Iterator[Body]:
-        """Read a body within the limits. `address` is a stranger's, "" stands for who is known."""
-        body = Body(receive, self, stranger=bool(address))
+    def coming(
+        self, receive: Receive, visitor: str, declared: int, *, stranger: bool = False
+    ) -> Iterator[Body]:
+        """Read a body within the limits. `visitor` is who sends it; the address of a stranger."""
+        body = Body(receive, self, LARGEST_OF_STRANGERS if stranger else self._largest)
+        if stranger:
+            self._make_room_for_stranger(visitor)
+            self._strangers[body] = visitor
+            body.until = min(body.until, body.began + SLOWEST_OF_STRANGERS)
+            body.too_large = BodyTrouble.MUCH
+        else:
+            self._held[body] = visitor
+        if declared > body.most:
+            body.trouble = body.too_large
         try:
-            if address:
-                self._make_room(address)
-                self._strangers[body] = address
-            body.reserve(declared)
             yield body
         finally:
-            self.whole(body)
-            self.held -= body.reserved
+            self._strangers.pop(body, None)
+            self._held.pop(body, None)
 
     def whole(self, body: Body) -> None:
         """Note that a body is there, or given up: it is not waited for."""
         self._strangers.pop(body, None)
 
-    def _make_room(self, address: str) -> None:
+    def came(self, body: Body) -> bool:
+        """Find room for another part of a body. Returns whether there is any."""
+        visitor = self._held.pop(body, None)
+        if visitor is None:  # a stranger's: there is always room for these
+            return True
+        self._held[body] = visitor
+        while self.held > LARGEST_TOGETHER:
+            sizes = Counter[str]()
+            for each, whose in self._held.items():
+                sizes[whose] += 0 if each.is_whole else each.taken
+            ((most, _size),) = sizes.most_common(1)
+            given_up = next(
+                each for each, whose in self._held.items() if whose == most and not each.is_whole
+            )
+            if given_up is body:
+                return False
+            self._held.pop(given_up)
+            given_up.cut(BodyTrouble.BUSY)
+        return True
+
+    def _make_room_for_stranger(self, address: str) -> None:
         same = [body for body, other in self._strangers.items() if other == address]
         for body in same[: max(0, len(same) - MOST_OF_AN_ADDRESS + 1)]:
             self._cut(body)
@@ -107,39 +151,31 @@ class Bodies:
 
     def _cut(self, body: Body) -> None:
         self.whole(body)
-        body.cut()
+        body.cut(BodyTrouble.SLOW)
 
 
 class Body:
     """Count the bytes of a body and the seconds it takes; headers may lie about both."""
 
-    def __init__(self, receive: Receive, bodies: Bodies, *, stranger: bool) -> None:
-        """Read from `receive`; `bodies` counts all of them."""
+    def __init__(self, receive: Receive, bodies: Bodies, most: int) -> None:
+        """Read from `receive` at most so many bytes; `bodies` counts all of them."""
         loop = asyncio.get_running_loop()
         self.trouble: BodyTrouble | None = None
-        self.reserved = 0
+        self.too_large = BodyTrouble.LARGE
+        self.taken = 0
+        self.is_whole = False
+        self.most = most
+        self.began = loop.time()
+        self.until = self.began + SLOWEST
         self._receive = receive
         self._bodies = bodies
-        self._most = LARGEST_OF_STRANGERS if stranger else LARGEST
-        self._until = loop.time() + (SLOWEST_OF_STRANGERS if stranger else SLOWEST)
-        self._taken = 0
-        self._whole = False
         self._given_up: asyncio.Future[None] = loop.create_future()
 
-    def cut(self) -> None:
+    def cut(self, why: BodyTrouble) -> None:
         """Wait for it no longer."""
+        self.trouble = self.trouble or why
         if not self._given_up.done():
             self._given_up.set_result(None)
-
-    def reserve(self, size: int) -> None:
-        """Ask for room for so many bytes in all."""
-        if size > self._most:
-            self.trouble = BodyTrouble.LARGE if self._most == LARGEST else BodyTrouble.MUCH
-        elif self._bodies.held + size - self.reserved > LARGEST_TOGETHER:
-            self.trouble = BodyTrouble.BUSY
-        else:
-            self._bodies.held += size - self.reserved
-            self.reserved = size
 
     async def receive(self) -> Message:
         """Return the next part.
@@ -147,21 +183,23 @@ class Body:
         Raises:
             BodyError: it is too large, too slow, or there is too much at once.
         """
-        if self._whole:
+        if self.is_whole:
             return await self._receive()  # what comes after the body is the disconnect
         self._stop_if(self.trouble)
         message = await self._part()
-        self._taken += len(message.get("body", b""))
-        if self._taken > self.reserved:
-            self.reserve(self._taken)
+        self.taken += len(message.get("body", b""))
+        if self.taken > self.most:
+            self.trouble = self.too_large
+        elif not self._bodies.came(self):
+            self.trouble = BodyTrouble.BUSY
         self._stop_if(self.trouble)
-        self._whole = not message.get("more_body", False)
-        if self._whole:
+        self.is_whole = not message.get("more_body", False)
+        if self.is_whole:
             self._bodies.whole(self)
         return message
 
     async def _part(self) -> Message:
-        left = self._until - asyncio.get_running_loop().time()
+        left = self.until - asyncio.get_running_loop().time()
         if left <= 0:
             self.trouble = BodyTrouble.SLOW
             self._stop_if(self.trouble)
@@ -177,7 +215,7 @@ class Body:
             if not part.done():
                 part.cancel()
         if not part.done():
-            self.trouble = BodyTrouble.SLOW
+            self.trouble = self.trouble or BodyTrouble.SLOW
         self._stop_if(self.trouble)
         return part.result()
 

@@ -248,7 +248,8 @@ class Session:
 
     def repeated_by(self, message: Message) -> Exchange | None:
         """Return the exchange that awaits its retry and that this request repeats."""
-        return next((one for one in self.pending if _repeats(message, one)), None)
+        waiting = self.exchanges.awaiting_retry
+        return next((one for one in waiting if _repeats(message, one)), None)
 
     def _observed(self, request: Message, number: int, stated: str) -> ObservedRequest:
         asked = self.state.observe(self._peer, request, number, stated).asked

@@ -7,6 +7,7 @@ decided once, here, and the decision goes with the request.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from humanmcp.inbox.contract import Draft, InboxError, Item
@@ -54,6 +55,9 @@ logger = logging.getLogger(__name__)
 MOST_WAITING: Final = 10_000
 """Requests of a session that may wait for people: a client that floods us fills no disk."""
 
+AT_ONCE: Final = 10
+"""Messages of an array that are taken in before others have their turn."""
+
 _ASKED: Final = (RequestArrived, RequestRepeated)
 
 
@@ -70,6 +74,8 @@ class _Arrival(NamedTuple):
     """The numbers of its requests, those too that were asked before."""
     decision: Decision | None
     now: float
+    waits: bool
+    """Whether a person has to see one of its requests wait."""
 
     @property
     def number(self) -> int:
@@ -77,9 +83,9 @@ class _Arrival(NamedTuple):
         return self.requests[0].number if self.requests else 0
 
     @property
-    def is_answered_at_once(self) -> bool:
-        """Return True if no person has to see its request wait."""
-        return self.decision is not None and self.decision.at_once
+    def can_be_copied_later(self) -> bool:
+        """Return True if nobody has to read it first: the client need not wait for the copy."""
+        return bool(self.requests) and not self.waits
 
     @property
     def is_probe(self) -> bool:
@@ -118,6 +124,9 @@ class Arrivals:
         self._agenda = agenda
         self._only_probed = ledger.facts.probe
         """Whether nothing but `server/discover` was asked so far."""
+        self._came: _Arrival | None = None
+        self._left: deque[Event] = deque()
+        """What the line that came last meant, and nothing has reacted to yet."""
 
     def too_long(self, got: Cut) -> None:
         """Let a person refuse a request that was not kept: its sender waits for an answer."""
@@ -140,34 +149,48 @@ class Arrivals:
         """
         self._ledger.record(Direction.NOTE, b"", number, note="the client closed the stream")
         events = self._session.cancelled(number)
-        came = _Arrival(b"", events, (), (), None, self._ledger.clock.now())
+        came = _Arrival(b"", events, (), (), None, self._ledger.clock.now(), waits=False)
         for event in events:
             self._react(event, came)
 
+    @property
+    def has_more(self) -> bool:
+        """Return True while an array has messages that nothing has reacted to."""
+        return bool(self._left)
+
     def line(self, line: bytes) -> None:
-        """Take in a line: write it down, then let everything react to it."""
+        """Take in a line: write it down, then let everything react to it.
+
+        Of a long array to the first messages: `go_on` is called while it `has_more`.
+        """
         came = self._read(line)
-        waits = not (came.is_answered_at_once or self._ledger.connection.closed)
-        durable = waits and bool(came.requests)
         try:
-            self._ledger.record(Direction.IN, line, came.number, durable=durable)
+            self._ledger.record(Direction.IN, line, came.number, durable=came.waits)
         except InboxError as error:
             self._ledger.connection.came_with(came.asked)
             self._cannot_keep(came, error)
             return
         self._ledger.connection.came_with(came.asked)  # over HTTP a notification is taken by now
         self._come_out_of_probing(came)
-        # What nobody has to read first: the client need not wait for the copy.
-        later = bool(came.requests) and not waits
-        if not later:
+        if not came.can_be_copied_later:
             self._texts.copy(line, came.events)
+        self._came, self._left = came, deque(came.events)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """React to the next messages of the line that came last."""
+        came = self._came
+        if came is None:
+            return
         try:
-            for event in came.events:
-                self._react(event, came)
+            for _turn in range(min(AT_ONCE, len(self._left))):
+                self._react(self._left.popleft(), came)
         finally:
-            if later:
-                self._texts.copy(line, came.events, later=True)
-        self._ledger.describe(self._session)
+            if not self._left and came.can_be_copied_later:
+                self._texts.copy(came.line, came.events, later=True)
+        if not self._left:
+            self._came = None
+            self._ledger.describe(self._session)
 
     def _read(self, line: bytes) -> _Arrival:
         now = self._ledger.clock.now()
@@ -176,7 +199,9 @@ class Arrivals:
         asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
         new = [event.exchange for event in events if isinstance(event, RequestArrived)]
         decision = self._answers.decision(new[0]) if len(new) == 1 else None
-        return _Arrival(line, events, new, asked, decision, now)
+        at_once = decision is not None and decision.at_once
+        waits = bool(new) and not (at_once or self._ledger.connection.closed)
+        return _Arrival(line, events, new, asked, decision, now, waits)
 
     def _come_out_of_probing(self, came: _Arrival) -> None:
         """Become visible with the first message that is no `server/discover`.
@@ -201,6 +226,8 @@ class Arrivals:
     def _react(self, event: Event, came: _Arrival) -> None:
         match event:
             case RequestArrived(exchange):
+                if self._is_superseded(exchange):
+                    return
                 decision = came.decision or self._answers.decision(exchange)
                 self._request_arrived(exchange, decision, came.now)
             case RequestRepeated(exchange):
@@ -238,6 +265,11 @@ class Arrivals:
         if self._ledger.connection.closed:
             return  # nobody can answer it: the session is over when all that came is looked at
         self._let_wait(exchange, left, now, subscribed=subscribed)
+
+    def _is_superseded(self, exchange: Exchange) -> bool:
+        """Return True if another request of its array, under the same id, was answered by now."""
+        current = self._session.exchanges.get(exchange.number)
+        return current is not None and current.state is ExchangeState.ABANDONED
 
     def come_again(self, exchange: Exchange, decision: Decision, came: float) -> None:
         """Take in a request that another process wrote down and could not let wait any more."""

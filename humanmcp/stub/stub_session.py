@@ -7,7 +7,8 @@ reply from a desk, a saved `out.txt` and the answer book's turn are seen one aft
 each exchange is answered once. That thread is the attendant's (`inbox/attendant.py`), which serves
 other sessions as well. A step
 
-1. takes one line of the client and lets everything react to it (`arrivals.py`);
+1. takes one line of the client, or the next part of a long array, and lets everything react to it
+   (`arrivals.py`);
 2. looks at what is due by the schedule: what people handed in (`handed_in.py`), what they typed in
    the files (`text_files/text_desk.py`), what the clocks call for (`pending_timers.py`), the rest;
 3. says in `status.txt` what has become of it, and when the next step is.
@@ -163,9 +164,13 @@ class StubSession:
 
     def step(self, now: float) -> float | None:
         """Take one thing in and look around."""
-        got = self.connection.get()
-        if got is not None:
+        has_more = self._arrivals.has_more
+        got = None if has_more else self.connection.get()
+        if has_more or got is not None:
             self._quiet_at = now + QUIET_AFTER
+        if has_more:
+            self._arrivals.go_on()
+        elif got is not None:
             self._take_in(got)
         elif self._has_to_announce:
             if now < self._quiet_at and not self._agenda.rung:
@@ -180,7 +185,7 @@ class StubSession:
             self.texts.tell()
         if self._over:
             return None
-        return now if got is not None else self._next_step()
+        return now if has_more or got is not None else self._next_step()
 
     def _next_step(self) -> float:
         announces_at = self._quiet_at if self._has_to_announce else math.inf

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import threading
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
@@ -14,10 +16,12 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.policy.answer_book import Mode
+from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
+from humanmcp.stub.arrivals import AT_ONCE
 from humanmcp.stub.connection import MemoryConnection
 from humanmcp.stub.options import ServeOptions
 from humanmcp.stub.serve import ServerParts
+from tests.serving_http import initialize
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -109,6 +113,28 @@ def test_a_session_that_ends_is_no_business_of_the_others(room: Room) -> None:
     stays.say(b'{"jsonrpc":"2.0","id":5,"method":"nonsense"}')
     stays.say(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}')
     until(lambda: stays.numbers == (2,), "the second request of the other session")
+
+
+def test_others_have_their_turn_within_a_long_array(tmp_path: Path) -> None:
+    """One step takes in some of its requests, and each of them once."""
+    parts = ServerParts(
+        tmp_path,
+        BookFile(tmp_path / "book.toml"),
+        ServeOptions(Mode.NORMAL, opening=OpeningPolicy.BOOK),
+        lambda _text: None,
+    )
+    inbox, connection = FolderInbox(tmp_path / "inbox"), MemoryConnection()
+    session = parts.session(connection, inbox)
+    session.begin(lambda: None)
+    connection.say(initialize("2025-03-26").encode())
+    connection.say(b"[" + b",".join(call(at, "here") for at in range(2, 102)) + b"]")
+    counted: list[int] = []
+    while len(counted) < 2 or counted[-1] > counted[-2] or not counted[-1]:
+        session.step(time.monotonic())
+        counted.append(len(list((inbox.folder(session.ledger.name) / "pending").glob("0*"))))
+    session.leave()
+    assert counted[-1] == 100
+    assert max(later - before for before, later in itertools.pairwise(counted)) <= AT_ONCE
 
 
 def test_a_line_says_to_which_request_it_belongs(room: Room) -> None:

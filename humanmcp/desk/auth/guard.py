@@ -24,6 +24,7 @@ from humanmcp.listening.bodies import (
     Body,
     BodyError,
     BodyTrouble,
+    client_address,
     stated_length,
 )
 from humanmcp.locales.stop import stopped
@@ -269,7 +270,10 @@ class Guard:
             _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
             await self._refuse(refusal, scope, _with_headers(send, scope, secure=secure))
             return
-        with self._bodies.coming(receive, _address(scope), stated_length(scope)) as body:
+        coming = self._bodies.coming(
+            receive, _visitor(scope), stated_length(scope), stranger=_is_stranger(scope)
+        )
+        with coming as body:
             await self._pass(scope, body, _with_headers(send, scope, secure=secure))
 
     async def _pass(self, scope: Scope, body: Body, send: Send) -> None:
@@ -345,12 +349,14 @@ _REFUSALS: Final[Mapping[BodyTrouble, Refusal]] = {
 }
 
 
-def _address(scope: Scope) -> str:
-    """Return where a stranger sends something from, "" for who is known or sends nothing."""
-    if scope["method"] != "POST" or scope["path"] not in PUBLIC:
-        return ""  # nothing comes, or only who is known gets this far
-    client = scope.get("client")
-    return str(client[0]) if client else "?"
+def _is_stranger(scope: Scope) -> bool:
+    """Return True for what a stranger may send; only who is known gets this far with more."""
+    return scope["method"] == "POST" and scope["path"] in PUBLIC
+
+
+def _visitor(scope: Scope) -> str:
+    """Return who sends something: a visit, or an address."""
+    return scope.get("state", {}).get("visit") or client_address(scope)
 
 
 def cookie_of(scope: Scope, name: str) -> str:

@@ -75,6 +75,7 @@ class Exchanges:
         self.last = 0
         """The number that was given last. They count from 1."""
         self._waiting: dict[int, Exchange] = {}
+        self._awaiting_retry: set[int] = set()
         self._by_id: dict[tuple[str, str | int | float], set[int]] = {}
         self._over: dict[int, Exchange] = {}
         self._size = 0
@@ -100,6 +101,11 @@ class Exchanges:
         return tuple(self._waiting.values())
 
     @property
+    def awaiting_retry(self) -> tuple[Exchange, ...]:
+        """Those whose client was asked to repeat them, or may do so, oldest first."""
+        return tuple(self._waiting[number] for number in sorted(self._awaiting_retry))
+
+    @property
     def remembered(self) -> tuple[Exchange, ...]:
         """Those that wait and those that are over and not forgotten, in the order they came in."""
         every = self._over | self._waiting
@@ -122,6 +128,8 @@ class Exchanges:
         if exchange.state is ExchangeState.PENDING:
             self._waiting[number] = exchange
             self._by_id.setdefault(exchange.id.key, set()).add(number)
+            if exchange.awaiting_retry:
+                self._awaiting_retry.add(number)
         elif before is not None:
             del self._waiting[number]
             self._over[number] = exchange
@@ -130,6 +138,7 @@ class Exchanges:
         return exchange
 
     def _leave(self, exchange: Exchange) -> None:
+        self._awaiting_retry.discard(exchange.number)
         alike = self._by_id[exchange.id.key]
         alike.discard(exchange.number)
         if not alike:

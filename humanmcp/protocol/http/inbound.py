@@ -249,6 +249,8 @@ _UNREAD: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8, Flaw.TOO_DEEP, Flaw.LONG_NUMBER)
 
 def refused_body(malformed: Malformed) -> HttpRefusal:
     """Return the refusal of a body that is no message."""
+    if malformed.why is Flaw.LONG_BATCH:
+        return HttpRefusal(413, "long batch", fillings=malformed.detail)
     unread = malformed.why in _UNREAD
     return HttpRefusal(400, "no message", _PARSE_ERROR if unread else _INVALID_REQUEST)
 

@@ -27,6 +27,9 @@ _STRING_OR_MARKS: Final = re.compile(rf'{_STRING}|[^ \t\r\n"]++|"', re.DOTALL)
 _NO_BRACKET: Final = bytes(code for code in range(128) if code not in b"[]{}")
 BRACKETS: Final = r"(?P<opens>[\[{])|(?P<closes>[\]}])"
 STRING_OR_BRACKET: Final = re.compile(rf"{_STRING}|{BRACKETS}", re.DOTALL)
+MOST_IN_BATCH: Final = 100
+"""Messages that an array may hold: they are taken in at once, and others wait for so long."""
+
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -111,6 +114,7 @@ class Flaw(enum.StrEnum):
     ID_MALFORMED = "N07"
     ID_MISSING = "N08"
     IN_BATCH = "N09"
+    LONG_BATCH = "N17"
 
 
 class Malformed(NamedTuple):
@@ -189,6 +193,8 @@ def items_in(line: bytes) -> tuple[Message | Malformed, ...]:
 def _read_batch(text: str, values: list[Json]) -> Batch | Malformed:
     if not values:  # JSON-RPC 2.0, section 6: an empty array is an invalid request
         return Malformed(text.encode(), Flaw.NO_MESSAGE)
+    if len(values) > MOST_IN_BATCH:
+        return Malformed(text.encode(), Flaw.LONG_BATCH, (("limit", str(MOST_IN_BATCH)),))
     items = tuple(
         _read_envelope(raw, value) for raw, value in zip(_elements(text), values, strict=True)
     )

@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.inbox.contract import InboxError
-from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble, stated_length
+from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble, client_address, stated_length
 from humanmcp.locales import say
 from humanmcp.protocol.http import guard
 from humanmcp.protocol.http.headers import SESSION, Headers
@@ -57,6 +57,10 @@ _TROUBLES: Final[Mapping[BodyTrouble, HttpRefusal]] = {
     BodyTrouble.BUSY: HttpRefusal(503, "busy", -32603),
 }
 
+LARGEST_MESSAGE: Final = 4 * 1024 * 1024
+"""Bytes of a client's message, as the servers of the official SDKs take: all sessions wait while it
+is decoded."""
+
 FAULT: Final = HttpRefusal(500, "fault", -32603)
 BROKEN_OFF: Final = HttpRefusal(400, "broken off")
 LISTENED_TO: Final = HttpRefusal(409, "listened to")
@@ -71,7 +75,7 @@ class HttpApp:
     def __init__(self, sessions: HttpSessions, address: HttpAddress) -> None:
         self._sessions = sessions
         self._address = address
-        self._bodies = Bodies()
+        self._bodies = Bodies(LARGEST_MESSAGE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -135,7 +139,8 @@ class HttpApp:
         """Read a body within the limits."""
         parts = []
         try:
-            with self._bodies.coming(receive, "", stated_length(scope)) as body:
+            coming = self._bodies.coming(receive, client_address(scope), stated_length(scope))
+            with coming as body:
                 more = True
                 while more:
                     message = await body.receive()

@@ -59,13 +59,14 @@ def test_a_stranger_sends_a_key_and_nothing_longer() -> None:
     async def play() -> None:
         every = Bodies()
         long = part(b"x" * (bodies.LARGEST_OF_STRANGERS + 1), more=True)
-        with every.coming(outgoing(long), "127.0.0.1", 0) as body:
+        with every.coming(outgoing(long), "127.0.0.1", 0, stranger=True) as body:
             assert await trouble_of(body) is BodyTrouble.MUCH
-        with every.coming(outgoing(), "127.0.0.1", bodies.LARGEST) as body:
+        with every.coming(outgoing(), "127.0.0.1", bodies.LARGEST, stranger=True) as body:
             assert body.trouble is BodyTrouble.MUCH
-        with every.coming(outgoing(part(b"key", more=False)), "127.0.0.1", 3) as body:
+        key = outgoing(part(b"key", more=False))
+        with every.coming(key, "127.0.0.1", 3, stranger=True) as body:
             assert (await body.receive())["body"] == b"key"
-        with every.coming(outgoing(long), "", 0) as body:  # who is known may go on
+        with every.coming(outgoing(long), "visit", 0) as body:  # who is known may go on
             assert (await body.receive())["more_body"]
         assert every.held == 0
 
@@ -79,19 +80,19 @@ def test_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
         every = Bodies()
         with contextlib.ExitStack() as stack:
             first = [
-                stack.enter_context(every.coming(never, "127.0.0.1", 9))
+                stack.enter_context(every.coming(never, "127.0.0.1", 9, stranger=True))
                 for _ in range(bodies.MOST_OF_AN_ADDRESS)
             ]
             reading = [asyncio.ensure_future(trouble_of(body)) for body in first]
             await asyncio.sleep(0)
             new = stack.enter_context(
-                every.coming(outgoing(part(b"key", more=False)), "127.0.0.1", 3)
+                every.coming(outgoing(part(b"key", more=False)), "127.0.0.1", 3, stranger=True)
             )
             assert (await new.receive())["body"] == b"key"
             assert await reading[0] is BodyTrouble.SLOW
             assert not any(one.done() for one in reading[1:])
             for number in range(bodies.MOST_STRANGERS):
-                stack.enter_context(every.coming(never, f"127.0.0.{number + 2}", 9))
+                stack.enter_context(every.coming(never, f"127.0.0.{number + 2}", 9, stranger=True))
             assert [await one for one in reading] == [BodyTrouble.SLOW] * len(reading)
 
     asyncio.run(play())
@@ -106,26 +107,68 @@ def test_a_body_that_drips_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         return part(b"", more=True)
 
     async def play() -> None:
-        with Bodies().coming(drip, "127.0.0.1", 0) as body:
+        with Bodies().coming(drip, "127.0.0.1", 0, stranger=True) as body:
             assert await trouble_of(body) is BodyTrouble.SLOW
 
     asyncio.run(play())
 
 
-def test_bodies_together_have_a_bound() -> None:
-    """Two of the largest pass at once; a third is told to come back, a small one passes."""
+def test_what_is_declared_and_not_sent_takes_no_room() -> None:
+    """Another visitor's body is read, however many were promised."""
 
     async def play() -> None:
         every = Bodies()
-        with (
-            every.coming(outgoing(), "", bodies.LARGEST),
-            every.coming(outgoing(), "", bodies.LARGEST),
-            every.coming(outgoing(), "", bodies.LARGEST) as third,
-            every.coming(outgoing(part(b"{}", more=False)), "", 2) as small,
-        ):
-            assert third.trouble is BodyTrouble.BUSY
-            assert (await small.receive())["body"] == b"{}"
+        with contextlib.ExitStack() as stack:
+            for _ in range(10):
+                some = outgoing(part(b"{", more=True))
+                half = stack.enter_context(every.coming(some, "slow", bodies.LARGEST))
+                await half.receive()
+            assert every.held == 10
+            small = outgoing(part(b"{}", more=False))
+            with every.coming(small, "other", 2) as body:
+                assert (await body.receive())["body"] == b"{}"
         assert every.held == 0
+
+    asyncio.run(play())
+
+
+def test_who_holds_the_most_loses_the_body_that_stood_still_longest() -> None:
+    """So that one visitor cannot keep the others out, with half a body or with many."""
+
+    async def play() -> None:
+        every, large = Bodies(), b"x" * (bodies.LARGEST_TOGETHER // 3)
+        with contextlib.ExitStack() as stack:
+            held = []
+            for _ in range(3):
+                half = outgoing(part(large, more=True))
+                held.append(stack.enter_context(every.coming(half, "slow", 0)))
+                await held[-1].receive()
+            reading = [asyncio.ensure_future(trouble_of(body)) for body in held]
+            await asyncio.sleep(0)
+            with every.coming(outgoing(part(b"{}", more=False)), "other", 2) as body:
+                assert (await body.receive())["body"] == b"{}"
+            assert await reading[0] is BodyTrouble.BUSY
+            assert not any(one.done() for one in reading[1:])
+            with every.coming(outgoing(part(large + b"x", more=True)), "slow", 0) as fourth:
+                await fourth.receive()
+                assert await reading[1] is BodyTrouble.BUSY
+            reading[2].cancel()
+        assert every.held == 0
+
+    asyncio.run(play())
+
+
+def test_bodies_that_are_whole_are_kept_and_the_next_is_told_to_come_back() -> None:
+    """They are being worked on: what would be one too many is its sender's."""
+
+    async def play() -> None:
+        every = Bodies()
+        with contextlib.ExitStack() as stack:
+            for _ in range(3):
+                whole = outgoing(part(b"x" * (bodies.LARGEST_TOGETHER // 3), more=False))
+                await stack.enter_context(every.coming(whole, "busy", 0)).receive()
+            with every.coming(outgoing(part(b"x" * 9, more=True)), "other", 9) as body:
+                assert await trouble_of(body) is BodyTrouble.BUSY
 
     asyncio.run(play())
 

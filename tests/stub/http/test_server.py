@@ -287,6 +287,16 @@ def test_a_batch_is_refused_where_there_are_none_any_more(home: Path) -> None:
         assert (lost.status, lost.json["id"]) == (404, 7)
 
 
+def test_a_batch_of_too_many_messages_is_refused(home: Path) -> None:
+    """With what to do instead; the session goes on."""
+    with ServingHttp(home, "--auto") as server:
+        headers = server.initialize("2025-03-26")
+        got = server.ask(body=f"[{','.join(call(at) for at in range(101))}]", headers=headers)
+        assert got.status == 413
+        assert "100 messages" in got.json["error"]["message"]
+        assert server.ask(body='{"jsonrpc":"2.0","id":2,"method":"ping"}', headers=headers).json
+
+
 def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
     """The same id twice at once: two sessions, and both are answered."""
     with ServingHttp(home, "--opening", "book") as server:

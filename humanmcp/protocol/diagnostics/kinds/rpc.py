@@ -184,6 +184,9 @@ class LineIdMissing(LineDiagnostic, code=Flaw.ID_MISSING, page=f"{_MCP}basic#res
     """An answer carries the id of its request."""
 class BatchUnread(LineDiagnostic, code=Flaw.IN_BATCH):
     """2025-06-18 took batches out."""
+class BatchTooLong(LineDiagnostic, code=Flaw.LONG_BATCH):
+    """All messages of an array are taken in at once, and other sessions wait for so long."""
+    limit: str
 class MarkBeforeLine(LineDiagnostic, code="N11", severity=_W):
     """The TypeScript clients drop a line with a byte-order mark."""
 

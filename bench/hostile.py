@@ -1,0 +1,130 @@
+"""What one client of `serve --http` can make another one wait: it attacks, the other calls."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final, Self
+
+from bench.figures import Figure
+from bench.load import BARELY
+from bench.measure import BOOK
+from bench.peer import INITIALIZE, TOO_LONG, Peer, call
+from bench.streamable import BOTH, Client, client_of, free_port, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+REQUESTS: Final = 5_000
+FOR_PERSON: Final = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask"}}'
+LARGEST: Final = 4 * 1024 * 1024
+DECLARED: Final = 32 * 1024 * 1024
+_HEAD: Final = (
+    "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+    f"Accept: {BOTH}\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n"
+)
+BETWEEN: Final = 0.005
+
+
+class _Caller:
+    """Another client, which calls what a rule answers, again and again."""
+
+    def __init__(self, client: Client) -> None:
+        self.longest = 0.0
+        self.refused = 0
+        self.calls = 0
+        self._client = client
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        """Begin to call."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Call no more."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(BETWEEN):
+            self.calls += 1
+            try:
+                self.longest = max(self.longest, self._client.ask(call(self.calls)))
+            except RuntimeError:
+                self.refused += 1
+
+
+def _arrays(port: int, size: int) -> None:
+    """Send arrays of requests that a person would have to answer, without reading the answers."""
+    headers = {"Content-Type": "application/json", "Accept": BOTH}
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=4 * TOO_LONG)
+    connection.request("POST", "/mcp", INITIALIZE.replace(b"2025-06-18", b"2025-03-26"), headers)
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
+    for first in range(0, REQUESTS, size):
+        body = b"[%s]" % b",".join(FOR_PERSON % (first + each) for each in range(size))
+        connection.request("POST", "/mcp", body, headers)
+        connection.close()
+
+
+def _declared(port: int) -> list[socket.socket]:
+    """Declare three large bodies and send one byte of each."""
+    opened = []
+    for size in (DECLARED, DECLARED, DECLARED // 4):
+        one = socket.create_connection(("127.0.0.1", port))
+        one.sendall((_HEAD % (port, "x", size)).encode() + b"{")
+        opened.append(one)
+    return opened
+
+
+def _large(port: int) -> None:
+    """Send bodies as large as they may be, of very many small objects."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=4 * TOO_LONG)
+    headers = {"Content-Type": "application/json", "Accept": BOTH, "Mcp-Session-Id": "x"}
+    values = b",".join([b"{}"] * (LARGEST // 3 - 100))
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":[%s]}}' % values
+    for _ in range(3):
+        connection.request("POST", "/mcp", body, headers)
+        connection.getresponse().read()
+    connection.close()
+
+
+ATTACKS: Final[dict[str, Callable[[int], object]]] = {
+    f"an array of {REQUESTS:,} requests": lambda port: _arrays(port, REQUESTS),
+    f"{REQUESTS // 100} arrays of 100 requests": lambda port: _arrays(port, 100),
+    "bodies that are declared and not sent": _declared,
+    "bodies of 4 MiB": _large,
+}
+
+
+def others_wait(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Attack in each way, and let another client call all the while."""
+    for number, (what, attack) in enumerate(ATTACKS.items()):
+        book = folder / "hostile.toml"
+        book.write_text(BOOK, encoding="utf-8")
+        with ExitStack() as stack:
+            port = free_port()
+            command = serving(folder / f"hostile-{number}", port, "--book", str(book))
+            server = stack.enter_context(Peer((*command, "--opening", "book")))
+            client = client_of(stack, server, port, BOTH)
+            for warm in range(20):
+                client.ask(call(warm))
+            with _Caller(client) as caller:
+                kept = attack(port)  # noqa: F841 - sockets stay open for so long
+                time.sleep(0.2 if rounds <= BARELY else 2)
+            longest = caller.longest * 1e3
+        refused = f", {caller.refused} of {caller.calls} refused" if caller.refused else ""
+        name = f"HTTP: the longest wait of another client during {what}"
+        value = longest if not caller.refused else 1e9
+        yield Figure(name, f"{longest:.0f} ms{refused}", value, 100, "ms")
+
+
+ALL: Final = (others_wait,)
