@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
         listed: InboxShape = {"items": [row_as_json(row, waits.now()) for row in found]}
         json_to_stdout(listed)
     else:
-        _list(seats(inbox), found, waits.now(), language)
+        _list(_shown(inbox, everything=arguments.all), found, language)
     return 0
 
 
@@ -130,27 +130,29 @@ def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState
     return sorted(found, key=lambda item: item.key.number)
 
 
-def _list(
-    everybody: Sequence[SessionFacts], found: Sequence[TerminalRow], moment: datetime, language: str
-) -> None:
-    live = [facts for facts in everybody if facts.is_open]
-    shown = {row.case.facts.name for row in found}
-    for facts in everybody:
-        if facts.is_open or facts.name in shown:
-            mine = [row for row in found if row.case.facts.name == facts.name]
-            to_stdout(*_heading(facts, language))
-            if facts.unreadable:
-                sentence = unreadable_in(facts, language)
-                look = say(ROOM, "look unreadable", language, letter=facts.letter)
-                to_stdout("  ", Painted(sentence, "yellow"), " ", Painted(look, "dim"))
-            _table(mine, moment, language)
-    if not live:
+def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow], language: str) -> None:
+    for facts in sessions:
+        mine = [row for row in found if row.case.facts.name == facts.name]
+        to_stdout(*_heading(facts, language))
+        if facts.unreadable:
+            sentence = unreadable_in(facts, language)
+            look = say(ROOM, "look unreadable", language, letter=facts.letter)
+            to_stdout("  ", Painted(sentence, "yellow"), " ", Painted(look, "dim"))
+        if not mine and not facts.is_open:
+            to_stdout("  ", Painted(say(ROOM, "nothing kept", language, name=facts.name), "dim"))
+        _table(mine, waits.now(), language)
+    if not any(facts.is_open for facts in sessions):
         to_stdout(say(ROOM, "no session", language))
     elif not any(row.item.waits for row in found):
         to_stdout(say(ROOM, "nothing", language))
     else:
         first = next(row.name for row in found if row.item.waits)
         to_stdout(Painted(say(ROOM, "next", language, name=first), "dim"))
+
+
+def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
+    """Return the sessions that are listed: the live ones, or all."""
+    return [facts for facts in seats(inbox) if everything or facts.is_open]
 
 
 def _heading(facts: SessionFacts, language: str) -> tuple[str | Painted, ...]:
@@ -206,7 +208,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> in
                 ring = _BELL if waiting - seen else ""
                 seen = waiting
                 raw_to_stdout(ring + _CLEAR + say(ROOM, "watching", language))
-                _list(seats(inbox), found, waits.now(), language)
+                _list(_shown(inbox, everything=arguments.all), found, language)
             else:
                 before = _report_changes(before, found, arguments, language)
             time.sleep(_LOOK_EVERY)

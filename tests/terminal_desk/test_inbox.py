@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Draft
+from humanmcp.inbox.contract import Answer, Draft, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal_desk.inbox import request_in_short
 from tests.terminal_desk.rooms import CALL, INITIALIZE, ago, waiting
@@ -82,6 +82,16 @@ def test_all_shows_answered_ones_too(room: Room, shell: Shell) -> None:
     room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "terminal", ago(0)))
     assert "tools/call" not in shell("inbox").out
     assert "answered (you, at the terminal)" in shell("inbox", "--all").out
+
+
+def test_all_lists_sessions_in_which_nothing_waited(room: Room, shell: Shell) -> None:
+    """A tap's: the messages passed, and `export` shows them by the session's name."""
+    name = room.session(seat=Seat.TAP, title="weather")
+    room.inbox.end(name)
+    assert name not in shell("inbox").out
+    out = shell("inbox", "--all").out
+    assert "weather" in out
+    assert f"humanmcp export {name}" in out
 
 
 @pytest.mark.parametrize(
