@@ -73,11 +73,12 @@ def log_time(at: str, zone: tzinfo | None = None) -> str:
 
 
 def from_log_time(text: str, zone: tzinfo | None = None) -> str:
-    """Read what `log_time` wrote, as a stamp.
+    """Read what `log_time` wrote, as a stamp. A time that names its zone keeps it.
 
     Raises:
         ValueError: it is no such time.
     """
     moment = datetime.fromisoformat(text)
-    aware = moment.astimezone() if zone is None else moment.replace(tzinfo=zone)
+    named = moment.tzinfo or zone
+    aware = moment.astimezone() if named is None else moment.replace(tzinfo=named)
     return stamp(aware.timestamp())

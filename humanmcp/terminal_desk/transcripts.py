@@ -62,7 +62,7 @@ def form_of(text: str) -> TranscriptForm:
     """Find out what a text is; what is none of the others is an answer, right or wrong."""
     lines = [line for line in text.split("\n") if line.strip()]
     first = _object(lines[0]) if lines else None
-    if lines and is_log_line(lines[0]) and read_log_line(lines[0].rstrip("\r")) is not None:
+    if lines and is_log_line(lines[0]) and any(read_log_line(one.rstrip("\r")) for one in lines):
         return TranscriptForm.LOG
     if first is not None and {"seq", "way", "raw"} <= first.keys():
         return TranscriptForm.TRANSCRIPT

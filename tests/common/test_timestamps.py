@@ -29,6 +29,7 @@ def test_a_time_of_a_log_is_read_back(zone: timezone | None) -> None:
     """In any zone, that of this machine as well."""
     at = "2026-11-20T18:49:07.123Z"
     assert from_log_time(log_time(at, zone), zone) == at
+    assert from_log_time(at, zone) == at  # as other programs write it, with its zone
 
 
 def test_logs_are_in_local_time() -> None:

@@ -174,3 +174,27 @@ def test_a_session_folder_means_its_transcript_and_an_empty_one_is_said(
     note = to_json(Frame(1, "", Direction.NOTE, b"", note="nothing was said"))
     ran = check(note, note)
     assert (ran.status, "has no message in it" in ran.err) == (2, True)
+
+
+def test_the_log_of_claude_desktop_is_checked_as_a_conversation(check: Any) -> None:  # noqa: ANN401 - a function with flags
+    """Its first line has no message; what is wrong is found on the line of the log."""
+    start = "2025-07-12T05:51:44.{}Z [weather] [info]"
+    ran = check(
+        f"{start.format(599)} Initializing server... {{ metadata: undefined }}",
+        *(
+            f"{start.format(600 + number)} Message from {who}: {line} {{ metadata: undefined }}"
+            for number, (who, line) in enumerate(
+                (
+                    ("client", INITIALIZE),
+                    ("server", OPENED),
+                    ("client", READY),
+                    ("client", CALL),
+                    ("server", BROKEN),
+                )
+            )
+        ),
+        name="mcp-server-weather.log",
+    )
+    assert ran.status == 1
+    assert "mcp-server-weather.log:6:" in ran.out
+    assert "Messages checked: 5," in ran.out

@@ -1,7 +1,8 @@
-"""The log format of the first capture script: `[YYYY-MM-DD HH:MM:SS.mmm] IN: {…}`, a line each.
+"""Text logs: that of the first capture script, `[YYYY-MM-DD HH:MM:SS.mmm] IN: {…}`, a line each.
 
-Written beside a running tap and by the export, and read back by the export. Knows no clock: the
-time comes in, and goes out, as text.
+It is written beside a running tap and by the export, and read back by the export. The log that
+Claude Desktop keeps of a server is read, too: `mcp-server-NAME.log`. Knows no clock: the time comes
+in, and goes out, as text.
 """
 
 from __future__ import annotations
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
 _WAYS: Final = {label: way for way, label in _LABELS.items()}
 _TIME: Final = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
+_DESKTOP_TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+_DESKTOP_LINE: Final = re.compile(
+    rf"({_DESKTOP_TIME}) (?:\[[^\]]*\] )+Message from (client|server): (.*?)"
+    r"(?: \{ metadata: undefined \})?",
+    re.DOTALL,
+)
+_DESKTOP_WAYS: Final = {"client": Direction.IN, "server": Direction.OUT}
+_FIRST: Final = re.compile(rf"\[|{_DESKTOP_TIME} ")
 _LINE: Final = re.compile(rf"\[({_TIME})\] (IN|OUT|ERR): (.*)", re.DOTALL)
 
 
@@ -46,14 +55,17 @@ def write_log_line(frame: Frame, time: str) -> str | None:
 
 
 def read_log_line(line: str) -> LogLine | None:
-    """Read a line back; None for what is no line of such a log."""
-    found = _LINE.fullmatch(line)
-    return LogLine(found[1], _WAYS[found[2]], found[3]) if found else None
+    """Read a line of a log; None for one without a message."""
+    if found := _LINE.fullmatch(line):
+        return LogLine(found[1], _WAYS[found[2]], found[3])
+    if found := _DESKTOP_LINE.fullmatch(line):
+        return LogLine(found[1], _DESKTOP_WAYS[found[2]], found[3])
+    return None
 
 
 def is_log_line(line: str) -> bool:
     """Tell by its first line a text log from a transcript."""
-    return line.startswith("[")
+    return _FIRST.match(line) is not None
 
 
 def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
