@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from humanmcp.inbox import layout
+from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.capture_log import read_recording
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -40,53 +41,87 @@ class NoReplayError(StopError):
     room = "serve"
 
 
-def read_replay(wanted: str, home: Path, match: str, otherwise: str = "hand") -> Replay:
-    """Read the recorded answers of a transcript or text log, or of a session by folder or name.
+class Recording(NamedTuple):
+    """Where a recording is: in a file, or in a database as the session of this name."""
+
+    path: Path
+    """The file; for a session in a database, the one with what is added to it."""
+    home: Path
+    session: str = ""
+    database: str = ""
+
+    @classmethod
+    def find(cls, wanted: str, home: Path, database: str = "") -> Self:
+        """Find a transcript or text log, or a session by its folder or its name."""
+        path = Path(wanted).expanduser()
+        if not path.exists() and layout.is_session_name(wanted):
+            path = home / layout.SESSIONS / wanted
+            if database and not path.exists():
+                return cls(home / layout.FORWARDED.format(wanted), home, wanted, database)
+        return cls(path / layout.TRANSCRIPT if path.is_dir() else path, home)
+
+    @property
+    def is_missing(self) -> bool:
+        """Return True if there is no such file; of a database only reading it tells."""
+        return not self.session and not self.path.exists()
+
+    def frames(self) -> Iterator[Frame]:
+        """Read it with what was added beside it, each frame under a number of its own.
+
+        Raises:
+            OSError: it cannot be read.
+            InboxError: the database cannot be used, or has no such session.
+        """
+        last = 0
+        for part in self._parts():
+            for frame in part:
+                last = max(last + 1, frame.seq)
+                yield frame._replace(seq=last)
+
+    def _parts(self) -> Iterator[Iterator[Frame]]:
+        if self.session:
+            from humanmcp.inbox.opening import open_inbox  # noqa: PLC0415 - few have a database
+
+            yield open_inbox(self.home, self.database).frames(self.session)
+        else:
+            yield read_frames(self.path)
+        added = self.path if self.session else beside(self.path)
+        if added.exists():
+            yield read_frames(added)
+
+
+def read_replay(recording: Recording, match: str, otherwise: str = "hand") -> Replay:
+    """Read the recorded answers.
 
     Where the real server stands behind it, a recording may be empty, or a file that is to be made.
 
     Raises:
-        NoReplayError: there is no such file, or no answer in it.
+        NoReplayError: there is no such recording, or no answer in it.
     """
-    path, begins = recording_path(wanted, home), otherwise == Otherwise.FORWARD.value
+    begins = otherwise == Otherwise.FORWARD.value
+    is_new = begins and recording.is_missing and _may_be_made(recording.path)
+    named = recording.session or recording.path
     try:
-        frames = () if begins and _is_new(path, wanted) else _all_frames(path)
+        frames = () if is_new else recording.frames()
         replay = Replay(recorded(frames), Match(match), Otherwise(otherwise))
-    except OSError as error:
-        raise NoReplayError("no replay", path=path, why=error) from error
+    except (OSError, InboxError) as error:
+        raise NoReplayError("no replay", path=named, why=error) from error
     if not len(replay) and not begins:
-        raise NoReplayError("nothing to replay", path=path)
+        raise NoReplayError("nothing to replay", path=named)
     return replay
 
 
-def read_forward(wanted: str, home: Path, command: Iterable[str]) -> Forward:
+def read_forward(recording: Recording, command: Iterable[str]) -> Forward:
     """Return where what was not recorded is asked, and which file the answers are added to."""
-    path = recording_path(wanted, home)
-    last = max((frame.seq for frame in _all_frames(path)), default=0) if path.exists() else 0
-    return Forward(tuple(command), Addition(growing(path), last))
+    frames = () if recording.is_missing else recording.frames()
+    last = max((frame.seq for frame in frames), default=0)
+    path = recording.path if recording.session else growing(recording.path)
+    return Forward(tuple(command), Addition(path, last))
 
 
-def _is_new(path: Path, wanted: str) -> bool:
-    """Return True if a recording is to be made: no file of this name, and no name of a session."""
-    return not path.exists() and path.parent.is_dir() and not layout.is_session_name(wanted)
-
-
-def _all_frames(path: Path) -> Iterator[Frame]:
-    """Read a recording with what was added beside it, each frame under a number of its own."""
-    last = 0
-    for file in (path, beside(path)):
-        if file == path or file.exists():
-            for frame in read_frames(file):
-                last = max(last + 1, frame.seq)
-                yield frame._replace(seq=last)
-
-
-def recording_path(wanted: str, home: Path) -> Path:
-    """Find the file of a recording."""
-    path = Path(wanted).expanduser()
-    if not path.exists() and layout.is_session_name(wanted):
-        path = home / layout.SESSIONS / wanted
-    return path / layout.TRANSCRIPT if path.is_dir() else path
+def _may_be_made(path: Path) -> bool:
+    """Return True for a file in a folder that exists: the name of a session is none."""
+    return path.parent.is_dir() and not layout.is_session_name(path.name)
 
 
 def read_frames(path: Path) -> Iterator[Frame]:

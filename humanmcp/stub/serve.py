@@ -221,16 +221,16 @@ def _command(arguments: argparse.Namespace) -> Sequence[str]:
 
 
 def _replay(
-    arguments: argparse.Namespace, home: Path, command: Sequence[str]
+    arguments: argparse.Namespace, home: Path, database: str, command: Sequence[str]
 ) -> tuple[Replay | None, Forward | None]:
     """Read the recorded answers, if any are wanted, and where else to ask."""
     if not arguments.replay:
         return None, None
-    from humanmcp.stub.replaying import read_forward, read_replay  # noqa: PLC0415 - seldom wanted
+    from humanmcp.stub import replaying  # noqa: PLC0415 - seldom wanted
 
-    wanted: str = arguments.replay
-    replay = read_replay(wanted, home, arguments.match, arguments.otherwise)
-    return replay, read_forward(wanted, home, command) if command else None
+    recording = replaying.Recording.find(arguments.replay, home, database)
+    replay = replaying.read_replay(recording, arguments.match, arguments.otherwise)
+    return replay, replaying.read_forward(recording, command) if command else None
 
 
 class ServerParts(NamedTuple):
@@ -310,7 +310,7 @@ def _parts(
     log_to(home)
     book = paths.book_file(settings.book, home)
     shelf = BookFile(book, _versions(settings.versions), must_exist=bool(settings.book))
-    replay, forward = _replay(arguments, home, _command(arguments))
+    replay, forward = _replay(arguments, home, settings.inbox, _command(arguments))
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
     manner = ServeOptions(
         mode,

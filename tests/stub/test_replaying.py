@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from humanmcp.stub.replaying import NoReplayError, read_replay
+from humanmcp.stub.replaying import NoReplayError, Recording, read_replay
 from tests.serving import Serving
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.postgres_server import PostgresServer
+
+AT = "2026-11-20T00:00:00.000Z"
 ASKED = (
     '{"jsonrpc":"2.0","id":36,"method":"tools/call",'
     '"params":{"name":"calc_add","arguments":{"a":"1","b":"2"}}}'
@@ -60,7 +65,28 @@ def test_a_recording_is_named_in_three_ways(tmp_path: Path, transcript: Path, wa
     session.mkdir(parents=True)
     (session / "transcript.jsonl").write_bytes(transcript.read_bytes())
     names = {"file": str(transcript), "folder": str(transcript.parent), "session": session.name}
-    assert len(read_replay(names[wanted], home, "exact")) == 1
+    assert len(read_replay(Recording.find(names[wanted], home), "exact")) == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.xdist_group("postgres")
+def test_a_session_of_a_database_is_named_like_any_other(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    """`--inbox postgresql://…`: what was recorded there is played, and other names are refused."""
+    where, home = postgres.another(tmp_path.name), tmp_path / "home"
+    home.mkdir(mode=0o700)
+    inbox = open_inbox(home, where)
+    name = inbox.begin(SessionFacts("", AT))
+    inbox.record(name, Frame(1, AT, Direction.IN, ASKED.encode()))
+    inbox.record(name, Frame(2, AT, Direction.OUT, ANSWER.encode()))
+    with Serving(home, "--inbox", where, "--replay", name) as serving:
+        assert serving.process.stdin is not None
+        serving.process.stdin.write(ASKED.replace("36", "5").encode() + b"\n")
+        serving.process.stdin.flush()
+        assert serving.hear() == ANSWER.replace("36", "5")
+    with pytest.raises(NoReplayError, match="20260101T000000Z-0000"):
+        read_replay(Recording.find("20260101T000000Z-0000", home, where), "exact")
 
 
 def recorded_at(folder: Path, *lines: tuple[Direction, str | bytes]) -> str:
@@ -244,4 +270,4 @@ def test_a_recording_that_is_none_is_said(tmp_path: Path) -> None:
     empty.write_text("hello\n", encoding="utf-8")
     for path in (empty, tmp_path / "nowhere.jsonl"):
         with pytest.raises(NoReplayError, match="Name a transcript"):
-            read_replay(str(path), tmp_path, "exact")
+            read_replay(Recording.find(str(path), tmp_path), "exact")
