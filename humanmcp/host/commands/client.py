@@ -74,7 +74,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--revision", choices=versions.HANDSHAKE, default=versions.LATEST_HANDSHAKE)
     flag("--name", metavar="NAME/VERSION", default="example-client/1.0.0")
     flag("--offer", metavar="LIST", default=",".join(CAPABILITIES))
-    flag("--root", metavar="URI", action="append", default=[])
+    flag("--root", metavar="[NAME=]URI", action="append", default=[])
     flag("--patience", metavar="SECONDS", type=seconds, default=PATIENCE)
     flag("--longest", metavar="SECONDS", type=seconds, default=LONGEST)
     once.add_arguments(parser)
@@ -208,7 +208,13 @@ def _ask_once(
 
 
 def _nobody(arguments: argparse.Namespace) -> Nobody:
-    return Nobody(tuple({"uri": uri} for uri in arguments.root))
+    return Nobody(tuple(map(_root, arguments.root)))
+
+
+def _root(written: str) -> dict[str, str]:
+    """Read a root, with a name before it or without: an address has a colon before any `=`."""
+    name, equals, uri = written.partition("=")
+    return {"uri": uri, "name": name} if equals and ":" not in name else {"uri": written}
 
 
 class _Company(NamedTuple):

@@ -55,7 +55,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags(ROOM, "help ")
     flag("--config", metavar="FILE", default="")
     flag("--opening", choices=[one.value for one in Opening], default=Opening.PROBE.value)
-    flag("--model", metavar="MODEL", default="human")
+    flag("-m", "--model", metavar="MODEL", default="human")
     flag("--base-url", metavar="URL", default="")
     flag("--key-file", metavar="FILE", default="")
     flag("--key-variable", metavar="NAME", default="")

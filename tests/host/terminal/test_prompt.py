@@ -482,6 +482,14 @@ def test_no_root_is_made_up_for_a_real_server(tmp_path: Path) -> None:
     assert "file:///home/me" in run.stderr
 
 
+def test_a_root_may_have_a_name(tmp_path: Path) -> None:
+    """It stands before the address; an `=` in the address is none."""
+    flags = ("--root", "Root 1=file:///example/root1", "--root", "file:///a=b")
+    run = typed(tmp_path, flags, "test/ask", server=(sys.executable, str(SCRIPTED)))
+    shown = '[{"uri": "file:///example/root1", "name": "Root 1"}, {"uri": "file:///a=b"}]'
+    assert shown.replace(" ", "") in run.stderr.replace(" ", "")
+
+
 LIBRARY: Final = (sys.executable, str(Path(__file__).parents[1] / "sdk_library.py"))
 
 
