@@ -51,7 +51,7 @@ def idle(folder: Path, rounds: int) -> Iterator[Figure]:
     seconds = IDLE_FOR if rounds > BARELY else 0.5
     for name, flags, bound in (
         ("a waiting stub", (), 0.1),
-        ("a waiting stub, --files and just asked", ("--files", str(folder / "text")), 0.0),
+        ("a waiting stub, --files and just asked", ("--files", str(folder / "text")), 0.1),
     ):
         home = folder / f"idle-{len(flags)}"
         with Peer(humanmcp(home, "--auto", *flags)) as stub:

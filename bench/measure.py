@@ -82,11 +82,11 @@ def against_typescript(folder: Path, rounds: int) -> Iterator[Figure]:
 
 def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
     """A request on stdin to its folder; a reply in the folder to stdout; out.txt to stdout."""
-    home = folder / "hand"
+    home, texts = folder / "hand", folder / "hand-texts"
     arriving: list[float] = []
     sending: list[float] = []
     typing: list[float] = []
-    with Peer(humanmcp(home, "--auto")) as stub:
+    with Peer(humanmcp(home, "--auto", "--files", str(texts))) as stub:
         stub.open()
         inbox = FolderInbox(home)
         watch(lambda: bool(inbox.sessions()))
@@ -105,14 +105,14 @@ def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
                     f'{{"jsonrpc":"2.0","id":{number},"result":'
                     '{"content":[{"type":"text","text":"sunny"}]}}\n'
                 )
-                (session / "out.txt").write_text(answer, encoding="utf-8")
+                (texts / "out.txt").write_text(answer, encoding="utf-8")
                 into = typing
             began = time.perf_counter()
             stub.read()
             into.append(time.perf_counter() - began)
     yield spread("request on stdin to visible in the folder", arriving, 50)
     yield spread("reply in the folder to stdout", sending, 50)
-    yield spread("out.txt saved to stdout", typing, 0)
+    yield spread("out.txt saved to stdout", typing, 25)
 
 
 def check(_folder: Path, rounds: int) -> Iterator[Figure]:

@@ -31,8 +31,16 @@ LOOKING: Final = 0.1
 QUICK: Final = 0.025
 """Seconds between two looks at `out.txt` while a person is probably writing there.
 
-With the time that a text needs to settle (`watched.STABLE`) an answer is out within 50 ms.
+With the time that a text needs to settle (`file_watch.STABLE`) an answer is out within 50 ms.
 """
+
+SAVING: Final = 3.0
+"""Seconds after the system told of a saved file in which its folder is looked at quickly: who saves
+by a rename is told of before that. What changes without being told of in so many seconds shows that
+the system does not tell of everything there."""
+
+SOON: Final = 0.005
+"""Seconds between two looks at `out.txt` at least, however often the system tells of it."""
 
 YOUNG: Final = 120.0
 """Seconds after a message or a text for which that is probable. Later the looks become rarer."""
@@ -97,6 +105,12 @@ class PollSchedule:
         self._desks = -math.inf
         self._not_before = -math.inf
         self._text = -math.inf if text else math.inf
+        self._text_not_before = -math.inf
+        self._told_at = -math.inf
+        self.text_saved = False
+        """Whether the system told of a saved file. It is set from the thread that hears of it."""
+        self.is_told = False
+        """Whether the system tells of saved files: then nobody has to look for them quickly."""
         self._rest = -math.inf
         self._stirred = -math.inf
         self._happened = -math.inf
@@ -131,7 +145,11 @@ class PollSchedule:
 
     def next(self) -> float:
         """Return the moment at which something is to be looked at."""
-        return min(self.next_desks, self._text, self.duties, self._rest)
+        return min(self.next_desks, self._next_text, self.duties, self._rest)
+
+    @property
+    def _next_text(self) -> float:
+        return min(self._text, self._text_not_before) if self.text_saved else self._text
 
     @property
     def next_desks(self) -> float:
@@ -162,8 +180,14 @@ class PollSchedule:
 
     def text_is_due(self, now: float, *, waiting: bool) -> bool:
         """Return True if to look at `out.txt`, and plan the next look."""
-        if now < self._text:
+        if now < self._next_text:
             return False
+        self._text_not_before = now + SOON
+        if self.text_saved:
+            self.text_saved, self.is_told, self._told_at = False, True, now
+        if self.is_told:  # slow looks are the net below it
+            self._text = now + (QUICK if now - self._told_at < SAVING else PATIENT)
+            return True
         young = (now - self._stirred) / YOUNG
         pause = min(PATIENT, QUICK * max(1.0, young)) if waiting else PATIENT
         rare = pause == PATIENT and not self.files
@@ -172,6 +196,8 @@ class PollSchedule:
 
     def text_changes(self, now: float, look_at: float) -> None:
         """Note that a person writes in `out.txt`: look again at that moment at the latest."""
+        if now - max(self._told_at, self._stirred) > SAVING:
+            self.is_told = False
         self._stirred = self._happened = now
         self._text = min(self._text, max(look_at, now + NAP))
 

@@ -225,6 +225,7 @@ class StubSession:
         when_quiet, self._when_quiet = self._when_quiet, None
         if when_quiet is not None:
             when_quiet(self)
+        self.texts.be_woken(self._wake)
 
     # -- what people and the book want ------------------------------------------------------------
 

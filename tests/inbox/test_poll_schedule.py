@@ -12,7 +12,9 @@ from humanmcp.inbox.poll_schedule import (
     PATIENT,
     QUICK,
     RAREST,
+    SAVING,
     SLOW,
+    SOON,
     YOUNG,
     Crowd,
     PollSchedule,
@@ -99,6 +101,33 @@ def test_with_text_files_it_looks_quickly_while_a_message_is_young_and_rarely_la
     assert max(later - earlier for earlier, later in young) <= QUICK + 1e-6
     assert count(agenda, YOUNG, 20 * YOUNG) < 20 * YOUNG * 12
     assert count(agenda, HOUR, 60) <= 60 / PATIENT + 2
+
+
+def test_where_the_system_tells_of_saved_texts_it_looks_rarely_and_at_once_when_told() -> None:
+    """A young message is no reason to look; what is saved within seconds after another is seen."""
+    agenda = schedule(bell=True, files=True)
+    agenda.text_saved = True
+    assert agenda.text_is_due(0.0, waiting=True)
+    agenda.arrived(SAVING)
+    assert count(agenda, SAVING, YOUNG) <= YOUNG / PATIENT + YOUNG / SLOW + 4
+    later = 2 * HOUR
+    assert agenda.text_is_due(later, waiting=True)
+    agenda.text_saved = True
+    assert agenda.next() <= later + SOON
+    assert agenda.text_is_due(later + SOON, waiting=True)
+    assert not agenda.text_is_due(later + SOON, waiting=True)
+    assert agenda.text_is_due(later + SOON + QUICK, waiting=True)
+
+
+def test_where_a_text_changes_and_the_system_did_not_tell_it_looks_quickly_again() -> None:
+    """A drive whose other side is another machine."""
+    agenda = schedule(bell=True, files=True)
+    agenda.text_saved = True
+    assert agenda.text_is_due(0.0, waiting=True)
+    agenda.text_changes(HOUR, HOUR)
+    assert agenda.text_is_due(HOUR + QUICK, waiting=True)
+    assert agenda.text_is_due(HOUR + 2 * QUICK, waiting=True)
+    assert count(agenda, HOUR + 1, 10) > 10 / QUICK / 2
 
 
 def test_who_types_is_looked_at_quickly_again() -> None:

@@ -760,6 +760,25 @@ def test_whatever_a_desk_sends_wakes_a_stub_that_looks_once_an_hour(home: Path) 
         assert stub.hear() == log
 
 
+SELDOM: Final = RARELY.replace("SLOW =", "QUICK = poll_schedule.SLOW =", 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system may tell of it late")
+def test_a_saved_text_wakes_a_stub_that_looks_once_an_hour(home: Path, tmp_path: Path) -> None:
+    """In a folder that a person asked for; each time, and however long nothing happened."""
+    texts, command = tmp_path / "texts", (sys.executable, "-c", SELDOM, "serve")
+    with Serving(home, "--by-hand", "--files", str(texts), command=command) as stub:
+        assert stub.process.stdin is not None
+        for number in (1, 2):
+            line = call(number)
+            stub.process.stdin.write(f"{line}\n".encode())
+            stub.process.stdin.flush()
+            in_txt = texts / "in.txt"
+            until(lambda: in_txt.exists() and line in in_txt.read_text("utf-8"), "it is in in.txt")  # noqa: B023
+            (texts / "out.txt").write_text(text_answer(number), encoding="utf-8")
+            assert json.loads(stub.hear())["id"] == number
+
+
 def test_what_nobody_rang_for_is_found_all_the_same(serving: Serving, home: Path) -> None:
     """A bell that somebody removed; a drive whose other side is another machine."""
     serving.say(call(1))

@@ -13,7 +13,7 @@ from humanmcp.stub.text_files.folder import Unfit
 if TYPE_CHECKING:
     from humanmcp.stub.text_files.folder import Mark, OpenFolder
 
-STABLE: Final = 0.02
+STABLE: Final = 0.01
 """Seconds between two looks that must see the same before a file is read."""
 
 SILENCE: Final = 2.0

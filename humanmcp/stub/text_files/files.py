@@ -29,8 +29,8 @@ from humanmcp.stub.text_files.documents import (
     without,
 )
 from humanmcp.stub.text_files.file_watch import Absence, WatchedFile
-from humanmcp.stub.text_files.folder import OpenFolder, Unfit
-from humanmcp.stub.text_files.in_txt import InTxt
+from humanmcp.stub.text_files.folder import TEMPORARY, OpenFolder, Unfit
+from humanmcp.stub.text_files.in_txt import IN, InTxt
 from humanmcp.stub.text_files.on_purpose import OnPurpose
 from humanmcp.stub.text_files.problems_txt import note, report
 from humanmcp.stub.text_files.sent_folder import SentFolder
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 OUT: Final = "out.txt"
 PROBLEMS: Final = "problems.txt"
 STATUS: Final = "status.txt"
+OWN: Final = frozenset({IN, PROBLEMS, STATUS, TEMPORARY})
+"""What this program alone writes: a change there is none of the person's."""
 REFUSED: Final = "out.refused"
 """The stem of a text that was refused while the next one was written."""
 BEFORE: Final = "out.before"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.stub.text_files.files import OWN
 from humanmcp.stub.text_files.on_purpose import ANYWAY, RAW
 from humanmcp.stub.text_files.out_txt import BY_FILES, OutTxt
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.poll_schedule import PollSchedule
+    from humanmcp.inbox.text_events import FolderEvents
     from humanmcp.protocol.conversation.events import Event
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.session import Session
@@ -74,6 +76,8 @@ class TextDesk:
         self._why_no_folder = ""
         self.files: TextFiles | None = None
         self._out_txt: OutTxt | None = None
+        self._events: FolderEvents | None = None
+        self._wake: Callable[[], object] | None = None
         self._have(claim(()))
 
     def claim_again(self) -> None:
@@ -94,15 +98,44 @@ class TextDesk:
         self._out_txt = OutTxt(files, self._session, self._ledger, self._answers)
         self._ledger.facts = self._ledger.facts._replace(files=str(files.folder))
         self._ledger.describe(self._session)
+        self._follow_events()
+
+    def be_woken(self, wake: Callable[[], object]) -> None:
+        """Call `wake` when something was saved in a folder that the person asked for.
+
+        Not before the first answer is out: the library for that takes its time to load.
+        """
+        self._wake = wake
+        self._follow_events()
+
+    def _follow_events(self) -> None:
+        self._forget_events()
+        wake, files, agenda = self._wake, self.files, self._agenda
+        if wake is None or files is None or not files.shared:
+            return
+        from humanmcp.inbox.text_events import FolderEvents  # noqa: PLC0415 - no start waits for it
+
+        def saved() -> None:
+            agenda.text_saved = True
+            wake()
+
+        self._events = FolderEvents.start(files.folder, OWN, saved)
+
+    def _forget_events(self) -> None:
+        if self._events is not None:
+            self._events.close()
+        self._events, self._agenda.is_told = None, False
 
     def make_room(self) -> None:
         """Give a folder that others may want back: a probe gets no answer by hand."""
         if self.files is not None and self.files.shared:
+            self._forget_events()
             self.files.release()
             self.files = self._out_txt = None
 
     def release(self) -> None:
         """Let the folder go; the files stay."""
+        self._forget_events()
         if self.files is not None:
             self.files.release()
 

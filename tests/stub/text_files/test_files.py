@@ -284,11 +284,11 @@ def test_a_text_is_taken_after_two_looks_that_see_the_same(desk: Desk) -> None:
 
 
 def test_two_looks_in_the_same_moment_are_one(desk: Desk) -> None:
-    """20 ms must lie between them."""
+    """10 ms must lie between them."""
     desk.type(ONE)
     assert desk.look() == []
     assert desk.look(0.001) == []
-    assert desk.look(0.018) == []
+    assert desk.look(0.008) == []
     assert desk.look(0.002) == [ONE]
 
 
