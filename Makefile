@@ -38,7 +38,8 @@ check: $(DEV) node ## ruff, mypy, the types of the scripts, workflows, layers, d
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python editor/build.py --check
-	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py tests/test_published.py
+	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py tests/test_published.py \
+		$(if $(HUMANMCP_SPECIFICATION),tests/protocol/test_specification_examples.py)
 
 bench: $(DEV) ## measure: the figures of bench/README.md in one table
 	@$(BIN)/python -m bench

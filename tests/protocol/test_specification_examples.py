@@ -1,0 +1,207 @@
+"""The JSON examples of the specification itself: nothing is said of them that is not so.
+
+They are read from a folder with the repositories of github.com/modelcontextprotocol in it, which
+`HUMANMCP_SPECIFICATION` names:
+
+    git clone https://github.com/modelcontextprotocol/modelcontextprotocol
+    git clone https://github.com/modelcontextprotocol/ext-tasks (ext-skills, ext-apps)
+
+What an example leaves out for the reader (`_meta`, the rest of a digest) is said to be missing, and
+so it is. `specification_examples.toml` lists what else is said of one, and why that is right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.objects import ASKS, CONTENT
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.shape_checker import judge
+from tests.asking import R2025, R2026
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SETTING: Final = "HUMANMCP_SPECIFICATION"
+FOLDERS: Final = (
+    *((f"modelcontextprotocol/docs/specification/{one}", one) for one in versions.ALL),
+    ("modelcontextprotocol/docs/extensions", R2026),
+    ("ext-tasks/specification/2026-07-28", R2026),
+    ("ext-skills/specification/stable", R2026),
+    ("ext-apps/specification/2026-01-26", R2025),
+)
+"""Where examples stand, and the version that they are written in."""
+
+_BLOCK: Final = re.compile(r"^ *```jsonc?\b[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+_ABLE: Final = Established(
+    client_capabilities={
+        "roots": {"listChanged": True},
+        "sampling": {"tools": {}, "context": {}},
+        "elicitation": {"form": {}, "url": {}},
+    },
+    initialized=True,
+)
+_LEFT_OUT: Final = {"M88": "", "M56": "", "M57": "", "R41": "", "M72": "...", "M29": "base64"}
+"""What an example leaves out or cuts short, by code, and what then stands in the quoted value."""
+_COMMENTED: Final = {"J02", "J08", "J51"}
+"""What is said of JSON with comments: a comma too many, a comment, several lines."""
+_KNOWN: Final[dict[str, dict[str, Any]]] = tomllib.loads(
+    Path(__file__).with_name("specification_examples.toml").read_text("utf-8")
+)
+
+
+class Example(NamedTuple):
+    """One block of a page: the value, and what was asked before it on the page, by id."""
+
+    page: str
+    revision: str
+    value: Any
+    asked: Message | None
+
+    @property
+    def digest(self) -> str:
+        """What the example is known by: its JSON, whatever its spaces and the order of members."""
+        text = json.dumps(self.value, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def blocks(text: str) -> Iterator[Any]:
+    """Yield what stands in the JSON blocks of a page, with its comments taken out.
+
+    A sketch of JSON is passed over.
+    """
+    for found in _BLOCK.findall(text):
+        reading = read(found)
+        if reading.readable and {one.code for one in reading.diagnostics} <= _COMMENTED:
+            yield reading.value
+
+
+def examples(root: Path) -> Iterator[Example]:
+    """Yield the examples of every page below a folder."""
+    for folder, revision in FOLDERS:
+        for page in sorted((root / folder).rglob("*.md*")):
+            asked: dict[str, Message] = {}
+            for value in blocks(page.read_text("utf-8")):
+                own = str(value.get("id")) if isinstance(value, dict) else ""
+                yield Example(str(page.relative_to(root)), revision, value, asked.get(own))
+                message = jsonrpc.read(json.dumps(value).encode())
+                if isinstance(message, Message) and message.kind is Kind.REQUEST:
+                    asked[own] = message
+
+
+def said(example: Example) -> list[str]:
+    """List what is said of an example, each as its code and its place."""
+    value, revision = example.value, example.revision
+    if not isinstance(value, dict):
+        return []
+    message = jsonrpc.read(json.dumps(value).encode())
+    if "jsonrpc" in value and isinstance(message, Message):
+        if not message.kind.is_answer:
+            return _told(_of_first(message, value, revision))
+        if example.asked is None:
+            return []  # nobody can say what it answers
+        exchange = Exchange(1, example.asked, revision)
+        return _told(check.review(exchange, message, _ABLE))
+    value, kind = _part(example.page, value)
+    found = judge(value, kind, revision) if kind else []
+    return _told(each.unplaced() for each in found)
+
+
+def _of_first(message: Message, value: dict[str, Any], revision: str) -> Iterable[Any]:
+    record = methods.of(message.method)
+    if revision in record.to_server or not record.name:
+        return check.remarks(message, revision, _ABLE)
+    return check.check_outgoing(json.dumps(value), revision, _ABLE).diagnostics
+
+
+def _part(page: str, value: dict[str, Any]) -> tuple[Any, Any]:
+    """Return a part of a message and its kind in the table; no kind where that cannot be told."""
+    if value.get("type") in CONTENT.shapes:
+        return value, CONTENT
+    if value.get("method") in ASKS.shapes:
+        return value, ASKS
+    if value.keys() == {"capabilities"}:
+        side = next((kind for part, kind in _SIDES.items() if part in page), None)
+        return value["capabilities"], side
+    marks = (kind for mark, kind in _MARKS.items() if mark in value)
+    return value, next(marks, None)
+
+
+_SIDES: Final = {"/server/": "ServerCapabilities", "/client/": "ClientCapabilities"}
+_MARKS: Final = {
+    "inputSchema": "Tool",
+    "uriTemplate": "ResourceTemplate",
+    "frontmatter": "Skill",
+    "action": "ElicitResult",
+}
+
+
+def _told(diagnostics: Iterable[Any]) -> list[str]:
+    told = []
+    for one in diagnostics:
+        cut = _LEFT_OUT.get(one.code)
+        if cut is None or cut not in str(one.detail):
+            told.append(f"{one.code} {one.pointer}")
+    return sorted(told)
+
+
+def known(example: Example) -> list[str]:
+    """Return what is rightly said of an example that is not as the schema has it."""
+    return sorted(_KNOWN.get(example.digest, {}).get("said", []))
+
+
+def test_nothing_wrong_is_said_of_an_example_of_the_specification() -> None:
+    """Each page of the five versions, of tasks, skills and apps."""
+    root = os.environ.get(SETTING)
+    if not root:
+        pytest.skip(f"{SETTING} names no folder with the repositories of the specification")
+    found = list(examples(Path(root)))
+    assert found, f"no examples below {root}"
+    wrong = [(one.page, one.digest, said(one)) for one in found if said(one) != known(one)]
+    assert wrong == []
+
+
+TASK: Final = {
+    "taskId": "1",
+    "status": "completed",
+    "createdAt": "2026-07-28T10:30:00Z",
+    "lastUpdatedAt": "2026-07-28T10:30:00Z",
+    "ttlMs": 60000,
+    "result": {"content": []},
+}
+
+
+def test_a_page_is_read_as_a_conversation(tmp_path: Path) -> None:
+    """Requests, answers by their id, notifications and parts; what is no JSON is passed over."""
+    page = tmp_path / "ext-tasks/specification/2026-07-28/tasks.md"
+    page.parent.mkdir(parents=True)
+    parts: list[Any] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": "1"}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", **TASK}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", **TASK, "ttlMs": "1"}},
+        {"jsonrpc": "2.0", "method": "notifications/tasks", "params": TASK},
+        {"jsonrpc": "2.0", "method": "notifications/tasks", "params": {**TASK, "x": 1}},
+        {"jsonrpc": "2.0", "id": 9, "result": {}},
+        {"type": "text", "text": 5},
+        {"other": 1},
+    ]
+    written = "\n".join(f"```json\n{json.dumps(one)}\n```\n" for one in parts)
+    page.write_text(f"# Tasks\n\n```json\n{{ ... }}\n```\n{written}")
+    wanted: list[list[str]] = [
+        *([], [], ["M18 /result/ttlMs"], [], ["M12 /params/x"], []),
+        *(["M15 /text"], []),
+    ]
+    assert [said(one) for one in examples(tmp_path)] == wanted
