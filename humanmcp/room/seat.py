@@ -122,6 +122,8 @@ class RoomSeat:
         """What the check finds in the answer that is being written, each with its beginning."""
         self._lock = threading.RLock()
         self._is_closed = False
+        self._played = ""
+        """The lesson that the practice host plays."""
         self.inbox = parts.inbox(folder)
         self.inbox.sweep()
         board = Board(self.inbox)
@@ -226,13 +228,15 @@ class RoomSeat:
         with self._lock:
             if self.practice is not None:
                 self.practice.end()
+            self._played = self._parts.lesson(self.record)
+            self.record.steps.setdefault(self._played, {})
             connection = MemoryConnection()
             stub = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             self.practice = Practice(
                 self._course,
                 PracticeLine(connection, self.inbox, stub.ledger.name),
                 self._changed,
-                self._step_is_over,
+                partial(self._step_is_over, self._played),
             )
             prepare(self.practice)
             self._parts.attendant.attend(stub)
@@ -320,19 +324,18 @@ class RoomSeat:
     def _step(self, key: Key) -> StepRecord:
         """Return what is kept of the step that an exchange asks for."""
         practice, standing = self.practice, self.standing
-        at = standing.step if standing else 0
         if practice is not None and key.session == practice.session:
-            at = practice.step_of(key.number)
-        return self._step_at(at)
+            return self._step_at(self._played, practice.step_of(key.number))
+        return self._step_at(self._parts.lesson(self.record), standing.step if standing else 0)
 
-    def _step_at(self, at: int) -> StepRecord:
-        steps = self.record.steps.setdefault(self._parts.lesson(self.record), {})
+    def _step_at(self, lesson: str, at: int) -> StepRecord:
+        steps = self.record.steps.setdefault(lesson, {})
         return steps.setdefault(str(at), StepRecord())
 
-    def _step_is_over(self, at: int, outcome: Outcome) -> None:
+    def _step_is_over(self, lesson: str, at: int, outcome: Outcome) -> None:
         """Keep what became of a step; the hint for it has done its work. The attendant calls it."""
         if outcome is Outcome.PASSED:
-            self._step_at(at).passed = True
+            self._step_at(lesson, at).passed = True
         passed = outcome is Outcome.PASSED
         opened = 0 if at >= self.record.opened else self.record.opened
         try:
