@@ -20,7 +20,7 @@ HOSTS ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs site hosts screenshots dist wheelhouse mcpb node browser programs editor clean
+.PHONY: help demo test fresh check bench docs site hosts screenshots dist wheelhouse mcpb node browser programs editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -31,6 +31,11 @@ demo: $(RUN) editor ## see a whole session: a small host asks, a person answers
 test: $(DEV) node browser programs editor ## every test, with real clients where Node.js is there
 	@$(BIN)/python editor/build.py --tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
+
+# Before a change of what is installed, or of how tests start, is merged: it takes half an hour.
+FRESH ?=
+fresh: ## the README's commands on a Debian that has nothing: make fresh FRESH="-u trixie"
+	@tests/fresh.sh $(FRESH)
 
 # The linters of the workflows are tests, too: a fault of either is told with its line.
 check: $(DEV) node ## ruff, mypy, the types of the scripts, workflows, layers, documentation

@@ -58,7 +58,7 @@ def why_no_proxies() -> str:
     """Say which proxy cannot be started here, or "" when all can."""
     missing = [name for name in PROXIES if not proxy_program(name)]
     if missing:
-        return f"there is no {missing[0]}: run `make proxies` as root, or install it"
+        return f"there is no {missing[0]}: run `make programs` as root, or install it"
     return ""
 
 

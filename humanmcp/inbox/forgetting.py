@@ -28,11 +28,9 @@ from humanmcp.protocol.conversation.transcript import (
     to_json,
 )
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.repair.decoding import decode
 from humanmcp.protocol.repair.reading import read as read_json
 from humanmcp.protocol.validation.documents import divide
-from humanmcp.protocol.validation.inquiry import inquiry_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_SHOWN: Final = 100
-"""Characters of a question by which its line in `status.txt` is found."""
 _GONE_LINE: Final = b'{"forgotten":true}'
 """What stands in `in.txt` instead of a line that was forgotten."""
 
@@ -113,36 +109,17 @@ def without_words(frame: Frame) -> Frame:
 
 
 def forget_texts(session: Path, facts: SessionFacts, frames: Iterable[Frame]) -> None:
-    """Forget the copies among the text files: lines of `in.txt`, questions, and what was typed.
-
-    A server that runs writes `status.txt` anew soon; one that was killed never does.
-    """
+    """Forget the copies among the text files: the lines of `in.txt`, and what was typed."""
     lines: dict[Direction, set[bytes]] = defaultdict(set)
     for frame in frames:
         lines[frame.way].add(frame.raw)
-    asked = {words for raw in lines[Direction.IN] for words in _asked(raw)}
     answers = [raw.decode("utf-8", "replace") for raw in lines[Direction.OUT]]
     for folder in {session, Path(facts.files or session)}:
         for file in folder.glob("in*.txt"):
             _blank(file, lambda line: _GONE_LINE if line in lines[Direction.IN] else None)
-        _blank(folder / layout.STATUS_TEXT, lambda line: b"" if _tells(line, asked) else None)
         for file in (folder / layout.SENT).glob("*.txt"):
             if _is_part_of(file, answers):
                 file.unlink(missing_ok=True)
-
-
-def _asked(raw: bytes) -> Iterator[bytes]:
-    """Return how a question and its options begin in `status.txt`."""
-    request = jsonrpc.read(raw)
-    inquiry = inquiry_of(request) if isinstance(request, jsonrpc.Message) else None
-    if inquiry is not None:
-        for text in filter(str.strip, (inquiry.question, *inquiry.options)):
-            yield one_line(text)[:_SHOWN].encode("utf-8", "replace")
-
-
-def _tells(line: bytes, asked: Iterable[bytes]) -> bool:
-    """Return True if a line of `status.txt` has one of these questions or options."""
-    return line.startswith(b" ") and any(words in line for words in asked)
 
 
 def _is_part_of(file: Path, answers: list[str]) -> bool:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from humanmcp.inbox.atomic import open_private
 
@@ -31,8 +30,6 @@ else:
 
 
 _HELD: set[int] = set()
-_LOOK_LASTS: Final = 0.001
-_MOST_TRIES: Final = 1000
 _FREE_ERRORS = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
 
 
@@ -57,7 +54,7 @@ class LifeLock:
         """
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
-            _take(descriptor)
+            _lock(descriptor, shared=False)
         except OSError:
             os.close(descriptor)
             raise
@@ -70,23 +67,6 @@ class LifeLock:
             _HELD.discard(self._descriptor)
             os.close(self._descriptor)
         self._descriptor = -1
-
-
-def _take(descriptor: int) -> None:
-    """Lock a file, although others may look at it: each look holds it for a moment.
-
-    Raises:
-        OSError: another process holds it.
-    """
-    for _ in range(_MOST_TRIES):
-        try:
-            _lock(descriptor, shared=False)
-        except BlockingIOError:
-            _lock(descriptor, shared=True)  # refused by who holds it, not by who looks
-            time.sleep(_LOOK_LASTS)
-        else:
-            return
-    _lock(descriptor, shared=False)
 
 
 def is_held(path: Path) -> bool:

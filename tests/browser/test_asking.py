@@ -159,7 +159,7 @@ def test_a_page_without_scripts_asks_too(desk: Desking, host: Serving, window: W
     expect(page.locator(".question.open")).to_be_visible()
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run editor/install.sh")
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
 def test_axe_finds_nothing_where_one_asks(

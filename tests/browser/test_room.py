@@ -209,7 +209,7 @@ def test_a_step_that_the_teacher_opens_is_open_in_the_page_and_says_who_did_it(
     expect(learner.locator("#composer")).to_be_visible()
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run editor/install.sh")
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_a_room(
     room: Rooming, open_page: Callable[..., Page], theme: str

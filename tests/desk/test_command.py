@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import webbrowser
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.desk.http import launch
-from humanmcp.inbox.lock import LifeLock
 from tests.browser.seats import call
 from tests.desk.desking import COMMAND, Desking
 from tests.serving import Serving
@@ -100,27 +98,6 @@ def test_who_starts_a_desk_where_one_has_died_finds_the_new_one(started: Path) -
         "assert launch.login_address(facts).startswith(address)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(started)], check=True, timeout=PATIENCE)
-
-
-def test_the_address_of_a_dead_desk_is_not_taken_for_the_new_one_s(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The new one holds the lock a moment before it takes the old address away."""
-    with Desking(home) as desk:
-        desk.kill()
-    held: list[LifeLock] = []
-    new = launch.DeskFacts("http://127.0.0.1:9/", "new", os.getpid(), "0", 1)
-
-    def start(folder: Path, _flags: object) -> None:
-        held.append(LifeLock.take(folder / launch.LOCK_NAME))
-
-    def look(_seconds: float) -> None:
-        launch.write_facts(home, new)
-
-    monkeypatch.setattr(launch, "_start", start)
-    monkeypatch.setattr(time, "sleep", look)
-    assert launch.find_or_start(home, open_browser=False) == new.address
-    held[0].release()
 
 
 def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> None:

@@ -180,11 +180,14 @@ def test_what_is_no_text_is_named(capsys: pytest.CaptureFixture[str], tmp_path: 
         assert capsys.readouterr().err
 
 
-def test_a_file_is_read_like_out_txt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--message FILE` refused CP932."""
+@pytest.mark.parametrize("encoding", ["cp932", "utf-16-le", "utf-16-be", "iso2022_jp"])
+def test_a_file_is_read_like_out_txt(
+    encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--message FILE` refused CP932 and garbled UTF-16 without BOM."""
     text = GOOD.replace("sunny", "東京の天気は晴れです。")
     file = tmp_path / "x"
-    file.write_bytes(text.encode("cp932"))
+    file.write_bytes(text.encode(encoding))
     assert main(["check", str(file)]) == 0
     assert text in capsys.readouterr().out
 

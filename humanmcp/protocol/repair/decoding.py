@@ -7,6 +7,7 @@ advice: guessing would send the client something that was not typed.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.kinds import syntax
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
+_ISO_2022_JP: Final = re.compile(rb"\x1b\$[@B]|\x1b\([IJ]|\x1b\$\(D")
+"""Its escapes to another character set: control characters that no editor types."""
 _UTF16_BOMS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -29,6 +32,12 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     for mark, encoding in _UTF16_BOMS.items():
         if raw.startswith(mark):
             return _otherwise(raw[2:], encoding)
+    guessed = _without_mark(raw)
+    if guessed:
+        return _otherwise(raw, guessed)
+    if _ISO_2022_JP.search(body):
+        # What mail programs in Japan write: ASCII only, so that it would pass for UTF-8.
+        return _otherwise(body, "iso-2022-jp-2", "ascii")
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -39,14 +48,27 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     return text, (diagnostic(syntax.ByteOrderMark(), text),) if bom else ()
 
 
-def _otherwise(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Decode what is surely of another encoding."""
+def _otherwise(raw: bytes, encoding: str, shown_as: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
+    """Decode what is surely of another encoding; `shown_as` is one that can show it if broken."""
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
-        text = raw.decode(encoding, "replace")
+        text = raw.decode(shown_as or encoding, "replace")
         return text, (diagnostic(syntax.NoTextAtAll(), text),)
-    return text, (diagnostic(syntax.OtherEncoding(encoding=encoding.upper()), text),)
+    name = encoding.removesuffix("-2").upper()
+    return text, (diagnostic(syntax.OtherEncoding(encoding=name), text),)
+
+
+def _without_mark(raw: bytes) -> str:
+    """Recognise UTF-16 by its zeros: the first two characters of an answer are ASCII."""
+    if len(raw) < 4 or len(raw) % 2:
+        return ""
+    even, odd = raw[0:4:2], raw[1:4:2]
+    if odd == b"\0\0" and 0 not in even:
+        return "utf-16-le"
+    if even == b"\0\0" and 0 not in odd:
+        return "utf-16-be"
+    return ""
 
 
 def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:

@@ -6,6 +6,7 @@ what stands around it: words that hold a bit of JSON are still words.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,7 +15,7 @@ from humanmcp.protocol.diagnostics.model import TextEdit
 from humanmcp.protocol.json.jsonrpc import BRACKETS, closed_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ANSWER_NAMES: Final = frozenset(
     {
@@ -34,6 +35,8 @@ _TOKEN: Final = re.compile(
 )
 _NAME: Final = re.compile(r"""[\[{,\s]["'“]?(\w+)["'”]?\s*:""")
 _QUOTED_LINE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
+_NUMBERED_LINE: Final = re.compile(r"[ \t]*(\d{1,6})[ \t]*(?:[:|.)│\t]|(?=[ \t]))[ \t]?")
+_HTML: Final = re.compile(r"&(?:quot|#34|#x22|apos|#39|lt|gt|amp);")
 _SLASHED: Final = re.compile(r'\s*(?:"|\')?[\[{]\s*\\+"')
 
 
@@ -89,24 +92,57 @@ def _is_answer(text: str) -> bool:
     return bool(set(value) & ANSWER_NAMES) or {"code", "message"} <= set(value)
 
 
-def quote_marks(text: str) -> tuple[TextEdit, ...]:
-    """Return what takes the `>` before each line out; nothing where a line has none."""
+class Marks(NamedTuple):
+    """Marks before each line: what they are, and the edits that take them out."""
+
+    shown: str
+    edits: tuple[TextEdit, ...]
+
+
+def line_marks(text: str) -> Marks | None:
+    """Return the marks of quoted or numbered lines, None where not every line has one."""
     lines = [(found.start(), found[0]) for found in re.finditer(r"[^\n]*\S[^\n]*", text)]
-    marks = [(at, _QUOTED_LINE.match(line)) for at, line in lines]
-    edits = [TextEdit(at + mark.start(), at + mark.end(), "") for at, mark in marks if mark]
-    return tuple(edits) if len(edits) == len(lines) else ()
+    quoted = [_QUOTED_LINE.match(line) for _at, line in lines]
+    if quoted and all(quoted):
+        return Marks(">", _cuts(lines, quoted))
+    numbered = [_NUMBERED_LINE.match(line) for _at, line in lines]
+    if len(lines) > 1 and all(numbered):
+        counts = [int(found[1]) for found in numbered if found]
+        if counts == list(range(counts[0], counts[0] + len(counts))):
+            return Marks("1, 2, 3 …", _cuts(lines, numbered))
+    return None
 
 
-def unescaped(text: str) -> str | None:
-    r"""Undo `{\"a\"…`, where that makes JSON of the text."""
-    if not _SLASHED.match(text):
-        return None
-    try:
-        plain = _without_slashes(text)
-        json.loads(plain)
-    except (ValueError, RecursionError):
-        return None
-    return plain
+def _cuts(lines: list[tuple[int, str]], marks: list[re.Match[str] | None]) -> tuple[TextEdit, ...]:
+    pairs = zip(lines, marks, strict=True)
+    return tuple(
+        TextEdit(at + mark.start(), at + mark.end(), "") for (at, _line), mark in pairs if mark
+    )
+
+
+class Unescaped(NamedTuple):
+    """JSON that was written for the inside of another text, as it was before, and its marks."""
+
+    marks: str
+    text: str
+
+
+def unescaped(text: str) -> Unescaped | None:
+    r"""Undo `{\"a\"…` and `{&quot;a&quot;…`, where that makes JSON of the text."""
+    ways: tuple[tuple[str, bool, Callable[[str], str]], ...] = (
+        ("&quot;", _HTML.search(text) is not None, html.unescape),
+        ('\\"', _SLASHED.match(text) is not None, _without_slashes),
+    )
+    for marks, likely, undo in ways:
+        if not likely:
+            continue
+        try:
+            plain = undo(text)
+            json.loads(plain)
+        except (ValueError, RecursionError):
+            continue
+        return Unescaped(marks, plain)
+    return None
 
 
 def _without_slashes(text: str) -> str:

@@ -235,22 +235,26 @@ def _too_much(text: str, first: int, last: int, *, deep: bool) -> Diagnostic | N
 def _rewritten(
     text: str, first: int, last: int, repaired: list[Diagnostic], size: int
 ) -> Reading | None:
-    """Read JSON that is spelt in another way as a whole: escaped, or quoted line by line."""
-    from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs it
+    """Read JSON that is spelt in another way as a whole: escaped, quoted line by line, as YAML."""
+    from humanmcp.protocol.repair import embedded, yaml_answer  # noqa: PLC0415 - a valid text never needs them
 
     body = text[first:last]
     if len(body) > LONG:
         return None
-    plain, marks = embedded.unescaped(body), embedded.quote_marks(body)
+    marks, plain = embedded.unescaped(body), embedded.line_marks(body)
     edits: tuple[TextEdit, ...]
-    if plain is not None:
-        found = diagnostic(syntax.EscapedJson(), text, first, last)
-        edits = (TextEdit(first, last, plain),)
+    if marks is not None:
+        found = diagnostic(syntax.EscapedJson(marks=marks.marks), text, first, last)
+        edits = (TextEdit(first, last, marks.text),)
         label, grade = "replace", Applicability.SAFE
-    elif marks and _is_json(applied(body, marks)):
-        found = diagnostic(syntax.LineMarks(), text, first, last)
-        edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in marks)
+    elif plain is not None and _is_json(applied(body, plain.edits)):
+        found = diagnostic(syntax.LineMarks(marks=plain.shown), text, first, last)
+        edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in plain.edits)
         label, grade = "delete", Applicability.REMOVES
+    elif (written := yaml_answer.as_json(body)) is not None:
+        found = diagnostic(syntax.WrittenAsYaml(), text, first, last)
+        edits = (TextEdit(first, last, written),)
+        label, grade = "replace", Applicability.GUESS
     else:
         return None
     found = found._replace(fix=Fix(edits, label, grade))
@@ -260,7 +264,7 @@ def _rewritten(
     return Reading(text, inner, json.loads(inner), diagnostics=found_all, edits=outer, size=size)
 
 
-REWRITTEN: Final = frozenset({"J39", "J41"})
+REWRITTEN: Final = frozenset({"J39", "J41", "J43"})
 """Problems after which places in the message are no places in the text as typed."""
 
 

@@ -26,6 +26,8 @@ def test_plain_utf8_is_nothing_to_speak_of() -> None:
         pytest.param(b"\xef\xbb\xbf" + OSAKA.encode(), "F01", id="E15 UTF-8 BOM"),
         pytest.param(b"\xff\xfe" + OSAKA.encode("utf-16-le"), "F02", id="E16 UTF-16LE BOM"),
         pytest.param(b"\xfe\xff" + OSAKA.encode("utf-16-be"), "F02", id="E16 UTF-16BE BOM"),
+        pytest.param(OSAKA.encode("utf-16-le"), "F02", id="E16 UTF-16LE without BOM"),
+        pytest.param(OSAKA.encode("utf-16-be"), "F02", id="E16 UTF-16BE without BOM"),
         pytest.param(OSAKA.encode("cp932"), "F03", id="E17 CP932"),
     ],
 )
@@ -35,6 +37,14 @@ def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> Non
     assert text == OSAKA
     assert (diagnostic.code, diagnostic.severity) == (code, Severity.REPAIRED)
     hold_diagnostic(diagnostic, text)
+
+
+def test_iso_2022_jp_is_decoded_and_named() -> None:
+    """It is ASCII to a reader of UTF-8, and its escapes were kept as characters."""
+    text, (diagnostic,) = decode(OSAKA.encode("iso2022_jp"))
+    assert text == OSAKA
+    assert (diagnostic.code, diagnostic.detail) == ("F02", (("encoding", "ISO-2022-JP"),))
+    assert decode(b"\x1b$B\xff")[1][0].code == "F05"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +70,6 @@ def test_windows_1252_is_refused_with_advice(text: str) -> None:
     "raw",
     [
         b"\x00\x01\x02\x03",
-        OSAKA.encode("utf-16-le"),
-        OSAKA.encode("utf-16-be"),
         b"\x00\x00a\x00",
         b"\x00\x00\x00a",
         b'{"a":"\x00"}',
@@ -70,7 +78,7 @@ def test_windows_1252_is_refused_with_advice(text: str) -> None:
     ],
 )
 def test_what_is_no_text_is_refused(raw: bytes) -> None:
-    """A file of bytes, UTF-16 without its mark, or half of a character at the end."""
+    """A file of bytes, or half of a character at its end."""
     _text, diagnostics = decode(raw)
     assert [diagnostic.code for diagnostic in diagnostics] == ["F05"]
     assert diagnostics[0].blocks

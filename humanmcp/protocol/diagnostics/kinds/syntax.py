@@ -156,14 +156,18 @@ class ShellQuotes(JsonDiagnostic, code="J31"):
 class TextBefore(JsonDiagnostic, code="J35"):
     """A client reads one document from each line."""
 class EscapedJson(JsonDiagnostic, code="J39"):
-    """Programs and logs write a quote inside a text in another way."""
+    """Programs, logs and web pages write a quote inside a text in another way."""
+    marks: str
 class LargeAnswer(JsonDiagnostic, code="J40", severity=_W, page=""):
     """What a tool returns goes into a model's limited context."""
     size: str
 class LineMarks(JsonDiagnostic, code="J41"):
-    """Mail programs put a mark before each line that they quote."""
+    """Mail programs and editors put marks or numbers before lines."""
+    marks: str
 class TextAround(JsonDiagnostic, code="J42"):
     """Other text around a document makes the line unreadable."""
+class WrittenAsYaml(JsonDiagnostic, code="J43"):
+    """What YAML leaves out, JSON writes."""
 class AnswerInQuotes(JsonDiagnostic, code="J44"):
     """JSON inside quotes is only text for the client."""
 class LooksSecret(JsonDiagnostic, code="J45", severity=_W, page=""):
