@@ -19,7 +19,7 @@ from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import book_file, home_folder, make_private
 from humanmcp.common.settings import add_flags
 from humanmcp.desk.app import make_app
-from humanmcp.desk.auth.guard import Address, outside_of
+from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.auth.login import FILE_NAME, Door
 from humanmcp.desk.http import demo_runner, error_handlers, launch
 from humanmcp.desk.http.context import Desk
@@ -31,6 +31,7 @@ from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.lock import LifeLock, is_held
 from humanmcp.inbox.opening import open_inbox
+from humanmcp.listening.addresses import outside_of
 from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
@@ -194,7 +195,13 @@ class _DeskServer(QuietServer):
     """The server of a desk, which ends its streams when it ends: it would wait for them."""
 
     def __init__(self, desk: Desk, ready: Callable[[], None]) -> None:
-        super().__init__(make_app(desk), ready, most=MOST_CONNECTIONS, lifespan="on")
+        super().__init__(
+            make_app(desk),
+            ready,
+            most=MOST_CONNECTIONS,
+            lifespan="on",
+            behind_proxy=bool(desk.address.outside),
+        )
         self._live = desk.live
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

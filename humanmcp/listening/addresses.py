@@ -6,9 +6,10 @@ import contextlib
 import ipaddress
 import socket
 from typing import Final
+from urllib.parse import urlsplit
 
 from humanmcp.listening.sockets import listen
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.http.guard import HttpAddress
 
 PORT: Final = 8766
@@ -45,14 +46,17 @@ def address_of(text: str) -> tuple[str, int]:
     return host, number
 
 
-def bind(text: str, key: str, *, lan: bool) -> tuple[socket.socket, HttpAddress]:
+def bind(text: str, key: str, *, lan: bool, url: str = "") -> tuple[socket.socket, HttpAddress]:
     """Listen where it was asked for; beyond this computer only where that was said.
+
+    `url` is the address of a proxy before it, or another name of this computer.
 
     Raises:
         HttpServeError: the address cannot be used.
         OSError: there is no port.
     """
     host, port = address_of(text)
+    outside = outside_of(url)
     if lan and ipaddress.ip_address(host).is_loopback:
         host = EVERYWHERE
     is_open = not ipaddress.ip_address(host).is_loopback
@@ -63,11 +67,40 @@ def bind(text: str, key: str, *, lan: bool) -> tuple[socket.socket, HttpAddress]
     if port and got != port:
         listening.close()
         raise HttpServeError("port taken", port=port)
-    return listening, HttpAddress(host, got, key, is_open)
+    names = _names_of(host) if is_open else ()
+    return listening, HttpAddress(host, got, key, is_open, names, outside)
+
+
+def outside_of(url: str | None) -> tuple[str, ...]:
+    """Return the address of a proxy before this program, as browsers say it; nothing for none.
+
+    Raises:
+        StopError: this is no such address.
+    """
+    if not url:
+        return ()
+    found = url.rstrip("/")
+    parts = urlsplit(found)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path:
+        raise stopped("desk", "no url", url=url)
+    return (found.lower(),)
+
+
+def _names_of(host: str) -> tuple[str, ...]:
+    if ipaddress.ip_address(host).is_unspecified:
+        return (*own_addresses(), *own_names())
+    return (f"[{host}]" if ":" in host else host,)
 
 
 _ELSEWHERE: Final = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
 """Addresses of documentation: nothing is sent there, but the system says from where it would be."""
+
+
+def own_names() -> tuple[str, ...]:
+    """Return the names by which others in this network may know this computer."""
+    name = socket.gethostname().lower()
+    short = name.partition(".")[0]
+    return tuple(dict.fromkeys((name, short, f"{short}.local")))
 
 
 def own_addresses() -> tuple[str, ...]:

@@ -70,10 +70,11 @@ class QuietServer(uvicorn.Server):
     """uvicorn without a word on stdout, with bounds, and telling when it listens.
 
     `most` is how many connections there may be at once, idle ones too; more are told to come back.
-    `tls` are the files of a certificate and its key.
+    `tls` are the files of a certificate and its key. `behind_proxy`: who connects from this
+    computer is a proxy, which says in `X-Forwarded-For` where a request came from.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a server is told at its start
         self,
         app: Callable[..., object],
         ready: Callable[[], object],
@@ -81,6 +82,7 @@ class QuietServer(uvicorn.Server):
         most: int,
         lifespan: Literal["on", "off"],
         tls: Sequence[str] = (),
+        behind_proxy: bool = False,
     ) -> None:
         certificate, key = tls or (None, None)
         config = uvicorn.Config(
@@ -88,6 +90,7 @@ class QuietServer(uvicorn.Server):
             http=Patient,
             ws="none",
             lifespan=lifespan,
+            proxy_headers=behind_proxy,
             access_log=False,  # uvicorn would write it to stdout
             log_config=None,
             server_header=False,

@@ -16,10 +16,10 @@ from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
-from humanmcp.desk.auth.guard import Address, outside_of
+from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.http import error_handlers
 from humanmcp.inbox.lock import LifeLock, is_held
-from humanmcp.listening.addresses import own_addresses
+from humanmcp.listening.addresses import outside_of, own_addresses, own_names
 from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
@@ -120,7 +120,7 @@ def _addresses(
     port = int(listening.getsockname()[1])
     scheme = "https" if arguments.tls else "http"
     own = [one for one in own_addresses() if ":" not in one] if arguments.lan else []
-    names = ["127.0.0.1", "localhost", *own, *(entering.own_names() if arguments.lan else ())]
+    names = ["127.0.0.1", "localhost", *own, *(own_names() if arguments.lan else ())]
     urls = [f"{scheme}://{one}:{port}" for one in (*own, "127.0.0.1")]
     outside = outside_of(arguments.url)
     return listening, Address(port, tuple(names), scheme, outside), [*outside, *urls]
@@ -165,7 +165,12 @@ class _RoomServer(QuietServer):
     ) -> None:
         """Serve a room."""
         super().__init__(
-            make_app(room, hosts), ready, most=MOST_CONNECTIONS, lifespan="off", tls=tls
+            make_app(room, hosts),
+            ready,
+            most=MOST_CONNECTIONS,
+            lifespan="off",
+            tls=tls,
+            behind_proxy=bool(room.address.outside),
         )
         self._room = room
         self._hosts = hosts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import socket
 from typing import TYPE_CHECKING, Final
 
 import segno
@@ -50,13 +49,6 @@ def entered(room: Classroom, visitor: Visitor, language: str) -> Response:
     )
     answer.headers["cache-control"] = "no-store"
     return answer
-
-
-def own_names() -> tuple[str, ...]:
-    """Return the names by which others in this network may know this computer."""
-    name = socket.gethostname().lower()
-    short = name.partition(".")[0]
-    return tuple(dict.fromkeys((name, short, f"{short}.local")))
 
 
 def spaced(code: str) -> str:

@@ -67,7 +67,8 @@ class HostSeats:
 
         room = self._room
         sessions = HttpSessions(make, room.attendant, seat.inbox, room.address.port)
-        address = HttpAddress("", self._room.address.port, is_open=True)
+        own = room.address
+        address = HttpAddress("", own.port, is_open=True, names=own.names, outside=own.outside)
         silence = asyncio.ensure_future(sessions.end_the_silent())
         return HttpApp(sessions, address), sessions, silence
 

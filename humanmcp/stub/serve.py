@@ -85,6 +85,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--otherwise", choices=OTHERWISE, default=OTHERWISE[0])
     flag("--http", nargs="?", const="", metavar="ADDRESS")
     flag("--lan", action="store_true")
+    flag("--url", metavar="URL", default="")
     flag("--key", metavar="FILE")
     flag("server", nargs="...", metavar="COMMAND")
 
@@ -131,7 +132,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, 
         parts = _parts(arguments, settings, stderr, language)
         inbox = open_inbox(parts.home, settings.inbox)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)
-        listening, address = bind(arguments.http, key, lan=arguments.lan)
+        listening, address = bind(arguments.http, key, lan=arguments.lan, url=arguments.url)
     except (StopError, OSError) as error:
         stderr.write(f"humanmcp: {sentence_of(error, language)}\n")
         return CANNOT_START

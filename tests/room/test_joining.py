@@ -9,6 +9,7 @@ import ssl
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 
@@ -17,7 +18,7 @@ from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
 from humanmcp.room.room_door import JOINS, WRONG_TRIES, Role, RoomDoor, Visitor, visit
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
-from tests.room.rooming import Rooming
+from tests.room.rooming import FORM, Rooming
 from tests.serving_http import initialize
 from tests.waiting import until
 
@@ -195,6 +196,22 @@ def test_wrong_codes_of_one_address_are_limited_and_ten_of_them_shut_nobody_out(
     assert door.fits("ktp-4zm", "KTP4ZM", "there") is True
     now[0] += 61
     assert door.fits("KTP4ZM", "KTP4ZM", "here") is True
+
+
+@pytest.mark.parametrize(
+    ("flags", "last"), [((), 429), (("--url", "https://room.example"), 401)], ids=["alone", "proxy"]
+)
+def test_an_address_that_a_request_names_itself_is_believed_of_a_proxy_alone(
+    tmp_path: Path, flags: tuple[str, ...], last: int
+) -> None:
+    """Else whoever runs a program on this computer could try as many codes as they like."""
+    body = urlencode({"code": "222222", "name": "x"}).encode()
+    with Rooming(tmp_path / "home", *flags) as room:
+        own = {"Content-Type": FORM, "Origin": f"http://127.0.0.1:{room.port}"}
+        for number in range(WRONG_TRIES + 1):
+            named = own | {"X-Forwarded-For": f"10.0.{number // 256}.{number % 256}"}
+            page = room.visitor().ask("POST", "/login", body, named)
+        assert page.status == last
 
 
 def test_a_code_in_full_width_letters_is_the_code() -> None:

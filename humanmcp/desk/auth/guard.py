@@ -27,7 +27,6 @@ from humanmcp.listening.bodies import (
     client_address,
     stated_length,
 )
-from humanmcp.locales.stop import stopped
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
@@ -143,21 +142,6 @@ class Address:
             parts = urlsplit(self.outside[0])
             port = parts.port or _USUAL_PORTS[parts.scheme]
         return f"humanmcp-{port}"
-
-
-def outside_of(url: str | None) -> tuple[str, ...]:
-    """Return the address of a proxy before this desk, as browsers say it; nothing for none.
-
-    Raises:
-        StopError: this is no such address.
-    """
-    if not url:
-        return ()
-    found = url.rstrip("/")
-    parts = urlsplit(found)
-    if parts.scheme not in _USUAL_PORTS or not parts.netloc or parts.path:
-        raise stopped("desk", "no url", url=url)
-    return (found.lower(),)
 
 
 def judge(scope: Scope, address: Address) -> Refusal | None:

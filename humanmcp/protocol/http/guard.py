@@ -34,13 +34,16 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 class HttpAddress:
     """Where the server listens. `key` is what a client must have, "" for nothing.
 
-    `is_open` says that others than this computer reach it: their names for it are not known.
+    `is_open` says that others than this computer reach it: by `names`, which are hosts without
+    port, an IPv6 address in brackets; or by a proxy at `outside`, such as `https://mcp.example`.
     """
 
     host: str
     port: int
     key: str = ""
     is_open: bool = False
+    names: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -51,8 +54,9 @@ class HttpAddress:
     @property
     def authorities(self) -> frozenset[str]:
         """Every `Host` that is ours."""
-        port = f":{self.port}"
-        return frozenset(name + end for name in _LOOPBACK for end in (port, *_bare(self.port)))
+        ends = (f":{self.port}", *_bare(self.port))
+        own = {name + end for name in (*_LOOPBACK, *self.names) for end in ends}
+        return frozenset(own | {one.partition("://")[2] for one in self.outside})
 
 
 def _bare(port: int) -> tuple[str, ...]:
@@ -69,9 +73,9 @@ def refused(target: str, headers: Headers, address: HttpAddress) -> HttpRefusal 
     hosts = headers.all("host")
     if len(hosts) != 1:
         return ONE_HOST
-    if not (address.is_open or host in address.authorities):
+    if host not in address.authorities:
         return WRONG_HOST
-    if not all(_is_ours(origin, host) for origin in headers.all("origin")):
+    if not all(_is_ours(origin, host, address) for origin in headers.all("origin")):
         return FOREIGN
     if path != PATH:
         return ELSEWHERE
@@ -94,8 +98,10 @@ def _asked_for(target: str, host: str) -> tuple[str, str]:
     return authority.lower(), f"/{path}"
 
 
-def _is_ours(origin: str, host: str) -> bool:
+def _is_ours(origin: str, host: str, address: HttpAddress) -> bool:
     """Return True if a page says that it comes from where it asks."""
+    if origin.lower() in address.outside:
+        return True
     try:
         parts = urlsplit(origin.lower())
     except ValueError:  # no address at all

@@ -158,7 +158,7 @@ class HttpApp:
         self, posted: Posted, sent: Headers, key: str
     ) -> HttpSession | HttpRefusal:
         if posted.stated is not None and isinstance(posted.message, Message):
-            host = sent.get("x-forwarded-host") or sent.get("host") or ""
+            host = sent.get("host") or ""
             return await self._sessions.visit(posted.message, key, host)
         if posted.session:
             return await self._sessions.find(posted.session)

@@ -97,9 +97,15 @@ class _SessionsServer(QuietServer):
     """The server of the sessions, whose streams end when it ends."""
 
     def __init__(
-        self, app: HttpApp, sessions: HttpSessions, ready: Callable[[], object], most: int
+        self,
+        app: HttpApp,
+        sessions: HttpSessions,
+        ready: Callable[[], object],
+        most: int,
+        *,
+        behind_proxy: bool,
     ) -> None:
-        super().__init__(app, ready, most=most, lifespan="off")
+        super().__init__(app, ready, most=most, lifespan="off", behind_proxy=behind_proxy)
         self._sessions = sessions
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -137,7 +143,9 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
             app = HttpApp(sessions, address)
-            await _SessionsServer(app, sessions, ready, limits.connections).serve([listening])
+            await _SessionsServer(
+                app, sessions, ready, limits.connections, behind_proxy=bool(address.outside)
+            ).serve([listening])
         finally:
             silence.cancel()
 

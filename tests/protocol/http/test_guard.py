@@ -68,11 +68,25 @@ def test_a_page_of_another_address_is_kept_out(
     assert refusal(*pairs) == expected
 
 
-def test_a_name_that_is_not_ours_is_let_in_where_others_know_us_by_it() -> None:
-    """The host of an open address."""
-    strange = ("Host", "shown.example")
-    assert refusal(strange, address=HERE) == WRONG_HOST
-    assert refusal(strange, address=HttpAddress("0.0.0.0", 8080, is_open=True)) is None
+def test_an_open_address_is_called_by_its_own_names_alone() -> None:
+    """A page that rebinds its name to this address says that name in `Host` and in `Origin`."""
+    names = ("192.168.1.5", "desk.local")
+    here = HttpAddress("0.0.0.0", 8080, is_open=True, names=names)
+    for name in (*names, "127.0.0.1"):
+        own = (("Host", f"{name}:8080"), ("Origin", f"http://{name}:8080"))
+        assert refusal(*own, address=here) is None
+    evil = (("Host", "evil.example:8080"), ("Origin", "http://evil.example:8080"))
+    assert refusal(*evil, address=here) == WRONG_HOST
+
+
+def test_a_proxy_calls_it_by_the_address_that_was_given() -> None:
+    """With the scheme that the browser sees, and with no other."""
+    here = HttpAddress("127.0.0.1", 8080, outside=("https://mcp.example",))
+    host = ("Host", "mcp.example")
+    assert refusal(host, ("Origin", "https://mcp.example"), address=here) is None
+    assert refusal(host, ("Origin", "https://evil.example"), address=here) == FOREIGN
+    assert refusal(("Host", "evil.example"), address=here) == WRONG_HOST
+    assert refusal(host, address=HERE) == WRONG_HOST
 
 
 def test_nothing_but_the_endpoint_is_there_even_without_the_key() -> None:

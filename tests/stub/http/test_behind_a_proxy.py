@@ -70,9 +70,16 @@ def listens(port: str) -> bool:
 
 
 @pytest.fixture
-def servers(tmp_path: Path, where: str) -> Iterator[tuple[ServingHttp, ServingHttp]]:
+def port() -> str:
+    """Return where the proxy listens."""
+    return own_port()
+
+
+@pytest.fixture
+def servers(tmp_path: Path, where: str, port: str) -> Iterator[tuple[ServingHttp, ServingHttp]]:
     """Start two servers on one database that let in who calls them by the proxy's name."""
-    flags, ports = ("--auto", "--lan", "--inbox", where), (own_port(), own_port())
+    flags = ("--auto", "--url", f"http://127.0.0.1:{port}", "--inbox", where)
+    ports = (own_port(), own_port())
     with (
         ServingHttp(tmp_path / "one", *flags, address=ports[0]) as one,
         ServingHttp(tmp_path / "two", *flags, address=ports[1]) as two,
@@ -82,10 +89,13 @@ def servers(tmp_path: Path, where: str) -> Iterator[tuple[ServingHttp, ServingHt
 
 @pytest.fixture(params=PROXIES)
 def proxy(
-    request: pytest.FixtureRequest, tmp_path: Path, servers: tuple[ServingHttp, ServingHttp]
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    servers: tuple[ServingHttp, ServingHttp],
+    port: str,
 ) -> Iterator[str]:
     """Start a proxy before the servers. Gives its address."""
-    name, port = str(request.param), own_port()
+    name = str(request.param)
     one, two = (str(server.port) for server in servers)
     (tmp_path / f"{name}.conf").write_text(configuration(name, port, (one, two)))
     (tmp_path / "whole.conf").write_text(NGINX.format(folder=tmp_path))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.listening.addresses import HttpServeError, address_of, bind
+from humanmcp.listening.addresses import HttpServeError, address_of, bind, own_addresses, own_names
 from humanmcp.stub.http.server import read_key
 from tests.serving_http import JSON, MODERN, ServingHttp, call, initialize
 from tests.waiting import PATIENCE, until
@@ -282,6 +282,22 @@ def test_other_computers_reach_it_only_where_that_was_said() -> None:
     listening, address = bind("", "", lan=True)
     listening.close()
     assert (address.host, address.is_open) == ("0.0.0.0", True)
+    assert {*own_addresses(), *own_names()} <= {*address.names}
+    listening, address = bind("", "", lan=False, url="https://MCP.example/")
+    listening.close()
+    assert (address.outside, address.names) == (("https://mcp.example",), ())
+
+
+def test_a_page_that_rebinds_its_name_reaches_no_open_server(tmp_path: Path) -> None:
+    """Also where `Origin` says the same as `Host`."""
+    with ServingHttp(tmp_path / "inbox", "--auto", "--lan") as server:
+        host = f"evil.example:{server.port}"
+        evil = server.ask(
+            body=initialize("2025-11-25"), headers={"Host": host, "Origin": f"http://{host}"}
+        )
+        assert evil.status == 403
+        assert "--url" in evil.json["error"]["message"]
+        assert server.ask(body=initialize("2025-11-25")).status == 200
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ def desk(tmp_path: Path, where: str) -> Inbox:
 @pytest.fixture
 def servers(tmp_path: Path, where: str) -> Iterator[tuple[ServingHttp, ServingHttp]]:
     """Start two servers on one database, at ports of their own: they go on with no other test."""
-    flags, ports = ("--auto", "--inbox", where), (own_port(), own_port())
+    flags = ("--auto", "--url", "http://proxy.example", "--inbox", where)
+    ports = (own_port(), own_port())
     with (
         ServingHttp(tmp_path / "one", *flags, address=ports[0]) as one,
         ServingHttp(tmp_path / "two", *flags, address=ports[1]) as two,
@@ -58,7 +59,7 @@ def servers(tmp_path: Path, where: str) -> Iterator[tuple[ServingHttp, ServingHt
 @pytest.fixture
 def behind() -> dict[str, str]:
     """Name the address that a client knows, as a proxy does."""
-    return {"X-Forwarded-Host": "proxy.example"}
+    return {"Host": "proxy.example"}
 
 
 def running(desk: Inbox) -> SessionFacts:
