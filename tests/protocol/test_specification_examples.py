@@ -29,11 +29,14 @@ from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.objects import ASKS, CONTENT
 from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.shape_checker import judge
 from tests.asking import R2025, R2026
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
 
 SETTING: Final = "HUMANMCP_SPECIFICATION"
 FOLDERS: Final = (
@@ -112,12 +115,26 @@ def said(example: Example) -> list[str]:
         if not message.kind.is_answer:
             return _told(_of_first(message, value, revision))
         if example.asked is None:
-            return []  # nobody can say what it answers
+            return _told(each.unplaced() for each in _of_unknown(value, revision))
         exchange = Exchange(1, example.asked, revision)
         return _told(check.review(exchange, message, _ABLE))
     value, kind = _part(example.page, value)
     found = judge(value, kind, revision) if kind else []
     return _told(each.unplaced() for each in found)
+
+
+def _of_unknown(value: dict[str, Any], revision: str) -> list[RawDiagnostic]:
+    """Judge an answer whose request is not on the page, by what only one result has."""
+    if "error" in value:
+        return judge_error(value["error"], revision, ("error",))
+    result = value["result"]
+    kinds = (
+        one.result_in(revision)
+        for one in methods.REQUESTS.values()
+        if one.is_in(revision) and not {*one.gives_away}.isdisjoint(result)
+    )
+    kind = next(kinds, None)
+    return [] if kind is None else judge(result, kind, revision, ("result",))
 
 
 def _of_first(message: Message, value: dict[str, Any], revision: str) -> Iterable[Any]:
@@ -195,6 +212,8 @@ def test_a_page_is_read_as_a_conversation(tmp_path: Path) -> None:
         {"jsonrpc": "2.0", "method": "notifications/tasks", "params": TASK},
         {"jsonrpc": "2.0", "method": "notifications/tasks", "params": {**TASK, "x": 1}},
         {"jsonrpc": "2.0", "id": 9, "result": {}},
+        {"jsonrpc": "2.0", "id": 9, "result": {"resultType": "complete", "content": 5}},
+        {"jsonrpc": "2.0", "id": 9, "error": {"code": "x", "message": "no"}},
         {"type": "text", "text": 5},
         {"other": 1},
     ]
@@ -202,6 +221,6 @@ def test_a_page_is_read_as_a_conversation(tmp_path: Path) -> None:
     page.write_text(f"# Tasks\n\n```json\n{{ ... }}\n```\n{written}")
     wanted: list[list[str]] = [
         *([], [], ["M18 /result/ttlMs"], [], ["M12 /params/x"], []),
-        *(["M15 /text"], []),
+        *(["M01 /result/content"], ["R08 /error/code"], ["M15 /text"], []),
     ]
     assert [said(one) for one in examples(tmp_path)] == wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import META_SUBSCRIPTION
 
@@ -26,7 +27,7 @@ def related_to(message: Message, pending: Sequence[Exchange]) -> int:
 
     A notification names it by its token, or by the id of the subscription. Anything else belongs to
     the request that came last: "These messages SHOULD relate to the originating client request".
-    What tells of a change belongs to none.
+    What tells of a change belongs to none, what tells of a task to the subscription that names it.
     https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
     """
     token = message.params.get("progressToken")
@@ -37,6 +38,9 @@ def related_to(message: Message, pending: Sequence[Exchange]) -> int:
         return 0 if found is None else found.number
     if message.method in _OF_NONE or not message.method:
         return 0
+    if message.method == _OF_TASKS:
+        task = message.params.get("taskId")
+        return next((one.number for one in pending if _watches(one, task)), 0)
     waiting = [one for one in pending if not methods.of(one.method).stays_open]
     return waiting[-1].number if waiting else 0
 
@@ -49,6 +53,13 @@ def _is_named(exchange: Exchange, token: Json, subscription: Json) -> bool:
     )
 
 
+def _watches(exchange: Exchange, task: Json) -> bool:
+    """Return True if a subscription asked to hear of a task."""
+    wanted = follow(exchange.request.params, "notifications", methods.TASK_IDS)
+    return methods.of(exchange.method).stays_open and isinstance(wanted, list) and task in wanted
+
+
+_OF_TASKS: Final = "notifications/tasks"
 _OF_NONE: Final = frozenset(
     {
         "notifications/tools/list_changed",

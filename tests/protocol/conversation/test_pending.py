@@ -107,3 +107,23 @@ def test_a_progress_notification_belongs_to_the_request_that_gave_its_token() ->
     progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s}}'
     assert session.related_to(progress % '"a"') == first.number
     assert session.related_to(progress % '"b"') == 0
+
+
+def test_a_notification_of_a_task_belongs_to_the_subscription_that_names_it() -> None:
+    """Not to the request that came last: over HTTP that is another stream."""
+    session = Session()
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    listens = {
+        "jsonrpc": "2.0",
+        "id": "s",
+        "method": "subscriptions/listen",
+        "params": {"notifications": {"taskIds": ["a"]}, "_meta": meta},
+    }
+    session.receive(json.dumps(listens).encode())
+    call(session, 2)
+    told = '{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"%s"}}'
+    assert session.related_to(told % "a") == 1
+    assert session.related_to(told % "b") == 0
