@@ -10,7 +10,9 @@ from humanmcp.common.timestamps import log_time
 from humanmcp.export.conversation import ASKING, build_conversation
 from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.transcript import (
+    BY_CHECK,
     CHANGED,
+    COMMAND,
     DROPPED,
     HELD,
     INSTEAD,
@@ -61,7 +63,8 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
         cells = (str(entry.frame.seq), time, sender(entry, language), words(entry, language))
         yield "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
     for entry in entries:
-        yield from _section(entry, options)
+        if entry.frame.by != BY_CHECK or entry.frame.note == COMMAND:  # else the table has it all
+            yield from _section(entry, options)
 
 
 def sender(entry: Entry, language: str) -> str:

@@ -32,12 +32,12 @@ from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import describe as sentence
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, trouble
-from humanmcp.protocol.conversation.transcript import HELD, Direction
+from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, ServerProcess
 from humanmcp.tap.held_queue import HeldQueue
 from humanmcp.tap.hold_policy import Held, HoldPolicy
-from humanmcp.tap.listening import BY_CHECK, Listening
+from humanmcp.tap.listening import Listening
 from humanmcp.tap.recorder import Output, TapRecorder
 from humanmcp.tap.remote import RemoteServer
 from humanmcp.tap.sink import Sink

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-BY_CHECK: Final = "check"
 
 LONGEST_HEARD: Final = 1024 * 1024
 """Bytes of a line that is read while others pass: reading more would hold them up.

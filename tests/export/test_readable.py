@@ -16,7 +16,9 @@ from humanmcp.export.markdown import defused, markdown_cell
 from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.protocol.conversation.transcript import (
+    BY_CHECK,
     CHANGED,
+    COMMAND,
     HELD,
     HTTP,
     INSTEAD,
@@ -53,6 +55,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.protocol.conversation.transcript import Frame
+
+
+def test_what_a_tap_found_wrong_is_written_once() -> None:
+    """In the table; the raw JSON of it is for programs. The command of the server is shown."""
+    whole = recording(*OPENING, call(2, "t"))
+    frames = (
+        *whole.frames,
+        frame(90, Direction.NOTE, '["python","-m","x"]', by=BY_CHECK, note=COMMAND),
+        frame(91, Direction.NOTE, '{"about":2}', by=BY_CHECK, note="2: N38 never answered"),
+    )
+    written = markdown.write(replace(whole, frames=frames), MANNER)
+    assert written.count("N38 never answered") == 1
+    assert '"about"' not in written
+    assert '"python"' in written
 
 
 class Page(HTMLParser):

@@ -514,7 +514,7 @@ def test_a_200_that_is_no_stream_is_an_error_and_not_silence() -> None:
     body = {"id": "c", "choices": [{"message": {"role": "assistant", "content": "hello"}}]}
     with service(Say(body=body)) as there, pytest.raises(ModelError, match="no stream"):
         turn(OpenAIModel("gpt", KEY, there.address))
-    with service(Say(body=body)) as there, pytest.raises(ModelError, match="--base-url"):
+    with service(Say(body=body)) as there, pytest.raises(ModelError, match="no stream"):
         turn(AnthropicModel("claude", KEY, there.address))
 
 

@@ -13,6 +13,7 @@ from humanmcp.host.conversation import (
     tool_written,
     written,
 )
+from humanmcp.host.models import ModelError
 from humanmcp.host.models.service import ServiceModel
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ class AnthropicModel(ServiceModel):
         ) as stream:
             for piece in stream.text_stream:
                 heard(piece)
-            answer = stream.get_final_message()
+            try:
+                answer = stream.get_final_message()
+            except AssertionError as error:  # how the library says that no event came
+                raise ModelError("no stream") from error
         stop = _STOPS.get(answer.stop_reason or "", StopReason.DONE)
         return Turn(TurnRole.ASSISTANT, tuple(_blocks(answer.content)), stop)
 

@@ -38,6 +38,9 @@ SAID_AGAIN: Final = "said again"
 FORGOTTEN: Final = "forgotten"
 """Note of a NOTE frame in the place of a line that was forgotten (`humanmcp forget`)."""
 
+BY_CHECK: Final = "check"
+"""Who wrote a NOTE frame that says what a tap found wrong. Its note is the whole sentence."""
+
 COMMAND: Final = "the command of the real server"
 """Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""
 

@@ -80,12 +80,13 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
         if typed is None:
             return diagnostic(rpc.NoRequestWaits(), text, start, end)
         return diagnostic(rpc.NothingWaits(typed=shown(typed.token)), text, start, end)
-    ids = ", ".join(shown(each.id.token) for each in pending[:8])
+    tokens = list(dict.fromkeys(each.id.token for each in pending))  # two may have the same id
+    ids = ", ".join(shown(token) for token in tokens[:8])
     if typed is None and isinstance(read(text).value, list):
         batches = features(pending[0].revision).batches
         return diagnostic(rpc.BatchOfOne() if batches else rpc.BatchNotAllowed(), text, start, end)
     if typed is None:
-        lacking = rpc.IdMissing(id=ids) if len(pending) == 1 else rpc.IdNeeded(id=ids)
+        lacking = rpc.IdMissing(id=ids) if len(tokens) == 1 else rpc.IdNeeded(id=ids)
         found = diagnostic(lacking, text, start, end)
     else:
         same = [each for each in pending if str(each.id.value) == str(typed.value)]
@@ -95,7 +96,7 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
             return _with_fix(diagnostic(other, text, start, end), spot, wanted)
         strange = rpc.NoSuchRequest(pending=ids, typed=shown(typed.token))
         found = diagnostic(strange, text, start, end)
-    return _with_fix(found, spot, pending[0].id.token) if len(pending) == 1 else found
+    return _with_fix(found, spot, tokens[0]) if len(tokens) == 1 else found
 
 
 def _with_fix(found: Diagnostic, spot: tuple[int, int] | None, token: str) -> Diagnostic:

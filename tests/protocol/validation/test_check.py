@@ -478,6 +478,15 @@ def test_an_answer_to_a_notification_says_that_nobody_waits() -> None:
     assert draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', []).code == "R51"
 
 
+def test_an_id_that_two_requests_have_is_named_once() -> None:
+    """It is the only one that can be meant, too."""
+    pending = [asked("ping", token="3"), asked("ping", token="3")]
+    found = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
+    assert dict(found.detail) == {"pending": "3", "typed": "1"}
+    assert found.fix is not None
+    assert found.fix.edits[0].new == "3"
+
+
 def test_an_id_of_the_other_type_belongs_to_its_request() -> None:
     """The id keeps its type, and the fix writes it so."""
     text = '{"id":"2","result":{}}'
