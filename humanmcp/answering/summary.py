@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Item, Key, SessionFacts, Waiting
     from humanmcp.protocol.conversation.transcript import Frame
 
-GIST: Final = 90
+GIST: Final = 160
 """Characters of a message that a row of a list shows."""
 
 COLOURS: Final = 6

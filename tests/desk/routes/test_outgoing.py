@@ -190,7 +190,7 @@ def test_a_line_that_is_no_message_says_why_and_is_answered_with_an_error(tmp_pa
         until(lambda: "/line/" in desk.page("/history?q=kind:broken"), "the line")
         page = html.unescape(desk.page(f"/line/{name}/2"))
         assert "Why it is not a message" in page
-        assert "/mistake/J" in page
+        assert "not JSON" in page
         (address,) = re.findall(r'href="([^"]*/say/[^"]*)"', page)
         begun = html.unescape(desk.page(f"/say/{name}{address.partition(name)[2]}"))
         text = begun.partition('spellcheck="false">')[2].partition("</textarea>")[0]

@@ -893,7 +893,9 @@ def test_what_belongs_in_another_place_is_one_problem(value: dict[str, Any], cod
 @pytest.mark.parametrize("revision", [R2025, R2026])
 def test_plain_text_becomes_the_result_that_the_template_has(revision: str) -> None:
     """A sentence typed into the page and one given to `answer --text` are the same message."""
-    exchange = asked("tools/call", {"name": "dice", "arguments": {}}, revision=revision)
+    stated = {"_meta": stating()} if revision == R2026 else {}
+    params = {"name": "dice", "arguments": {}, **stated}
+    exchange = asked("tools/call", params, revision=revision)
     template = json.loads(start(exchange, Established("")))["result"]
     template["content"][0]["text"] = "sunny"
     verdict = check(exchange, "sunny", TextForm.TEXT, Established(""))

@@ -1,0 +1,47 @@
+"""What a row of the history and the settings show on a phone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from humanmcp.inbox.contract import Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from tests.browser.seats import begin, call
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.browser.seats import Window
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+SENTENCE = "Sunny all day, with a light wind from the south-west and 23 degrees at noon."
+
+
+def test_a_row_of_the_history_shows_the_question_and_the_whole_answer(
+    home: Path, desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """Neither is cut on a phone, and the settings of a client stand below each other."""
+    begin(host, desk)
+    host.say(call())
+    inbox = FolderInbox(home)
+    name = until(inbox.sessions, "the session")[0].name
+    (item,) = until(lambda: inbox.items(name), "the call")
+    inbox.send(item.key, Reply(SENTENCE, TextForm.TEXT, by="desk"))
+    assert json.loads(host.hear())["result"]
+    opened = window(**PHONE)
+    page = opened.goto("/history?q=method:tools/call")
+    told = page.locator(".gist.told")
+    expect(told).to_be_visible()
+    expect(told).to_contain_text(SENTENCE)
+    assert told.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
+    opened.goto("/settings")
+    narrow = "cells => cells.filter(one => one.clientWidth < 100 && one.textContent.trim()).length"
+    assert page.locator(".clients td").evaluate_all(narrow) == 0
