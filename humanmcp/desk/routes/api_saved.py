@@ -19,6 +19,7 @@ from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of, spoken
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import history
+from humanmcp.desk.state.earlier_draft import earlier_draft
 from humanmcp.inbox.contract import Key
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
@@ -68,10 +69,14 @@ def remove_answer(request: Request, body: RemoveBody) -> RemovedShape:
 
 @router.get("/exchanges/{session}/{number}/last")
 def last_answer(request: Request, session: str, number: int) -> LastShape:
-    """Return the last answer to the same method and tool, with the id of this request."""
+    """Return what may be used again, with the id of this request.
+
+    It is the unsent draft for the same request from a session that ended, else the last answer to
+    the same method and tool.
+    """
     desk = desk_of(request)
     item = desk.inbox.item(Key(session, number))
-    found = history.last_answer(desk.board, item)
+    found = earlier_draft(desk.board, item) or history.last_answer(desk.board, item)
     return {"line": found, "document": "" if found is None else pretty(found)}
 
 

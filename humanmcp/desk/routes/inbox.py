@@ -37,6 +37,7 @@ from humanmcp.desk.presenters.pairs import copies
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes.connect import offered
 from humanmcp.desk.state import beside, history
+from humanmcp.desk.state.earlier_draft import earlier_draft
 from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import (
     Draft,
@@ -256,6 +257,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
             key.number,
             held=desk.board.held(key.session),
         ),
+        "earlier": "" if draft.touched else earlier_draft(desk.board, item),
         "templates": () if held_messages.goes_on(case, task) else service.templates(case),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
