@@ -99,10 +99,13 @@ def examples(root: Path) -> Iterator[Example]:
             asked: dict[str, Message] = {}
             for value in blocks(page.read_text("utf-8")):
                 own = str(value.get("id")) if isinstance(value, dict) else ""
-                yield Example(str(page.relative_to(root)), revision, value, asked.get(own))
                 message = jsonrpc.read(json.dumps(value).encode())
-                if isinstance(message, Message) and message.kind is Kind.REQUEST:
-                    asked[own] = message
+                found = message if isinstance(message, Message) else None
+                answers = found is not None and found.kind.is_answer
+                request = asked.pop(own, None) if answers else None  # pages use their ids again
+                yield Example(str(page.relative_to(root)), revision, value, request)
+                if found is not None and found.kind is Kind.REQUEST:
+                    asked[own] = found
 
 
 def said(example: Example) -> list[str]:
@@ -133,7 +136,8 @@ def _of_unknown(value: dict[str, Any], revision: str) -> list[RawDiagnostic]:
         for one in methods.REQUESTS.values()
         if one.is_in(revision) and not {*one.gives_away}.isdisjoint(result)
     )
-    kind = next(kinds, None)
+    of_client = (kind for mark, kind in _OF_CLIENTS.items() if mark in result)
+    kind = next(of_client, None) or next(kinds, None)
     return [] if kind is None else judge(result, kind, revision, ("result",))
 
 
@@ -157,6 +161,7 @@ def _part(page: str, value: dict[str, Any]) -> tuple[Any, Any]:
     return value, next(marks, None)
 
 
+_OF_CLIENTS: Final = {"action": "ElicitResult", "role": "CreateMessageResult"}
 _SIDES: Final = {"/server/": "ServerCapabilities", "/client/": "ClientCapabilities"}
 _MARKS: Final = {
     "inputSchema": "Tool",
@@ -208,7 +213,8 @@ def test_a_page_is_read_as_a_conversation(tmp_path: Path) -> None:
     parts: list[Any] = [
         {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": "1"}},
         {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", **TASK}},
-        {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", **TASK, "ttlMs": "1"}},
+        {"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {"taskId": "1"}},
+        {"jsonrpc": "2.0", "id": 2, "result": {"resultType": "complete", **TASK, "ttlMs": "1"}},
         {"jsonrpc": "2.0", "method": "notifications/tasks", "params": TASK},
         {"jsonrpc": "2.0", "method": "notifications/tasks", "params": {**TASK, "x": 1}},
         {"jsonrpc": "2.0", "id": 9, "result": {}},
@@ -220,7 +226,7 @@ def test_a_page_is_read_as_a_conversation(tmp_path: Path) -> None:
     written = "\n".join(f"```json\n{json.dumps(one)}\n```\n" for one in parts)
     page.write_text(f"# Tasks\n\n```json\n{{ ... }}\n```\n{written}")
     wanted: list[list[str]] = [
-        *([], [], ["M18 /result/ttlMs"], [], ["M12 /params/x"], []),
+        *([], [], [], ["M18 /result/ttlMs"], [], ["M12 /params/x"], []),
         *(["M01 /result/content"], ["R08 /error/code"], ["M15 /text"], []),
     ]
     assert [said(one) for one in examples(tmp_path)] == wanted
