@@ -40,14 +40,17 @@ STEP_KEYS: Final = frozenset(
 )
 MODEL_KEYS: Final = frozenset({"words", "text"})
 PASS_KEYS: Final = frozenset({"answer", "at", "value", "picked", "asked", "survives"})
-HOST_METHODS: Final = tuple(
-    sorted(
-        one.name
-        for one in (*methods.REQUESTS.values(), *methods.NOTIFICATIONS.values())
-        if set(one.to_server) & set(versions.HANDSHAKE)
-    )
-)
+
+
+def _host_methods(spoken: Sequence[str]) -> tuple[str, ...]:
+    every = (*methods.REQUESTS.values(), *methods.NOTIFICATIONS.values())
+    return tuple(sorted(one.name for one in every if set(one.to_server) & set(spoken)))
+
+
+HOST_METHODS: Final = _host_methods(versions.HANDSHAKE)
 """What a practice host can say."""
+STATELESS_METHODS: Final = _host_methods(versions.STATELESS)
+"""What it can say where there is no handshake."""
 _BOTH: Final = frozenset(LANGUAGES)
 
 
@@ -59,36 +62,61 @@ def parse_lesson(written: Mapping[str, Any], language: str) -> Course:
     """
     only(written, LESSON_KEYS, "the lesson")
     steps = tables(written.get("steps", []), "steps")
-    found = [_step(one, f"steps[{index}]", language) for index, one in enumerate(steps)]
-    if not found or found[0].method != "initialize":
+    stateless = written.get("revision") in versions.STATELESS
+    known = STATELESS_METHODS if stateless else HOST_METHODS
+    found = [_step(one, f"steps[{index}]", language, known) for index, one in enumerate(steps)]
+    if not found or (found[0].method != "initialize" and not stateless):
         raise BookError("steps[0].method" if found else "steps", "begins")
-    found[0] = replace(found[0], params=_initialize(written, found[0]))
+    if not stateless:
+        found[0] = replace(found[0], params=_initialize(written, found[0]))
     found = [_looks_ahead(one, found[at + 1 :]) for at, one in enumerate(found)]
-    found.insert(1, initialized(language))
+    if not stateless:
+        found.insert(1, initialized(language))
     answers = table(written.get("host_answers", {}), "host_answers")
     return Course(
         _words(written.get("title"), "title", language),
         tuple(found),
         _words(written.get("teaches"), "teaches", language),
         {method: _json(one, f"host_answers.{method}", language) for method, one in answers.items()},
+        _meta(written) if stateless else {},
     )
+
+
+def _meta(written: Mapping[str, Any]) -> JsonObject:
+    """Return what each request says of itself where there is no handshake."""
+    return {
+        versions.META_REVISION: written["revision"],
+        versions.META_CLIENT: INITIALIZE["clientInfo"],
+        versions.META_CAPABILITIES: _capabilities(written),
+    }
+
+
+def _capabilities(written: Mapping[str, Any]) -> JsonObject:
+    capabilities: JsonObject = dict(table(written.get("capabilities", {}), "capabilities"))
+    json_text(capabilities, "capabilities")
+    return capabilities
 
 
 def _initialize(written: Mapping[str, Any], step: DemoStep) -> JsonObject:
     """Return what the host introduces itself with."""
     params: JsonObject = {**INITIALIZE, **(step.params or {})}
     if "revision" in written:
-        params["protocolVersion"] = one_of(written["revision"], versions.HANDSHAKE, "revision")
+        params["protocolVersion"] = one_of(
+            written["revision"], tuple(versions.VERSIONS), "revision"
+        )
     if "capabilities" in written:
-        params["capabilities"] = table(written["capabilities"], "capabilities")
-        json_text(params["capabilities"], "capabilities")
+        params["capabilities"] = _capabilities(written)
     return params
 
 
-def _step(written: Mapping[str, Any], place: str, language: str) -> DemoStep:
+def _step(
+    written: Mapping[str, Any], place: str, language: str, known: tuple[str, ...]
+) -> DemoStep:
     only(written, STEP_KEYS, place)
     method = text(written.get("method"), f"{place}.method")
-    one_of(method, HOST_METHODS, f"{place}.method")
+    if method not in known and method in {*HOST_METHODS, *STATELESS_METHODS}:
+        raise BookError(f"{place}.method", "other revision", known=versions.LATEST_STATELESS)
+    one_of(method, known, f"{place}.method")
     if method.startswith("notifications/"):
         only(written, frozenset({"title", "method"}), place)
         title = _words(written.get("title"), f"{place}.title", language)

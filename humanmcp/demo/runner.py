@@ -135,7 +135,7 @@ class DemoRunner:
                     self._folder = self._child.files(home, wanted)
                     self._screen.begin(self._folder)
                 if not line and (self._course.teaches or self._asks_again):
-                    if not self._asks_again or last < 1:
+                    if not self._asks_again or script[last].method == "initialize":
                         self._screen.cannot_go_on()
                         return True
                     self.passed.pop()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.demo.good_host import GIVES_UP_AFTER, GoodHost, Mood
 from humanmcp.demo.passing import Passing, passes, picked
 from humanmcp.locales import say
+from humanmcp.protocol.spec.versions import META_CLIENT
 from humanmcp.protocol.validation.starting_draft import empty_arguments
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class Course:
     teaches: str = ""
     answers: Mapping[str, JsonObject] = field(default_factory=dict)
     """What the host answers when the server asks it, by the method."""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    """What each request says of itself, in a version without a handshake."""
 
     @property
     def requests(self) -> tuple[DemoStep, ...]:
@@ -97,6 +100,9 @@ class Course:
 
     def played_by(self, client: str) -> Course:
         """Return the same lesson by a host that calls itself otherwise."""
+        if self.meta:
+            info = {**self.meta[META_CLIENT], "name": client}
+            return replace(self, meta={**self.meta, META_CLIENT: info})
         first, *rest = self.steps
         params = dict(first.params or {})
         params["clientInfo"] = {**params["clientInfo"], "name": client}
@@ -115,7 +121,8 @@ class Course:
         """
         if step.when_passed and not passed:
             return None
-        return call_of(tools, step.place, step.words) if step.params is None else step.params
+        said = call_of(tools, step.place, step.words) if step.params is None else step.params
+        return said if said is None or not self.meta else {**said, "_meta": self.meta}
 
     def passes(self, at: int, heard: Sequence[Reaction], tools: Sequence[JsonObject]) -> bool:
         """Return True if request `at`, from 0, passed: what the host heard lets it go on."""

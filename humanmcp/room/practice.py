@@ -202,11 +202,12 @@ class Practice:
 
     def _ask_again(self) -> None:
         """Go back to the last request: what follows needs an answer to it that passes."""
-        if len(self._outcomes) < 2:  # nobody says `initialize` twice
+        at = len(self._outcomes) - 1
+        if at < 0 or self._course.requests[at].method == "initialize":  # nobody says it twice
             self._next = len(self._course.steps)
             return
         self._outcomes.pop()
-        self._next = self._course.steps.index(self._course.requests[len(self._outcomes)])
+        self._next = self._course.steps.index(self._course.requests[at])
 
     def _has_to_give(self) -> bool:
         """Send an answer that is ready. True while its request is on its way to the inbox."""

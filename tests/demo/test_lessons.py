@@ -224,6 +224,8 @@ example.result = {}
         ("result = {}", "result = {}\npasses = { value = 1 }", "value needs at beside it"),
         ("result = {}", 'result = {}\npasses = { answer = "ok" }', "result, error, isError, none"),
         ("result = {}", 'result = {}\nhints = "h"', "write a list of hints"),
+        ("initialize", "server/discover", 'with revision = "2026-07-28" at the top'),
+        ("[[steps]]", 'revision = "2026-07-28"\n[[steps]]', "belongs to another version"),
     ],
 )
 def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.demo.lesson_file import find_lesson
 from tests.room.rooming import Rooming, Visitor, is_over
 from tests.serving_http import initialize
 from tests.waiting import until
@@ -353,3 +355,26 @@ def test_a_room_whose_folder_was_deleted_says_what_to_do(tmp_path: Path) -> None
     said = log + (tmp_path / "home.err").read_text("utf-8")
     assert "The end of session" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["no-handshake", "discover"])
+def test_a_lesson_of_the_version_without_a_handshake_is_played_in_a_seat(
+    tmp_path: Path, name: str
+) -> None:
+    """Each request names its version; the page guides, and the teacher sees the steps."""
+    steps = find_lesson(name)("en").requests
+    with Rooming(tmp_path / "home", "--lesson", name) as room:
+        learner, teacher = room.learner("Ann"), room.teacher()
+        for step in steps:
+            asked = learner.question(step.method)
+            path = f"/m/{asked['session']}/{asked['number']}"
+            assert step.task in html.unescape(learner.get(path).text)
+            text = json.dumps((step.example or {})["result"])
+            got = learner.answer(asked, text, "result")
+            assert got.status == 200, got
+            until(partial(is_over, learner, asked), "the next step")
+        until(lambda: "Finished: 1" in teacher.get("/room").text, "the end")
+        assert table_of(teacher)["Ann"]["passed"] == str(len(steps))
+        first = learner.get("/api/history?q=method:" + steps[0].method).json["lines"][0]
+        line = learner.get(f"/line/{first['session']}/{first['seq']}").text
+        assert "2026-07-28" in line
