@@ -94,7 +94,7 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
             middle = statistics.median(took) * 1e3
             words = f"p99 {slow:.0f} ms, median {middle:.0f} ms"
             what = f"the desk: request to visible in an open page, {count} sessions"
-            yield Figure(what, words, slow, 250, "ms at p99")
+            yield Figure(what, words, slow, 50, "ms at p99")
             if count == affordable(SESSIONS[-1], FILES_EACH):
                 used = desk.memory()
                 waiting = 2 * count + rounds

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 import warnings
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -33,6 +34,9 @@ Wake: TypeAlias = "Callable[[str, int], None]"
 _FAST: Final = 0.25
 """Seconds between two polls where nothing else reports changes."""
 _FILES: Final = (layout.SESSION, layout.KNOWN, layout.TRANSCRIPT, layout.HOLDS, layout.OUTBOX)
+_AT_ONCE: Final = 20
+"""Sessions that one slow look takes before it gives way."""
+_GIVE_WAY: Final = 0.002
 _SILENT: Final = 3
 """Polls in a row that found what no event had told, before events are given up."""
 
@@ -141,7 +145,7 @@ class Watch:
         """Look at every inbox, wake for what differs, and return the sessions."""
         changed = set()
         for path, one in self._inboxes.items():
-            for name, numbers in one.look.changed().items():
+            for name, numbers in one.look.changed(gently=True).items():
                 changed.add((path, name))
                 for number in sorted(numbers):
                     self._call(path, name, number)
@@ -211,9 +215,10 @@ class _Look:
         self._seen: Mapping[str, _Sight] = {}
         self._dead: set[str] = set()
 
-    def changed(self) -> dict[str, set[int]]:
+    def changed(self, *, gently: bool = False) -> dict[str, set[int]]:
         """Return the sessions that look different from the last time: new and removed ones too.
 
+        `gently` lets others have their turn: pages wait for the same interpreter.
         With each, the exchanges in it that do, and 0 for the rest of the session.
         """
         try:
@@ -221,7 +226,11 @@ class _Look:
                 names = [entry.name for entry in entries if layout.is_session_name(entry.name)]
         except OSError:
             names = []
-        seen = {name: self._of(name) for name in names}
+        seen: dict[str, _Sight] = {}
+        for name in names:
+            if gently and len(seen) % _AT_ONCE == _AT_ONCE - 1:
+                time.sleep(_GIVE_WAY)
+            seen[name] = self._of(name)
         both = seen.keys() | self._seen.keys()
         changed = {name: _differ(self._seen.get(name), seen.get(name)) for name in both}
         self._seen = seen

@@ -30,6 +30,9 @@ REMEMBERED: Final = 1024
 MOST_MISSED: Final = 256
 """Exchanges that are looked for in one look because they may have come and gone before it."""
 
+LATEST: Final = ("~", 0)
+"""A place after every line that has a time stamp."""
+
 WRITING_FOR: Final = 20.0
 """Seconds for which a person counts as writing after their draft was saved."""
 
@@ -60,7 +63,8 @@ class SessionView:
 class _Seen:
     """What was seen of a session: its rows, and a mark of each item that a row was made of.
 
-    `highest` is the highest number that pages were told of, `said` that of the last line.
+    `highest` is the highest number that pages were told of, `said` that of the last line. `last`
+    is when that was said, and its number; LATEST where it was not looked for.
     """
 
     facts: SessionFacts
@@ -69,6 +73,7 @@ class _Seen:
     marks: dict[int, int] = field(default_factory=dict)
     highest: int = 0
     said: int = 0
+    last: tuple[str, int] = LATEST
     holds: tuple[str, ...] = ()
 
 
@@ -153,6 +158,7 @@ class Board:
             for one in sorted(found):
                 self._replace(seen, one, found[one])
             seen.highest = max(seen.highest, number or 0, *found, *missed)
+            seen.last = (last[0].at, last[0].seq) if last else LATEST
             self._hear(facts.name, seen.rows)
             if last and last[0].seq != seen.said:
                 seen.said = last[0].seq
@@ -318,6 +324,17 @@ class Board:
                 for one in seen.rows.values()
             ]
         return sorted(rows, key=lambda one: (one.subscription, one.arrived, one.key))
+
+    def last_line(self, session: str) -> tuple[str, int]:
+        """Return when the last line of a session was said, at the latest, and its number."""
+        seen = self._sessions.get(session)
+        return LATEST if seen is None else seen.last
+
+    def note_last_line(self, facts: SessionFacts, at: str, seq: int) -> None:
+        """Remember the last line of a session that is over: it stays the last."""
+        seen = self._sessions.get(facts.name)
+        if seen is not None and not facts.is_open:
+            seen.last = (at, seq)
 
     def held(self, session: str) -> frozenset[int]:
         """Return the numbers of the messages that a tap holds in a session."""

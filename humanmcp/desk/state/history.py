@@ -6,10 +6,10 @@ inbox finds that place again. So a hundred thousand lines open as fast as a hund
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import re
 import time
+from bisect import insort
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -159,8 +159,32 @@ def _backwards(
         at = (frames[0].at if frames else "", *start)
     elif query.day:
         at = (f"{query.day[:10]}T23:59:59.999Z", "", 0)
-    streams = (_newest_first(board, view, at, query.rarest) for view in views)
-    return heapq.merge(*streams, key=_place, reverse=True)
+    return _merged(board, views, at, query.rarest)
+
+
+def _merged(
+    board: Board, views: list[SessionView], start: tuple[str, str, int] | None, word: str
+) -> Iterator[tuple[SessionView, Frame]]:
+    """List the lines of these sessions, the newest first.
+
+    A session is read when its last line can be the next: of hundreds that are open, few are.
+    """
+
+    def last(view: SessionView) -> tuple[str, str, int]:
+        at, seq = board.last_line(view.facts.name)
+        return at, view.facts.name, seq
+
+    unread = sorted(views, key=last)
+    heads: list[tuple[tuple[SessionView, Frame], Iterator[tuple[SessionView, Frame]]]] = []
+    while unread or heads:
+        if unread and (not heads or last(unread[-1]) >= _place(heads[-1][0])):
+            lines = _newest_first(board, unread.pop(), start, word)
+        else:
+            line, lines = heads.pop()
+            yield line
+        following = next(lines, None)
+        if following is not None:
+            insort(heads, (following, lines), key=lambda head: _place(head[0]))
 
 
 def _newest_first(
@@ -170,6 +194,8 @@ def _newest_first(
     if start is not None:
         before = _number_after(board, view, start[0])
     while before != 1 and (chunk := tuple(board.inbox.before(view.facts.name, before, size, word))):
+        if not (before or word):
+            board.note_last_line(view.facts, chunk[-1].at, chunk[-1].seq)
         found = ((view, frame) for frame in reversed(chunk))
         yield from (one for one in found if start is None or _place(one) < start)
         before, size = chunk[0].seq, _CHUNK

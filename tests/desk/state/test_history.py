@@ -14,6 +14,7 @@ from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.recorded import cut_part, event_part, request_part, response_part
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from humanmcp.desk.presenters.pairs import Pair
@@ -102,6 +103,32 @@ def test_recent_lines_are_those_of_any_session(past: Past) -> None:
     past.say(0, 2, ping(2))
     past.say(1, 3, ping(3))
     assert [one.at for one in history.recent(past.board, 2)] == [at(3), at(2)]
+
+
+def test_of_many_open_sessions_only_those_are_read_that_spoke_last(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is drawn anew after each event: what that costs must not grow with the sessions."""
+    inbox = FolderInbox(home)
+    names = [inbox.begin(SessionFacts("", at(0))) for _ in range(40)]
+    for second, name in enumerate(names):
+        inbox.record(name, Frame(1, at(second), Direction.IN, ping(1).encode()))
+    board = Board(inbox)
+    board.refresh_all()
+    read: list[str] = []
+    before = inbox.before
+
+    def counted(session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
+        read.append(session)
+        return before(session, seq, count, word)
+
+    monkeypatch.setattr(inbox, "before", counted)
+    found = history.recent(board, 3)
+    assert [one.session for one in found] == names[:-4:-1]
+    assert set(read) <= set(names[-4:])
+    inbox.record(names[0], Frame(2, at(59), Direction.IN, ping(2).encode()))
+    board.refresh(names[0], 0)
+    assert history.recent(board, 1)[0].session == names[0]
 
 
 def test_progress_is_one_row_and_moves_nothing(past: Past) -> None:
