@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+import unicodedata
+from typing import TYPE_CHECKING
 
 from humanmcp.answering.summary import LineKind
 from humanmcp.common.timestamps import log_time
@@ -123,14 +124,16 @@ def fenced(text: str) -> Iterator[str]:
     yield fence
 
 
-# OWASP, CSV injection: a cell that begins with one of these is a formula to a spreadsheet, also
-# after a quote or a space, and in full width.
-_FORMULA: Final = re.compile("^[\\s\"']*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-
-
 def defused(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: an apostrophe goes before it."""
-    return f"'{text}" if _FORMULA.match(text) else text
+    """Return a text that no spreadsheet takes for a formula: an apostrophe goes before it.
+
+    OWASP, CSV injection: also after quotes, spaces and invisible marks, and in full width.
+    """
+    if text[:1] in ("\t", "\r"):
+        return f"'{text}"
+    seen = (one for one in text if one not in "\"'" and unicodedata.category(one)[0] not in "CZ")
+    first = unicodedata.normalize("NFKC", next(seen, ""))
+    return f"'{text}" if first[:1] in {*"=+-@"} else text
 
 
 def markdown_cell(text: str, longest: int = 0) -> str:

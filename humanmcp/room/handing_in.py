@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.export import html
+from humanmcp.export.markdown import defused
 from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import say
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from humanmcp.room.seat import RoomSeat
 
 _UNSAFE: Final = re.compile(r"[^\w-]+")
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""A cell that begins so is a formula to a spreadsheet."""
 
 
 def packed(room: Classroom, language: str) -> bytes:
@@ -61,7 +60,7 @@ def table(room: Classroom, language: str) -> str:
     heads += [say("room", "table.step n", language, step=step + 1) for step in range(total)]
     writer.writerow(heads)
     for seat, lesson in rows:
-        writer.writerow([_cell(one) for one in _row(room, seat, lesson, total, language)])
+        writer.writerow([defused(one) for one in _row(room, seat, lesson, total, language)])
     return made.getvalue()
 
 
@@ -95,7 +94,3 @@ def _row(room: Classroom, seat: RoomSeat, lesson: str, total: int, language: str
 def _counted(codes: Iterable[str]) -> str:
     """Return each code with the number of steps in which it was made."""
     return " ".join(f"{code}:{count}" for code, count in sorted(Counter(codes).items()))
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text

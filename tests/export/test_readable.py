@@ -144,11 +144,29 @@ def test_nothing_of_the_wire_is_markup_in_the_document() -> None:
         assert len(re.findall(r"(?<!\\)\|", row)) == 5
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", ' "=', "\uff1d"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "=",
+        "+",
+        "-",
+        "@",
+        "\t",
+        "\r",
+        ' "=',
+        "\uff1d",
+        "\uff20",
+        "\u200f=",
+        "\ufeff+",
+        "\u3000\ufe6b",
+    ],
+)
 def test_a_cell_is_no_formula(start: str) -> None:
     """An apostrophe goes before it, also behind quotes and spaces, and in full width."""
     assert defused(f"{start}1+1").startswith("'")
     assert markdown_cell("1+1") == "1+1"
+    assert defused("") == ""
+    assert defused("\u200f天気") == "\u200f天気"
 
 
 def test_the_diagram_has_an_arrow_a_message() -> None:

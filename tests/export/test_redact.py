@@ -23,6 +23,10 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 
 
 SECRETS: Final = [
+    (
+        '{"headers":[["Mcp-Session-Id","Yx2-abc"],["accept","*/*"]]}',
+        '{"headers":[["Mcp-Session-Id","[redacted]"],["accept","*/*"]]}',
+    ),
     ('{"password":"hunter2"}', '{"password":"[redacted]"}'),
     ('{"apiKey" : "x\\"y", "n":1}', '{"apiKey" : "[redacted]", "n":1}'),
     ('{"ACCESS_TOKEN":12345}', '{"ACCESS_TOKEN":"[redacted]"}'),

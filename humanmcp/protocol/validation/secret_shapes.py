@@ -61,6 +61,11 @@ _SHAPES: Final = (
         rf'(?P<before>"name"\s*:\s*"(?P<name>(?i:{_NAMES}))"\s*,\s*"value"\s*:\s*")'
         rf'(?P<value>{_STRING})(?P<after>")'
     ),
+    # The same as a pair, as a transcript has them: who knows the id of a session can speak in it.
+    (
+        rf'(?P<before>\[\s*"(?P<name>(?i:mcp-session-id))"\s*,\s*")(?P<value>{_STRING})'
+        rf'(?P<after>")'
+    ),
     # A flag and its value as two words of a command.
     rf'(?P<before>"--?(?P<name>(?i:{_NAMES}))"\s*,\s*")(?P<value>{_STRING})(?P<after>")',
     rf"(?P<before>(?<![\w-])--?(?P<name>(?i:{_NAMES})) )(?!-)(?P<value>[^\s\"'\\]+)",
