@@ -8,6 +8,7 @@ import { call, Refused } from "./talk.js";
 import { catchTyping, giveTypingBack } from "./typeahead.js";
 import { say, tell, tellFailed } from "./words.js";
 
+const SLOW = 5000; // milliseconds after Send from which on a person is told that the desk is silent
 const MOVED = 24; // pixels from which on a pointer has left what it pressed
 
 export class Sender {
@@ -15,6 +16,7 @@ export class Sender {
   constructor(composer) {
     this.composer = composer;
     this.sending = false;
+    this.silence = 0;
     const button = byId("send");
     // What comes between press and release may move the button away: it is pressed all the same.
     let [x, y] = [0, 0];
@@ -58,6 +60,7 @@ export class Sender {
       if (option !== null && draft.touched) await drafts.save();
       const body = option === null ? { text: draft.text, form: "message", anyway, action: draft.facts.action } : { text: option, form: "text" };
       const outcome = await call(`${path}/reply`, body);
+      clearTimeout(this.silence);
       drafts.forget();
       this.composer.onSent(outcome, this.composer);
     } catch (error) {
@@ -130,6 +133,8 @@ export class Sender {
   setSending(on) {
     const { box, draft, views, toolbar } = this.composer;
     this.sending = on;
+    clearTimeout(this.silence);
+    if (on) this.silence = setTimeout(() => tell("silent"), SLOW);
     for (const one of [byId("send", HTMLButtonElement), ...toolbar.options]) one.disabled = on || draft.locked;
     for (const field of all("textarea, input", box)) /** @type {HTMLInputElement} */ (field).readOnly = on || draft.locked;
     views.json.setReadOnly(on || draft.locked);

@@ -1,0 +1,37 @@
+"""A desk that hangs: who presses Send is told so."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from tests.browser.seats import begin, call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.browser.seats import Window
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+
+def test_a_desk_that_hangs_after_send_is_told_and_the_answer_goes_out_in_the_end(
+    desk: Desking, host: Serving, window: Callable[..., Window]
+) -> None:
+    """The text stays in the box; it is sent once, when the desk goes on."""
+    begin(host, desk)
+    host.say(call())
+    page = window(locale="en-US").page
+    page.locator("#sentence").fill("sunny")
+    expect(page.locator("#saved-at")).not_to_be_empty()
+    desk.process.send_signal(signal.SIGSTOP)
+    try:
+        page.locator("#send").click()
+        expect(page.get_by_text("has not answered for 5 seconds")).to_be_visible()
+        expect(page.locator("#sentence")).to_have_value("sunny")
+    finally:
+        desk.process.send_signal(signal.SIGCONT)
+    assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny"
