@@ -11,6 +11,7 @@ What is said of a start itself (its time, its imports, what `ps` shows) needs a 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import importlib
 import json
@@ -68,7 +69,8 @@ class Forked:
     def send_signal(self, number: int) -> None:
         """Send it a signal while it runs."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and says so in a moment
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """End it as a system does that shuts down."""
