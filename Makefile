@@ -26,7 +26,7 @@ help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
 
 demo: $(RUN) editor ## see a whole session: a small host asks, a person answers
-	@if [ -t 0 ]; then $(BIN)/humanmcp demo; else $(BIN)/humanmcp demo --book samples/weather.toml; fi
+	@if [ -t 0 ]; then $(BIN)/humanmcp demo --open; else $(BIN)/humanmcp demo --book samples/weather.toml; fi
 
 test: $(DEV) node browser programs editor ## every test, with real clients where Node.js is there
 	@$(BIN)/python editor/build.py --tests

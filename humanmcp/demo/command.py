@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common import paths
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import is_terminal
+from humanmcp.common.terminal import has_browser, is_terminal
 from humanmcp.demo.good_host import Mood
 from humanmcp.demo.runner import DemoRunner, DemoServer
 from humanmcp.demo.screen import Screen
@@ -37,6 +37,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--by-hand", action="store_true")
     moods = [mood.value for mood in Mood]
     flag("--mood", choices=moods, default=moods[0])
+    flag("--open", action="store_true")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -46,14 +47,24 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     by_hand = watched and not settings.book
     book = settings.book or str(paths.sample(WEATHER_BOOK))
     mood = Mood(arguments.mood)
-    done, _ = play(course, settings, mood, "demo", by_hand=by_hand, book=book)
+    opened = by_hand and arguments.open and has_browser()
+    done, _ = play(course, settings, mood, "demo", by_hand=by_hand, book=book, opened=opened)
     return done
 
 
 def play(  # noqa: PLR0913 - a lesson, and how to play it
-    course: Course, settings: Settings, mood: Mood, name: str, *, by_hand: bool, book: str = ""
+    course: Course,
+    settings: Settings,
+    mood: Mood,
+    name: str,
+    *,
+    by_hand: bool,
+    book: str = "",
+    opened: bool = False,
 ) -> tuple[int, list[bool]]:
     """Play a lesson against a server of our own. `name` is the command that plays it.
+
+    With `opened` the page opens in the browser, and a person answers there.
 
     Returns the exit status (1: the connection did not last), and which requests passed.
 
@@ -69,11 +80,12 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     command += ["--files", str(folder), "--lang", language]
     # By hand, a person starts from the lists of the book: the tool that the host then calls.
     command += ["--book", str(Path(book).absolute())] if book else []
-    command += ["--by-hand" if by_hand else "--auto"]
+    command += ["--by-hand" if by_hand else "--auto", *(["--open"] if opened else ())]
+    typed = by_hand and sys.stdin.isatty()
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
-    screen = Screen(language, program(), by_hand=by_hand, command=name)
+    screen = Screen(language, program(), by_hand=by_hand, typed=typed, opened=opened, command=name)
     with DemoServer(command) as child:
-        runner = DemoRunner(child, course, mood, screen, pause, asks_again=by_hand)
+        runner = DemoRunner(child, course, mood, screen, pause, asks_again=by_hand, typed=typed)
         try:
             return (0 if runner.play(home, folder, language) else 1), runner.passed
         except KeyboardInterrupt:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import queue
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -95,6 +98,24 @@ LOOK_EVERY: Final = 0.2
 _NOTES_WITHIN: Final = 1.0
 
 
+def take_typed(descriptor: int, out: Path) -> None:
+    """Write each line that is typed in a terminal into `out.txt`, until the terminal closes.
+
+    A line that is JSON replaces what stands there; any other line continues it, as the lines of a
+    pasted text do. The descriptor is read directly: a thread inside `sys.stdin` would keep the
+    program from ending.
+    """
+    while typed := os.read(descriptor, 65536).decode("utf-8", "replace"):
+        try:
+            json.loads(typed)
+        except ValueError:
+            before = out.read_text(encoding="utf-8") if out.exists() else ""
+        else:
+            before = ""
+        if typed.strip():
+            out.write_text(before + typed, encoding="utf-8")
+
+
 class DemoRunner:
     """Plays the host's part of one session."""
 
@@ -107,10 +128,12 @@ class DemoRunner:
         pause: float,
         *,
         asks_again: bool = False,
+        typed: bool = False,
     ) -> None:
         """Put the parts together. `pause` is in seconds, between two steps.
 
-        With `asks_again` it asks the last request again where the lesson cannot go on.
+        With `asks_again` it asks the last request again where the lesson cannot go on; with
+        `typed` what is typed in this terminal is an answer.
         """
         self._child = child
         self._course = course
@@ -123,6 +146,7 @@ class DemoRunner:
         self._folder: Path | None = None
         self._tools_changed = False
         self._asks_again = asks_again
+        self._typed = typed
 
     def play(self, home: Path, wanted: Path, language: str) -> bool:
         """Play all steps; the text files are `wanted`. False when the connection ended before."""
@@ -134,6 +158,9 @@ class DemoRunner:
                 if self._folder is None:
                     self._folder = self._child.files(home, wanted)
                     self._screen.begin(self._folder)
+                    if self._typed:
+                        out = self._folder / "out.txt"
+                        threading.Thread(target=take_typed, args=(0, out), daemon=True).start()
                 if not line and (self._course.teaches or self._asks_again):
                     if not self._asks_again or script[last].method == "initialize":
                         self._screen.cannot_go_on()

@@ -34,14 +34,26 @@ def pasted(text: str, file: str, platform: str = sys.platform) -> str:
 class Screen:
     """Shows one session step by step."""
 
-    def __init__(
-        self, language: str, program: str, *, by_hand: bool, command: str = "demo"
+    def __init__(  # noqa: PLR0913 - where a person answers
+        self,
+        language: str,
+        program: str,
+        *,
+        by_hand: bool,
+        typed: bool = False,
+        opened: bool = False,
+        command: str = "demo",
     ) -> None:
-        """Show it in a language. `program` is how to type the command, `by_hand` whether to."""
+        """Show it in a language. `program` is how to type the command.
+
+        A person answers `by_hand`: `typed` in this terminal, or in the page that `opened`, too.
+        """
         self._again = f"{program} {command}"
         self._language = language
         self._program = program
         self._by_hand = by_hand
+        self._typed = typed
+        self._opened = opened
         self._folder: Path | None = None
         self._arrows: list[str] = []
         self._complained = ""
@@ -59,11 +71,12 @@ class Screen:
         """Say what is going to happen, and where to answer."""
         self._folder = folder
         to_stdout(Painted(self._say("title"), "bold"))
-        to_stdout(
-            self._say(
-                "by-hand" if self._by_hand else "by-itself", folder=folder, program=self._program
-            )
-        )
+        if self._opened:
+            to_stdout(self._say("in-the-page"))
+        elif self._typed:
+            to_stdout(self._say("typed"))
+        how = "by-hand" if self._by_hand else "by-itself"
+        to_stdout(self._say(how, folder=folder, program=self._program))
         to_stdout(Painted(self._say("starts", command="humanmcp serve"), "dim"))
 
     def step(self, number: str, step: DemoStep, line: str) -> None:
@@ -87,8 +100,8 @@ class Screen:
             return
         example = {"jsonrpc": "2.0", "id": asked.id.value, **(step.example or {})}
         text = json.dumps(example, ensure_ascii=False)
-        self._tell("your-turn", "yellow")
-        to_stdout("     " + pasted(text, f"{self._folder}/out.txt"))
+        self._tell("your-turn-typed" if self._typed else "your-turn", "yellow")
+        to_stdout("     " + (text if self._typed else pasted(text, f"{self._folder}/out.txt")))
 
     def gave_up(self, asked: Message, seconds: float, line: str) -> None:
         """Say that the host waits no longer, and what it tells the server."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+TYPED = re.compile(r"^ +(\{\"jsonrpc\": .+)$")
 EXAMPLE = re.compile(r"^ +echo '(.+)' > (.+)$")
 
 
@@ -81,6 +84,31 @@ def test_every_example_can_be_pasted_and_moves_it_on(by_hand: subprocess.Popen[s
             pasted += 1
     assert pasted == 5
     assert by_hand.wait(PATIENCE) == 0
+
+
+def test_every_example_can_be_pasted_into_the_terminal_of_the_demo(tmp_path: Path) -> None:
+    """One terminal is enough; an answer may have several lines, and a wrong one can be replaced."""
+    keyboard, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "humanmcp", "demo", "--lang", "en"],
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        env=bare_environment(tmp_path),
+        text=True,
+        encoding="utf-8",
+    ) as child:
+        os.close(terminal)
+        assert child.stdout is not None
+        pasted = 0
+        for line in child.stdout:
+            if example := TYPED.match(line):
+                wrong = '{"jsonrpc": "2.0", "id": 99, "result": {}}\n' if pasted == 0 else ""
+                text = example[1].replace(', "result"', ',\n"result"', pasted % 2)
+                os.write(keyboard, (wrong + text + "\n").encode())
+                pasted += 1
+        assert pasted == 5
+        assert child.wait(PATIENCE) == 0
+    os.close(keyboard)
 
 
 def played(home: Path, *flags: str) -> str:

@@ -15,12 +15,11 @@ import signal
 import subprocess
 import sys
 import time
-import webbrowser
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.paths import home_folder, make_private
-from humanmcp.common.terminal import to_stderr
+from humanmcp.common.terminal import has_browser, to_stderr
 from humanmcp.desk.auth.login import write_private
 from humanmcp.inbox.lock import is_held
 from humanmcp.locales import language_of
@@ -177,9 +176,7 @@ def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
     machine could read it. The desk itself passes an address
     with a key as `login`: if it asked for one over HTTP, it would wait for itself.
     """
-    try:
-        webbrowser.get()
-    except webbrowser.Error:
+    if not has_browser():
         return False
     page = folder / OPEN_NAME
     target = html.escape(login or login_address(facts))
