@@ -1,4 +1,4 @@
-"""Write how each host is told of humanmcp into the README, from the table of the hosts."""
+"""Write the entry that most hosts read into the README, and links that install it."""
 
 from __future__ import annotations
 
@@ -33,29 +33,11 @@ _WEB: Final = {
 
 
 def block() -> str:
-    """Return the entries: the one that most hosts read, the buttons, and each host's own."""
-    return "\n".join(_lines()) + "\n"
-
-
-def _lines() -> Iterator[str]:
+    """Return the entry that most hosts read, and the buttons."""
     standard = hosts.BY_NAME["cursor"]
-    yield ""
-    yield from _fenced(standard)
-    yield ""
     buttons = ((host, web_link(host)) for host in HOSTS)
-    yield " · ".join(f"[**{host.label}**]({link})" for host, link in buttons if link)
-    for host in HOSTS:
-        yield ""
-        yield f"<details><summary>{host.label}</summary>"
-        yield ""
-        if words := starting.shell_command(host, hosts.DEFAULT_NAME, COMMAND):
-            yield from ("```sh", words, "```", "")
-        yield f"`{host.places['']}`"
-        yield ""
-        yield from _fenced(host)
-        yield ""
-        yield "</details>"
-    yield ""
+    links = " · ".join(f"[**{host.label}**]({link})" for host, link in buttons if link)
+    return "\n".join(["", f"Or install it with one click: {links}", "", *_fenced(standard), "", ""])
 
 
 def _fenced(host: Host) -> Iterator[str]:

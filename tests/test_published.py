@@ -64,12 +64,11 @@ def test_what_others_read_is_up_to_date(path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
-def test_the_readme_has_the_entry_of_every_host(page: str) -> None:
+def test_the_readme_has_the_entry_that_most_hosts_read(page: str) -> None:
     """As `connecting/hosts.py` makes them; when this fails: `make docs`."""
     found = make_install.BLOCK.search(read(page))
     assert found is not None
     assert found[0] == make_install.block()
-    assert all(f"<summary>{host.label}</summary>" in found[0] for host in HOSTS)
 
 
 def test_a_button_holds_the_entry_that_its_host_needs() -> None:
