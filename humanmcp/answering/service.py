@@ -260,13 +260,14 @@ def _hand_in(case: Case, reply: Reply, verdict: Verdict, within: float, wake: Wa
 
 def _became(case: Case, reply: Reply) -> SendResult | None:
     """Return what became of a reply; None while it waits."""
-    is_open = case.is_open  # first: what is read below may be the last thing that the process did
+    # First: what is read below may be the last thing that the process did.
+    may_go_on = case.inbox.facts(case.key.session).may_go_on
     item = case.inbox.item(case.key)
     match item.state:
         case ExchangeState.PENDING if item.reply is None:
             return SendResult(Outcome.REFUSED, item, item.diagnostics, reply.text)
         case ExchangeState.PENDING:
-            return None if is_open else SendResult(Outcome.OVER, item)
+            return None if may_go_on else SendResult(Outcome.OVER, item)
         case ExchangeState.ANSWERED:
             by = "" if item.answer is None else item.answer.by
             return SendResult(Outcome.SENT if by == reply.by else Outcome.TAKEN, item, by=by)

@@ -116,6 +116,11 @@ class SessionFacts(NamedTuple):
         """Return True if its client comes back to this port."""
         return self.http_port == port and bool(self.http_id or self.http_visitor)
 
+    @property
+    def may_go_on(self) -> bool:
+        """Return True if it can answer its client, now or in the next process."""
+        return self.is_open or (self.life is Life.GONE and self.comes_back(self.http_port))
+
 
 class Purpose(enum.Enum):
     """What a person is asked to do with an item."""
@@ -356,6 +361,11 @@ class StoreError(InboxError):
             why=error,
             advice=Phrase("store_advice", advice if advice in _ADVISED else "other"),
         )
+
+    @property
+    def is_of_disk(self) -> bool:
+        """Return True if a disk or its permissions are to blame, and no database."""
+        return self.number not in (0, errno.EAGAIN)
 
 
 _ADVISED: Final = frozenset(

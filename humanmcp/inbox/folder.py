@@ -66,9 +66,8 @@ class FolderInbox:
             StoreError: it cannot be made.
         """
         with keeping("inbox", folder=home):
-            self.home = make_private(home)
-            self._path = make_private(home / layout.SESSIONS)
-            make_private(home / layout.TEMPORARY)
+            self.home, self._path = home, home / layout.SESSIONS
+            self._make_folders()
         self._own: dict[str, _Own] = {}
         self._polls: dict[str, ExchangePolls] = {}
         self._outboxes: dict[str, Outbox] = {}
@@ -137,6 +136,7 @@ class FolderInbox:
     def begin(self, facts: SessionFacts) -> str:
         """Open a session and hold it open while this process lives. Returns its name."""
         with keeping("new session"):
+            self._make_folders()  # somebody may have deleted them
             folder = self._make(facts.name)
             try:
                 own = self._open(folder, facts)
@@ -146,6 +146,10 @@ class FolderInbox:
         self._own[folder.name] = own
         self._polls[folder.name] = ExchangePolls(folder, own=True)
         return folder.name
+
+    def _make_folders(self) -> None:
+        for folder in (self.home, self._path, self.home / layout.TEMPORARY):
+            make_private(folder)
 
     def _make(self, wanted: str) -> SessionFolder:
         if wanted and not layout.is_session_name(wanted):

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
 from humanmcp.answering.service import Outcome
-from humanmcp.inbox.contract import Action, Answer, Draft, Purpose, Reply, Seat
+from humanmcp.inbox.contract import Action, Answer, Draft, Life, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.terminal_desk.rooms import CALL, Room, ago
@@ -101,6 +101,23 @@ def test_a_session_that_has_ended_takes_nothing_and_is_not_waited_for(room: Room
     key = room.ask(session, 3)
     room.inbox.end(session)
     assert send(room, key, "sunny") is Outcome.OVER
+
+
+@pytest.mark.parametrize(("http_id", "outcome"), [("id", Outcome.QUEUED), ("", Outcome.OVER)])
+def test_a_reply_is_on_its_way_where_the_next_process_goes_on_with_the_session(
+    room: Room, monkeypatch: pytest.MonkeyPatch, http_id: str, outcome: Outcome
+) -> None:
+    """The process hung and was killed: the page said "over", and the answer went out later."""
+    session = room.session(http_id=http_id, http_port=8766 if http_id else 0)
+    case = case_of(room.inbox, room.ask(session, 3))
+    facts = room.inbox.facts(session)
+    sent = Reply("sunny", TextForm.TEXT, by="desk")
+
+    def dies(_seconds: float) -> None:
+        gone = facts._replace(life=Life.GONE)
+        monkeypatch.setattr(room.inbox, "facts", lambda _session: gone)
+
+    assert service.send(case, sent, within=0.2, wake=dies).outcome is outcome
 
 
 def test_an_answer_that_was_there_first_is_named(room: Room) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.contract import InboxError, StoreError
 from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble, client_address, stated_length
 from humanmcp.locales import say
 from humanmcp.protocol.http import guard
@@ -66,6 +67,7 @@ BROKEN_OFF: Final = HttpRefusal(400, "broken off")
 LISTENED_TO: Final = HttpRefusal(409, "listened to")
 ENDED: Final = HttpRefusal(404, "unknown session")
 NO_INBOX: Final = HttpRefusal(503, "no inbox", -32603, (("retry-after", "1"),))
+NO_STORE: Final = NO_INBOX._replace(why="no store")
 STOPPING: Final = HttpRefusal(503, "stopping", -32603)
 
 
@@ -90,6 +92,8 @@ class HttpApp:
         except InboxError as error:
             logger.warning("the inbox: %s", error)
             refusal = NO_INBOX
+            if isinstance(error, StoreError) and error.is_of_disk:
+                refusal = NO_STORE._replace(fillings=(("why", os.strerror(error.number)),))
         except Exception:
             logger.exception("this should not happen; please report it")
             refusal = FAULT

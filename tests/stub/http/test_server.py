@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from typing import TYPE_CHECKING
 
@@ -295,6 +296,20 @@ def test_a_batch_of_too_many_messages_is_refused(home: Path) -> None:
         assert got.status == 413
         assert "100 messages" in got.json["error"]["message"]
         assert server.ask(body='{"jsonrpc":"2.0","id":2,"method":"ping"}', headers=headers).json
+
+
+def test_a_folder_that_was_deleted_is_made_again(home: Path) -> None:
+    """The next client is served; a session that was in it says what is wrong, and ends nothing."""
+    with ServingHttp(home, "--auto") as server:
+        server.initialize()
+        shutil.rmtree(home)
+        server.initialize()
+        assert len(list(home.glob("sessions/*"))) == 1
+        shutil.rmtree(home)
+        home.write_text("no folder")
+        got = server.ask(body=initialize("2025-11-25"))
+        assert got.status == 503
+        assert "folder" in got.json["error"]["message"]
 
 
 def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
