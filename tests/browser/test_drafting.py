@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seats import INITIALIZE, begin, call, request
-from tests.browser.test_answering import read_json
+from tests.browser.test_answering import read_json, write_json
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -206,3 +206,77 @@ def test_every_view_undoes(desk: Desking, host: Serving, window: Windows) -> Non
     until(lambda: "Be brief." not in read_json(page), "the JSON view undoes it too")
     page.locator("#tab-form").click()
     expect(field).to_have_value("")
+
+
+def test_words_in_a_number_field_are_told_that_a_number_is_wanted(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """In the words of the field's type, and still as they were typed after a look at the JSON."""
+    page = window().goto(declare(desk, host))
+    page.locator("#form-fields").get_by_label("what").fill("1")
+    days = page.locator("#form-fields").get_by_label("days")
+    days.fill("warm")
+    expect(page.locator("#form-fields .at-field")).to_contain_text("integer")
+    expect(page.locator("#form-fields .at-field")).not_to_contain_text("quotes")
+    page.locator("#tab-json").click()
+    page.locator("#tab-form").click()
+    expect(days).to_have_value("warm")
+    days.fill("3")
+    expect(page.locator("#form-fields .at-field")).to_have_count(0)
+
+
+def test_a_text_for_a_tool_with_a_schema_leads_to_the_form(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """No line of a document that is not on the page; the form is one press away."""
+    page = window().goto(declare(desk, host))
+    page.locator("#tab-text").click()
+    page.locator("#sentence").fill("It is warm.")
+    problem = page.locator("#problems .problem", has_text="structuredContent is missing")
+    expect(problem).to_be_visible()
+    expect(problem).not_to_contain_text("Line")
+    problem.get_by_role("button", name="Fill in the form").click()
+    expect(page.locator("#form-fields").get_by_label("what")).to_be_focused()
+
+
+def test_a_draft_opens_in_the_view_that_it_was_written_in(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """A call opens as text; what Text cannot show opens as JSON in any browser."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    host.say(call("2", city="Osaka"))
+    here = window()
+    page = here.page
+    page.locator("#tab-json").click()
+    whole = until(
+        lambda: read_json(page) if read_json(page).endswith("}") else "", "every line is drawn"
+    )
+    write_json(page, whole.replace("Type the answer here.", "sunny"))
+    expect(page.locator("#saved-at")).to_contain_text("saved")
+    at = page.url
+    page.goto(at)
+    expect(page.locator("#tab-json")).to_have_attribute("aria-selected", "true")
+    path = "/m/" + at.partition("/m/")[2]
+    elsewhere = window().goto(path)
+    expect(elsewhere.locator("#sentence")).to_have_value("sunny")
+    write_json(page, whole.replace('"isError"', '"is_error"').replace("Type the", "Give the"))
+    expect(page.locator("#saved-at")).to_contain_text("saved")
+    elsewhere.reload()
+    expect(elsewhere.locator("#tab-json")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_wrong_id_in_an_untouched_template_is_told(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The words are still ours, and the mistake is the person's."""
+    begin(host, desk)
+    host.say(call("3", city="Tokyo"))
+    page = window().page
+    page.locator("#tab-json").click()
+    whole = until(
+        lambda: read_json(page) if read_json(page).endswith("}") else "", "every line is drawn"
+    )
+    write_json(page, whole.replace('"id": 3', '"id": "3"'))
+    expect(page.locator("#problems .problem.error .code")).to_have_text(["R04"])
+    expect(page.locator("#found")).to_contain_text("1 to fix")

@@ -168,3 +168,23 @@ def test_what_is_longer_than_the_window_is_shown_whole_with_one_press(
     assert 0.5 < height < 0.65
     page.get_by_label("Show all").check()
     assert text.evaluate("one => one.scrollHeight - one.clientHeight") <= 1
+
+
+def test_a_digit_that_shall_not_send_leads_to_the_option(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The page says what the digits do, and the settings turn it off; Enter then sends."""
+    begin(host, desk)
+    host.say(call("7", **ASKED))
+    page = window().page
+    hint = page.get_by_text("Keys 1 to 9 send an option at once.")
+    expect(hint).to_be_visible()
+    page.locator("header .menu").click()
+    page.get_by_label("Keys 1 to 9 send an option").uncheck()
+    page.keyboard.press("Escape")
+    expect(hint).to_be_hidden()
+    until(lambda: page.evaluate(OLD_ENOUGH), "the page is no longer young")
+    page.keyboard.press("2")
+    expect(page.get_by_role("button", name="Keep the newest")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert said(host) == "Keep the newest"

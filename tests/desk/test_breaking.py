@@ -15,12 +15,14 @@ from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec.faults import Fault
+from tests.browser.seats import begin, call
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.desk.desking import Desking
+    from pathlib import Path
 
 LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
 
@@ -196,3 +198,27 @@ def test_desk_4_a_cancelled_call_has_no_empty_box_and_a_way_to_answer_late(asked
     )
     assert 'id="composer"' not in page
     assert f"/say/{asked.key.session}?answer=1" in page
+
+
+def test_send_sends_an_answer_to_a_request_that_is_over(tmp_path: Path) -> None:
+    """That is what the page was opened for; a mistake in it is told as elsewhere."""
+    home = tmp_path / "home"
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as host:
+        begin(host, desk)
+        host.say(call("2"))
+        (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
+        path = f"/say/{waiting['session']}"
+        cancelled = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}'
+        host.say(cancelled)
+        until(lambda: not desk.get("/api/exchanges")["waiting"], "it is cancelled")
+        page = desk.page(f"{path}?answer={waiting['number']}")
+        assert "This request is over." in page
+        box = html.unescape(page.partition("<textarea")[2].partition(">")[2].partition("<")[0])
+        assert (
+            "This request is over." in desk.submit(path, text=box[:-3], act="send", late="y").text
+        )
+        refused = desk.submit(path, text=box, act="send").text
+        assert ">R51<" in refused
+        assert ">J51<" not in refused
+        assert desk.submit(path, text=box, act="send", late="y").status == 303
+        assert json.loads(host.hear())["id"] == 2

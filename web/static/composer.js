@@ -116,7 +116,7 @@ export class Composer {
       if (target.matches("textarea, select, input:not([type=radio])")) target.scrollIntoView({ block: "nearest" });
     });
     window.addEventListener("pagehide", () => {
-      if (this.draft.touched && !this.sender.sending) this.drafts.keepHere();
+      if (this.draft.typed && !this.sender.sending) this.drafts.keepHere(); // else a newer one from elsewhere would be hidden
     }, { signal: this.closing.signal });
   }
 }

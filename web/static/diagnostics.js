@@ -6,6 +6,8 @@ import { say, tellFailed, visible } from "./words.js";
 
 const LONGEST_LINE = 100_000;
 const LONGEST_READ = 2000;
+const UNWRITTEN = "M61"; // our placeholder still stands there
+const STRUCTURE_MISSING = "M58"; // the form of a tool with an outputSchema writes it
 
 export class Diagnostics {
   /** @param {Composer} composer */
@@ -30,10 +32,10 @@ export class Diagnostics {
     const anyway = byId("anyway");
     anyway.hidden = true;
     if (!verdict) return;
-    // An untouched answer is not wrong, it is not written yet.
-    const quiet = this.nothingYet || (!draft.touched && !verdict.sendable);
-    // That it has several lines is how it is shown here, not what the person did.
-    const problems = quiet ? [] : verdict.problems.filter((one) => one.level !== "repaired");
+    // What is still to be written is not wrong, nor that it has several lines here: the person did neither.
+    const own = verdict.problems.filter((one) => one.level !== "repaired" && !(this.nothingYet && one.code === UNWRITTEN));
+    const quiet = draft.touched ? this.nothingYet && !own.some((one) => one.blocks) : this.nothingYet || !verdict.sendable;
+    const problems = quiet ? [] : own;
     this.list(views.marks?.show(problems, this.fix) ?? problems);
     views.json.mark(problems.filter((one) => !one.field), draft.text);
     const blocking = problems.filter((one) => one.blocks).length;
@@ -47,13 +49,15 @@ export class Diagnostics {
 
   /** @param {Problem[]} problems those that are shown at no field */
   list(problems) {
-    if (!this.listed.changes(problems)) return;
     const { views } = this.composer;
+    if (!this.listed.changes([views.current, problems])) return;
     const list = byId("problems");
     const focused = list.contains(document.activeElement);
     const rows = problems.map((one) => {
-      const place = one.line ? button(say("place", one), "place", () => views.showPlace(one)) : null;
-      return make("li", { class: `problem ${one.level}` }, place, ...problemParts(one, this.fix));
+      // Lines are those of the JSON: elsewhere nobody sees them.
+      const label = views.current === "json" ? say("place", one) : say("in json");
+      const place = one.line ? button(label, "place", () => views.showPlace(one)) : null;
+      return make("li", { class: `problem ${one.level}` }, place, ...this.parts(one));
     });
     const fixable = problems.filter((one) => one.fix?.applicability === "safe");
     if (fixable.length > 1) {
@@ -64,11 +68,19 @@ export class Diagnostics {
     if (focused) list.querySelector("button")?.focus();
   }
 
+  /** @param {Problem} problem */
+  parts(problem) {
+    const { views } = this.composer;
+    const parts = problemParts(problem, this.fix);
+    const fillIn = problem.code === STRUCTURE_MISSING && views.form.usable && views.current !== "form";
+    return fillIn ? [...parts, button(say("fill in"), "fix", () => views.show("form", { focus: true }))] : parts;
+  }
+
   // Why Send is blocked stands beside it, while what is wrong is listed out of sight.
   /** @param {Problem} [problem] */
   showFirst(problem) {
-    if (!this.first.changes(problem ?? null)) return;
-    const [sentence, ...parts] = problem ? problemParts(problem, this.fix) : [];
+    if (!this.first.changes([this.composer.views.current, problem ?? null])) return;
+    const [sentence, ...parts] = problem ? this.parts(problem) : [];
     const whole = sentence && make("a", { class: "what", href: "#found" }, sentence.textContent);
     byId("first-problem").replaceChildren(...whole ? [whole] : [], ...parts.filter((one) => one.matches(".fix")));
   }

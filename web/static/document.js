@@ -3,7 +3,7 @@
 
 import { emptyError, flagged, isOneText, kindOf, TEXT_PATH } from "./answers.js";
 import { EditHistory } from "./edithistory.js";
-import { stringAt } from "./jsontext.js";
+import { compact, put, stringAt } from "./jsontext.js";
 
 export class MessageDocument {
   /** @param {Island} facts @param {string} text @param {UnreadFields | null} fields @param {BrokenDraft | null} broken */
@@ -15,6 +15,8 @@ export class MessageDocument {
     this.touched = facts.touched || text !== facts.document;
     this.typed = false; // in this page: a draft may be older
     this.locked = false;
+    /** @type {ViewName | null} the view that it was last written in, here */
+    this.view = null;
     /** @type {Kind} */
     this.kind = kindOf(fields?.base ?? text) ?? "result";
     /** @type {Record<string, string>} what was written for the other kind of answer */
@@ -94,6 +96,15 @@ export class MessageDocument {
     if (!this.facts.textual || this.kind === "error" || this.facts.mirror || !isOneText(this.text)) return false;
     const text = this.sentence ?? "";
     return text.trim() === "" || this.facts.placeholders.includes(text);
+  }
+
+  // Whether it is what a person starts from, but for the words: Text shows all of it.
+  get isPlain() {
+    if (this.kind === "error") return true;
+    if (!isOneText(this.text)) return false;
+    const words = JSON.stringify(this.sentence);
+    const started = flagged(this.facts, put(this.facts.template, TEXT_PATH, words), this.kind === "tool error");
+    return compact(started) === compact(this.text);
   }
 
   /** @param {Kind} kind */

@@ -28,12 +28,14 @@ export class DraftStore {
     const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
     const text = kept && kept.at > this.known ? String(kept.text) : facts.document;
     const { fields, broken } = kept?.text === text ? kept : {};
-    return new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, broken ?? null);
+    const draft = new MessageDocument(facts, text, fields ? new UnreadFields(fields.base, fields.unread) : null, broken ?? null);
+    if (kept?.text === text) draft.view = kept.view ?? null;
+    return draft;
   }
 
   keepHere(at = Date.now()) {
-    const { text, fields, broken } = this.draft;
-    keep(this.name, { text, fields, broken, at });
+    const { text, fields, broken, view } = this.draft;
+    keep(this.name, { text, fields, broken, view, at });
   }
 
   changed() {

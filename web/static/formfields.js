@@ -3,7 +3,7 @@
 
 import { button, make } from "./dom.js";
 import { pointerOf } from "./jsontext.js";
-import { find } from "./jsontree.js";
+import { find, parse } from "./jsontree.js";
 import { say, visible } from "./words.js";
 
 const MOST_FIELDS = 200;
@@ -111,11 +111,15 @@ export class FormFields {
     return this.named(input, path);
   }
 
-  // A number stays as it is typed.
+  // A number stays as it is typed. What is none is a text to the check, which says that a number is wanted.
   /** @param {Path} path */
   number(path) {
     const input = make("input", { inputmode: "decimal", autocomplete: "off" });
-    return this.control(input, path, this.rawAt(path), (typed) => typed.trim() || null);
+    const raw = this.rawAt(path);
+    const shown = raw?.startsWith('"') ? String(JSON.parse(raw)) : raw;
+    /** @param {string} typed */
+    const read = (typed) => (parse(typed)?.type === "number" ? typed : JSON.stringify(typed));
+    return this.control(input, path, shown, (typed) => (typed.trim() ? read(typed.trim()) : null));
   }
 
   // Our own placeholder is shown as one: it is never text that somebody wrote.
@@ -199,6 +203,7 @@ function preview(data, mime) {
 function fits(field, there) {
   /** @type {Record<string, string>} */
   const wanted = { group: "object", list: field.item?.arms.length && there?.type === "object" ? "object" : "array", text: "string", long: "string" };
+  if (field.kind === "number" && there?.type === "string") return true;
   return there === null || (wanted[field.kind] ?? there.type) === there.type;
 }
 

@@ -88,7 +88,8 @@ function single(event, composer) {
   };
   const button = first(`[data-hotkey="${event.code.replace("Numpad", "Digit")}"]`);
   if (button && event.repeat) return; // one press is one answer
-  const act = button ? () => button.click() : acts[event.code];
+  const onlyLeads = button?.closest("#options") && !chosen("options"); // Enter then sends it
+  const act = button ? () => onlyLeads || button.click() : acts[event.code];
   if (act) {
     event.preventDefault();
     button?.focus(); // a menu that is closed gives the focus back to what opened it

@@ -35,9 +35,15 @@ export class Views {
     this.offer();
   }
 
+  // A draft opens where it was written. One from elsewhere opens as JSON, unless Text shows all of it.
   get best() {
-    const { textual, mirror } = this.composer.facts;
+    const { draft, facts: { textual, mirror } } = this.composer;
     const usable = NAMES.filter((name) => this[name].usable);
+    if (draft.touched) {
+      const written = usable.find((name) => name === draft.view);
+      if (written) return written;
+      if (textual && !draft.isPlain) return "json";
+    }
     const loud = !document.body.classList.contains("quiet");
     const wanted = usable.find((name) => loud && name === localStorage.getItem(this.remembered));
     if (textual && mirror) return wanted ?? "form";
@@ -47,7 +53,7 @@ export class Views {
 
   /** @param {ViewName} name @param {{focus?: boolean}} [options] */
   show(name, { focus = false } = {}) {
-    this.current = name;
+    this.current = this.composer.draft.view = name;
     for (const tab of this.tabs) {
       const selected = viewOf(tab) === name;
       tab.setAttribute("aria-selected", String(selected));

@@ -1,6 +1,6 @@
 // The names of the scripts' own types, known in every module of web/static.
 
-type Choice = "notify" | "sound" | "keys" | "undo";
+type Choice = "notify" | "sound" | "keys" | "options" | "undo";
 type ViewName = "text" | "form" | "json";
 /** What changed the document. */
 type Origin = ViewName | "fix" | "break" | "kind" | "replaced" | "undo";

@@ -9,7 +9,7 @@ sends it or says why not; the answer stands in the transcript.
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from humanmcp.inbox.contract import DeskInbox, Key, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
@@ -44,6 +45,8 @@ LOOK_BACK: Final = 400
 """Lines of the conversation in which the server's lists are looked for."""
 SHOWN: Final = 8
 """Lines of the conversation that stand under the box."""
+NOTHING_WAITS: Final = "R51"
+"""What the check says of an answer to a request that is over."""
 ANSWERED_WITHIN: Final = 0.5
 """Seconds that the page waits for an answer, so that it can show it at once."""
 _ORDERS: Final = frozenset(
@@ -72,13 +75,17 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was written, and what became of it so far. `begun` has the form that is open."""
+    """What was written, and what became of it so far. `begun` has the form that is open.
+
+    `late`: it answers a request that is over, on purpose.
+    """
 
     text: str = ""
     result: SayResult | None = None
     why: str = ""
     begun: Beginning | None = None
     values: dict[str, str] = field(default_factory=dict)
+    late: bool = False
 
 
 @router.get("/say/{name}")
@@ -93,7 +100,7 @@ def show(
     if answer:
         case = desk_of(request).case(Key(name, answer))
         text = service.document(case, service.draft_of(case, spoken(request)))
-        return _page(request, name, Said(service.autofix(case, text).text))
+        return _page(request, name, Said(service.autofix(case, text).text, late=True))
     beginnings = _beginnings(desk_of(request), name) if begin else ()
     text = next((one.text for one in beginnings if one.method == begin), "")
     return _page(request, name, Said(text, SayResult(Outcome.SENT) if sent else None))
@@ -116,13 +123,16 @@ def act(request: Request, name: str, values: FormValues) -> Response:
         return _page(request, name, Said(text))
     heard = _heard(desk.inbox, name)
     reply = _reply(act, text)
+    said = Said(text, begun=begun, values=values, late="late" in values)
     try:
         result = service.say_first(desk.inbox, name, reply, wake=desk.board.wait)
+        if said.late and {one.code for one in result.diagnostics if one.blocks} == {NOTHING_WAITS}:
+            reply = reply._replace(anyway=True)
+            result = service.say_first(desk.inbox, name, reply, wake=desk.board.wait)
     except OrderError as error:
-        said = Said(text, why=error.sentence(spoken(request)), begun=begun, values=values)
-        return _page(request, name, said)
+        return _page(request, name, replace(said, why=error.sentence(spoken(request))))
     if result.outcome is not Outcome.SENT:
-        return _page(request, name, Said(text, result, begun=begun, values=values))
+        return _page(request, name, replace(said, result=result))
     if reply.order is Order.SAY:
         answered = lambda: _heard(desk.inbox, name) > heard or None  # noqa: E731 - one short question
         await_result(answered, ANSWERED_WITHIN, desk.board.wait)
@@ -167,7 +177,14 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         begun=said.begun,
         completes=completing.is_offered(established.offered, revision),
         values=said.values,
-        problems=diagnostic_shapes(result.diagnostics if result else (), language),
+        # That the page wrote it over several lines is nothing to tell.
+        problems=diagnostic_shapes(
+            [one for one in result.diagnostics if one.severity is not Severity.REPAIRED]
+            if result
+            else (),
+            language,
+        ),
+        late=said.late,
         sent=result is not None and result.outcome is Outcome.SENT,
         waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,
