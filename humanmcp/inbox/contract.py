@@ -517,6 +517,9 @@ class DeskInbox(SessionInbox, Protocol):
     def sessions(self) -> Sequence[SessionFacts]:
         """List the sessions, newest first: the one that became visible last."""
 
+    def probes(self) -> Sequence[SessionFacts]:
+        """List the open sessions that were asked nothing but `server/discover` so far."""
+
     def facts(self, session: str) -> SessionFacts:
         """Return what is known of one session."""
 

@@ -401,6 +401,11 @@ class FolderInbox:
         # By letter, not by time: somebody may have set the clock back.
         return sorted(lettered, key=lambda facts: rank_of(facts.letter), reverse=True)
 
+    def probes(self) -> Sequence[SessionFacts]:
+        """List the open sessions that were asked nothing but `server/discover` so far."""
+        found = (self._sessions.facts(name) for name in self._sessions.names())
+        return [one for one in found if one is not None and one.probe and one.is_open]
+
     def _lettered(self, facts: SessionFacts) -> SessionFacts:
         """Return the facts of a visible session with its letter; one without gets it now."""
         letter = self._sessions.letter(facts.name) or self._letters.give(self._folder(facts.name))

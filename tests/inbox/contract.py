@@ -569,6 +569,7 @@ class InboxContract:
         name = stub.begin(SessionFacts("", AT, probe=True))
         assert desk.sessions() == []
         assert desk.facts(name).probe
+        assert [one.name for one in desk.probes()] == [name]
         stub.describe(SessionFacts(name, AT), Established())
         assert [facts.name for facts in desk.sessions()] == [name]
 

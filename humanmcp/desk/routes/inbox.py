@@ -138,6 +138,7 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "hosts": offered(request) if key is None and not desk.board.sessions() else (),
         "lesson": _lesson(request, key),
         "demo_host": HOST,
+        "probes": desk.inbox.probes() if key is None else (),
         "view": view_of(request),
     }
     if key is not None:

@@ -249,6 +249,11 @@ class SessionRows:
         rows = self._db.run(f"{_FACTS} AND NOT probe ORDER BY letter DESC", inbox=self._inbox)
         return [_facts(row) for row in rows]
 
+    def probes(self) -> Sequence[SessionFacts]:
+        """List the open sessions that were asked nothing but `server/discover` so far."""
+        rows = self._db.run(f"{_FACTS} AND probe", inbox=self._inbox)
+        return [one for one in map(_facts, rows) if one.is_open]
+
     def facts(self, session: str) -> SessionFacts:
         """Return what is known of one session."""
         number = self._id(session)
