@@ -34,10 +34,13 @@ QUICK: Final = 0.025
 With the time that a text needs to settle (`file_watch.STABLE`) an answer is out within 50 ms.
 """
 
-SAVING: Final = 3.0
+SAVING: Final = 0.5
 """Seconds after the system told of a saved file in which its folder is looked at quickly: who saves
-by a rename is told of before that. What changes without being told of in so many seconds shows that
-the system does not tell of everything there."""
+by a rename is told of before that."""
+
+TOLD_WITHIN: Final = 3.0
+"""What changes without being told of in so many seconds shows that the system does not tell of
+everything there."""
 
 SOON: Final = 0.005
 """Seconds between two looks at `out.txt` at least, however often the system tells of it."""
@@ -196,7 +199,7 @@ class PollSchedule:
 
     def text_changes(self, now: float, look_at: float) -> None:
         """Note that a person writes in `out.txt`: look again at that moment at the latest."""
-        if now - max(self._told_at, self._stirred) > SAVING:
+        if now - max(self._told_at, self._stirred) > TOLD_WITHIN:
             self.is_told = False
         self._stirred = self._happened = now
         self._text = min(self._text, max(look_at, now + NAP))
