@@ -260,7 +260,7 @@ def test_a_draft_opens_in_the_view_that_it_was_written_in(
     path = "/m/" + at.partition("/m/")[2]
     elsewhere = window().goto(path)
     expect(elsewhere.locator("#sentence")).to_have_value("sunny")
-    write_json(page, whole.replace('"isError"', '"is_error"').replace("Type the", "Give the"))
+    write_json(page, whole.replace('"content"', '"_meta": {}, "content"'))
     expect(page.locator("#saved-at")).to_contain_text("saved")
     elsewhere.reload()
     expect(elsewhere.locator("#tab-json")).to_have_attribute("aria-selected", "true")
