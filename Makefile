@@ -68,6 +68,7 @@ screenshots: $(DEV) browser editor ## take a picture of every view: light, dark,
 
 dist: $(DEV) editor ## the wheel and the source distribution, in dist/
 	@rm -rf dist
+	@$(BIN)/python -m docs.make_man
 	@$(BIN)/python -m build --no-isolation --outdir dist .
 	@$(BIN)/python -m twine check --strict dist/*
 

@@ -1,7 +1,8 @@
 """Puts what is made into what is built.
 
 The JSON editor of the page goes into every wheel and source distribution, and the sentences in
-their compiled form into every wheel: from a source distribution they are compiled like here.
+their compiled form into every wheel: from a source distribution they are compiled like here. The
+page of `man` goes along where `docs/make_man.py` has made it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 
 ROOT: Final = Path(__file__).parent
+MAN: Final = ROOT / "build" / "humanmcp.1"
+"""The page of `man`, where `make dist` has made it."""
 
 
 def _load(file: Path) -> ModuleType:
@@ -54,6 +57,8 @@ class MadeFilesHook(BuildHookInterface):  # type: ignore[type-arg]  # the type o
         _editor().main([])
         if self.target_name == "wheel":
             self._compile_sentences(build_data)
+            if MAN.exists():
+                build_data["shared_data"][str(MAN)] = "share/man/man1/humanmcp.1"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's own names
         """Remove what was made for this build alone."""

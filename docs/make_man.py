@@ -1,11 +1,13 @@
-"""Write the page of `man humanmcp` from the parsers of the commands."""
+"""Write the page of `man humanmcp` from the parsers of the commands: `make dist` does."""
 
 from __future__ import annotations
 
+import argparse
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import __version__, cli, completion
+from humanmcp import __version__, cli
 from humanmcp.common import published
 from humanmcp.common.settings import FILE_NAME, PREFIX
 from humanmcp.locales import say
@@ -20,13 +22,17 @@ _OUTCOMES: Final = (
 )
 
 
+MADE: Final = Path(__file__).parent.parent / "build" / "humanmcp.1"
+"""Where `hatch_build.py` finds it."""
+
+
 def page() -> str:
     """Return the page in roff, with the macros of man(7)."""
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
-    yield '.\\" Made from the code by `make docs`: edit that instead.'
+    yield '.\\" Made from the code by `make dist`.'
     yield f'.TH HUMANMCP 1 "" "humanmcp {__version__}" "User Commands"'
     yield ".SH NAME"
     yield f"{published.NAME} \\- be the server of MCP, the Model Context Protocol, by hand"
@@ -55,17 +61,25 @@ def _command(name: str) -> Iterator[str]:
     parser = cli.parser_of(name, importlib.import_module(cli.COMMANDS[name]), "en")
     yield f".SS humanmcp {name}"
     yield _text((parser.description or "").replace("`", ""))
-    for option in completion.options_of(parser):
-        if option.flags == ("-h", "--help"):
+    for action in parser._actions:  # noqa: SLF001 - argparse lists them nowhere else
+        if action.help is argparse.SUPPRESS or "--help" in action.option_strings:
             continue
-        value = f" \\fI{_text(option.metavar)}\\fR" if option.metavar else ""
-        flags = ", ".join(f"\\fB{_text(flag)}\\fR" for flag in option.flags)
+        names = action.metavar or action.dest.upper()
+        called = " ".join(names) if isinstance(names, tuple) else names
+        value = f" \\fI{_text(called)}\\fR" if action.nargs != 0 else ""
+        flags = ", ".join(f"\\fB{_text(flag)}\\fR" for flag in action.option_strings)
+        meaning = (action.help or "") % {"default": action.default, "prog": "humanmcp"}
         yield ".TP"
         yield f"{flags}{value}".strip()
-        yield _text(option.meaning.replace("`", ""))
+        yield _text(" ".join(meaning.split()).replace("`", ""))
 
 
 def _text(words: str) -> str:
     """Keep a sentence from being read as roff: no request, no escape, hyphens as they are."""
     escaped = words.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
+
+
+if __name__ == "__main__":
+    MADE.parent.mkdir(exist_ok=True)
+    MADE.write_text(page(), encoding="utf-8")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from docs import make_api, make_install, make_man, make_manifests, make_types
+from docs import make_api, make_install, make_manifests, make_types
 from humanmcp import cli, protocol
 from humanmcp.cli import COMMANDS
 from humanmcp.common import mistakes
@@ -50,7 +50,6 @@ def pages() -> Mapping[Path, str]:
         **{folder / name: _page(make_api.page(words)) for name, words in make_api.PAGES.items()},
         **{folder / name: _page(_hosts(words)) for name, words in HOST_PAGES.items()},
         **dict(_quoting()),
-        ROOT / "docs" / "humanmcp.1": make_man.page(),
         **make_manifests.files(),
         ROOT / "web" / "types" / "desk.d.ts": make_types.declarations(),
     }

@@ -13,7 +13,7 @@ import itertools
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.common.parsing import HELP, Parser
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import ModuleType
 
-    from humanmcp.completion import Option
 
 COMMANDS: Final[Mapping[str, str]] = {
     "serve": "humanmcp.stub.serve",
@@ -57,7 +56,9 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 
 SHELL_NAMES: Final = ("bash", "zsh", "fish")
-"""The shells whose completion can be printed: those of `completion.py`."""
+"""The shells whose completion can be printed."""
+_FILES: Final = frozenset({"FILE", "FILE|-", "DIR", "TRANSCRIPT", "HOME", "FILES", "BOOK"})
+"""How an argument is called that is a file or a folder."""
 INTERRUPTED: Final = 130
 """What shells say of a program that Ctrl-C ended: 128 and the number of SIGINT."""
 
@@ -73,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not words:
             return _welcome(language)
         if words[0] not in COMMANDS:
-            _overview(language).parse_args(words)  # leaves: it knows no command of its own
+            _overview(language).parser.parse_args(words)  # leaves: it knows no command of its own
             return USAGE_ERROR
         return _run(words[0], words[1:], language)
     except StopError as error:
@@ -148,7 +149,14 @@ def _stdin_is_a_pipe() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _overview(language: str) -> Parser:
+class _Overview(NamedTuple):
+    """The parser of the whole command line, and that of each command, without its arguments."""
+
+    parser: Parser
+    commands: Mapping[str, Parser]
+
+
+def _overview(language: str) -> _Overview:
     """Make the parser that explains itself: what there is, and where to start."""
     parser = Parser(language, prog="humanmcp")
     words, summary = parser.words("cli"), parser.words("command")
@@ -158,9 +166,13 @@ def _overview(language: str) -> Parser:
     flag("--completion", action=_Completion, choices=SHELL_NAMES)
     add_flags(parser, "lang")
     commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        commands.add_parser(name, help=summary(name), language=language)
-    return parser
+    return _Overview(
+        parser,
+        {
+            name: commands.add_parser(name, help=summary(name), language=language)
+            for name in COMMANDS
+        },
+    )
 
 
 class _Completion(argparse.Action):
@@ -173,21 +185,20 @@ class _Completion(argparse.Action):
         values: Any,  # noqa: ANN401 - as argparse declares it
         option_string: str | None = None,  # noqa: ARG002 - argparse's own names
     ) -> None:
-        from humanmcp import completion  # noqa: PLC0415 - no server needs it
-        from humanmcp.common.terminal import raw_to_stdout  # noqa: PLC0415 - as above
+        from humanmcp.common.terminal import raw_to_stdout  # noqa: PLC0415 - no server needs it
 
         assert isinstance(parser, Parser)  # noqa: S101 - it is added to ours alone
-        commands = tuple(
-            completion.Command(name, *described(name, parser.language)) for name in COMMANDS
-        )
-        top = completion.Command("", "", completion.options_of(parser))
-        raw_to_stdout(completion.script(str(values), commands, top).removesuffix("\n"))
+        raw_to_stdout(_completion(str(values), parser.language).removesuffix("\n"))
         parser.exit()
 
 
-def described(name: str, language: str) -> tuple[str, tuple[Option, ...]]:
-    """Return what a command does, and its arguments."""
-    from humanmcp import completion  # noqa: PLC0415 - no server needs it
-
-    parser = parser_of(name, importlib.import_module(COMMANDS[name]), language)
-    return parser.description or "", completion.options_of(parser)
+def _completion(shell: str, language: str) -> str:
+    """Return what a shell reads to complete every command, with its flags and their values."""
+    shtab = importlib.import_module("shtab")  # no server needs it
+    overview = _overview(language)
+    for name, command in overview.commands.items():
+        importlib.import_module(COMMANDS[name]).add_arguments(command)
+        for action in command._actions:  # noqa: SLF001 - argparse lists them nowhere else
+            if action.metavar in _FILES:
+                action.complete = shtab.FILE  # type: ignore[attr-defined] # it looks there
+    return str(shtab.complete(overview.parser, shell))

@@ -41,7 +41,6 @@ CELLAR: Final = {
     "common/api_key": ("locales",),
     "common/book_file": ("locales", "protocol", "common/toml_sections"),
     "common/child": ("locales", "common/line_cutter"),
-    "completion": (),
     "connecting": ("protocol", "common/settings", "common/toml_edit"),
     "common/file_descriptors": ("locales",),
     "common/line_cutter": (),

@@ -38,6 +38,7 @@ pytestmark = pytest.mark.xdist_group("wheel")
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the source distribution, and the wheel from it; nothing is fetched for it."""
+    subprocess.run([sys.executable, "-m", "docs.make_man"], cwd=ROOT, check=True)
     return build(ROOT, tmp_path_factory.mktemp("dist"))
 
 
