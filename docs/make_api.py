@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from docs.api_words import CALLS_JA, INTRO, PRINTED_WORDS, SHAPES_JA, TITLES, TYPES
+from docs.api_words import INTRO, PRINTED_WORDS, TITLES, TYPES
 from humanmcp.answering.schema import commands, diagnostics, exchanges, interface
 from humanmcp.answering.schema import page as island
 from humanmcp.desk.routes import api, api_completion, api_drafts, api_saved, connect, login
@@ -21,8 +21,6 @@ from humanmcp.desk.routes import api, api_completion, api_drafts, api_saved, con
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-PAGES: Final = {"api.md": "en", "api.ja.md": "ja"}
-"""The pages, one a language."""
 
 _GROUPS: Final = {
     "reading": api.router,
@@ -82,56 +80,55 @@ def calls() -> Mapping[str, tuple[_Call, ...]]:
     }
 
 
-def page(language: str) -> Iterator[str]:
-    """Write the page of one language, line by line."""
-    yield from INTRO[language]
+def page() -> Iterator[str]:
+    """Write the page, line by line."""
+    yield from INTRO
     for group, members in calls().items():
-        yield from ("", f"## {TITLES[language][group]}")
+        yield from ("", f"## {TITLES[group]}")
         for call in members:
-            yield from _call(call, language)
-    yield from ("", f"## {TITLES[language]['printed']}", "", PRINTED_WORDS[language], "")
+            yield from _call(call)
+    yield from ("", f"## {TITLES['printed']}", "", PRINTED_WORDS, "")
     for command, shape in PRINTED.items():
         yield f"- `humanmcp {command}`: [{shape.__name__}](#{shape.__name__.lower()})"
-    yield from ("", f"## {TITLES[language]['shapes']}")
+    yield from ("", f"## {TITLES['shapes']}")
     for name, schema in sorted(_shapes().items()):
-        yield from _shape(name, schema, language)
+        yield from _shape(name, schema)
 
 
-def _call(call: _Call, language: str) -> Iterator[str]:
+def _call(call: _Call) -> Iterator[str]:
     yield from ("", f"### `{call.name}`", "")
-    about = call.operation["description"] if language == "en" else CALLS_JA[call.name]
+    about = call.operation["description"]
     yield from about.split("\n")
-    lines = [*_asked(call, language), *_answered(call, language)]
+    lines = [*_asked(call), *_answered(call)]
     if lines:
         yield from ("", *lines)
 
 
-def _asked(call: _Call, language: str) -> Iterator[str]:
-    words = TYPES[language]
+def _asked(call: _Call) -> Iterator[str]:
+    words = TYPES
     query = [one for one in call.operation.get("parameters", ()) if one["in"] == "query"]
     if query:
         named = ", ".join(
-            words["typed"].format(f"`{one['name']}`", _type(one["schema"], language))
-            for one in query
+            words["typed"].format(f"`{one['name']}`", _type(one["schema"])) for one in query
         )
         yield f"- {words['query']}: {named}"
     if "requestBody" in call.operation:
-        yield f"- {words['body']}: {_type(_schema(call.operation['requestBody']), language)}"
+        yield f"- {words['body']}: {_type(_schema(call.operation['requestBody']))}"
 
 
-def _answered(call: _Call, language: str) -> Iterator[str]:
+def _answered(call: _Call) -> Iterator[str]:
     if call.answers:
         name = call.answers["200"]
-        yield f"- {TYPES[language]['answer']}: [{name}](#{name.lower()})"
+        yield f"- {TYPES['answer']}: [{name}](#{name.lower()})"
 
 
-def _shape(name: str, schema: Mapping[str, Any], language: str) -> Iterator[str]:
-    words = TYPES[language]
+def _shape(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    words = TYPES
     yield from ("", f"### {name}", "")
     if "enum" in schema:
         yield ", ".join(f"`{value}`" for value in schema["enum"])
         return
-    about = schema["description"] if language == "en" else SHAPES_JA[name]
+    about = schema["description"]
     yield from (*about.split("\n\n", maxsplit=1)[0].split("\n"), "")
     needed = schema.get("required", ())
     yield from (
@@ -140,7 +137,7 @@ def _shape(name: str, schema: Mapping[str, Any], language: str) -> Iterator[str]
     )
     for member, held in schema["properties"].items():
         default = "" if member in needed or "default" not in held else f"`{held['default']!r}`"
-        text = _type(held, language) + _values(name, member)
+        text = _type(held) + _values(name, member)
         yield f"| `{member}` | {text} | {_as_json(default)} |"
 
 
@@ -158,18 +155,18 @@ def _values(name: str, member: str) -> str:
     return "".join(f": {', '.join(f'`{value.value}`' for value in one)}" for one in enums)
 
 
-def _type(schema: Mapping[str, Any], language: str) -> str:
-    words = TYPES[language]
+def _type(schema: Mapping[str, Any]) -> str:
+    words = TYPES
     match schema:
         case {"$ref": name}:
             name = name.removeprefix(_SCHEMAS)
             return f"[{name}](#{name.lower()})"
         case {"anyOf": choices}:
-            return words["or"].join(_type(one, language) for one in choices)
+            return words["or"].join(_type(one) for one in choices)
         case {"prefixItems": parts}:
-            return f"[{', '.join(_type(one, language) for one in parts)}]"
+            return f"[{', '.join(_type(one) for one in parts)}]"
         case {"type": "array", "items": inner}:
-            return words["list"].format(_type(inner, language))
+            return words["list"].format(_type(inner))
         case {"type": kind}:
             return words[kind]
         case _:

@@ -45,9 +45,9 @@ def pages() -> Mapping[Path, str]:
     return {
         **{folder / name: _page(_commands(words)) for name, words in COMMAND_PAGES.items()},
         **{folder / name: _page(_settings(words)) for name, words in SETTING_PAGES.items()},
-        **{folder / name: _page(_diagnostics(words)) for name, words in PROBLEMS.items()},
+        folder / "problems.md": _page(_diagnostics(PROBLEMS["en"])),
         **{folder / name: _page(_faults(words)) for name, words in FAULTS.items()},
-        **{folder / name: _page(make_api.page(words)) for name, words in make_api.PAGES.items()},
+        folder / "api.md": _page(make_api.page()),
         **{folder / name: _page(_hosts(words)) for name, words in HOST_PAGES.items()},
         **dict(_quoting()),
         **make_manifests.files(),
@@ -68,7 +68,6 @@ class TableWords:
 
     language: str
     title: str
-    other: str
     intro: tuple[str, ...]
     columns: str
     comma: str = ", "
@@ -79,24 +78,11 @@ COMMAND_PAGES: Final = {
     "commands.md": TableWords(
         "en",
         "Commands",
-        "([日本語](commands.ja.md))",
         (
             "`humanmcp COMMAND --help` says the same. What the flag of a [setting](settings.md)",
             "says can also be said by the environment and in the settings file.",
         ),
         "| argument | meaning |",
-    ),
-    "commands.ja.md": TableWords(
-        "ja",
-        "コマンド",
-        "（[English](commands.md)）",
-        (
-            "`humanmcp COMMAND --help` でも同じ説明が出ます。[設定](settings.ja.md)のフラグは、",
-            "環境変数や設定ファイルでも指定できます。",
-        ),
-        "| 引数 | 意味 |",
-        "、",
-        "\uff08{}\uff09",
     ),
 }
 """The pages of the commands, one a language."""
@@ -132,7 +118,6 @@ def _beginning(words: TableWords) -> Iterator[str]:
     yield f"# {words.title}"
     yield ""
     yield from words.intro
-    yield words.other
 
 
 def _is_shown(action: argparse.Action) -> bool:
@@ -164,24 +149,12 @@ SETTING_PAGES: Final = {
     "settings.md": TableWords(
         "en",
         "Settings",
-        "([日本語](settings.ja.md))",
         (
             f"A flag wins over the environment, the environment over `{FILE_NAME}` in the inbox",
             "folder (`~/.humanmcp`), the file over the default. Hosts often start servers",
             "without your environment: the file and the flags always work.",
         ),
         "| setting | in the file | flag | environment | default | meaning |",
-    ),
-    "settings.ja.md": TableWords(
-        "ja",
-        "設定",
-        "（[English](settings.md)）",
-        (
-            f"フラグ、環境変数、受信箱のフォルダー（`~/.humanmcp`）の `{FILE_NAME}`、既定の値の",
-            "順に優先されます。ホストはあなたの環境変数を渡さずにサーバーを起動することがよくあります。",
-            "ファイルとフラグなら、いつでも効きます。",
-        ),
-        "| 設定 | ファイル | フラグ | 環境変数 | 既定 | 意味 |",
     ),
 }
 """The pages of the settings, one a language."""
@@ -221,7 +194,6 @@ class Words:
 
     language: str
     title: str
-    other: str
     intro: tuple[str, ...]
     columns: str
     groups: Mapping[str, str]
@@ -230,10 +202,9 @@ class Words:
 
 
 PROBLEMS: Final = {
-    "problems.md": Words(
+    "en": Words(
         "en",
         "Problems",
-        "([日本語](problems.ja.md))",
         (
             "Everything that the check can say of an answer, of a message that came in, or of a",
             "file. Words in braces are filled in.",
@@ -256,10 +227,9 @@ PROBLEMS: Final = {
         },
         "Specification",
     ),
-    "problems.ja.md": Words(
+    "ja": Words(
         "ja",
         "問題点",
-        "（[English](problems.md)）",
         (
             "回答、届いたメッセージ、ファイルについて、チェックが言うことのすべてです。",
             "波括弧の中の言葉は、そのときの値になります。",
@@ -302,7 +272,6 @@ def _diagnostics(words: Words) -> Iterator[str]:
     yield f"# {words.title}"
     yield ""
     yield from words.intro
-    yield words.other
     yield ""
     yield words.columns
     yield "| --- | --- |"
@@ -368,7 +337,6 @@ class FaultWords:
 
     language: str
     title: str
-    other: str
     intro: tuple[str, ...]
     second: str
     about: tuple[str, ...]
@@ -380,7 +348,6 @@ FAULTS: Final = {
     "faults.md": FaultWords(
         "en",
         "Faults",
-        "([日本語](faults.ja.md))",
         (
             "The ways to break an answer on purpose: **{break}** in the page, `--break NAME` in",
             "the terminal. Each says what a good host does with it, so that you can judge yours.",
@@ -484,114 +451,6 @@ FAULTS: Final = {
             ),
         ),
     ),
-    "faults.ja.md": FaultWords(
-        "ja",
-        "わざと入れる誤り",
-        "（[English](faults.md)）",
-        (
-            "回答をわざと壊す方法の一覧です。ページでは**{break}**、",
-            "ターミナルでは `--break NAME` を使います。",
-            "どれにも、よいホストならどうするかが書いてあるので、目の前のホストと比べられます。",
-            "",
-            "誤りは 1 つの回答に入り、1 回だけ送られます。それでは足りないものを、先に挙げます。",
-        ),
-        "ほかにわざと送れるものと、その送り方",
-        (
-            "この表の方法で送っても、回答済みになると書いてあるもののほかは、リクエストは待ったまま",
-            "残るので、あとから正しく答えられます。どれも、わざと送ったものとしてトランスクリプトに",
-            "残ります。ファイルは `in.txt` の隣に書きます。ページでは、リクエストの画面か、",
-            "一覧の下の**{say.title.server}**にあります。インターフェースの列は、",
-            "`POST /api/sessions/NAME/say` の本体です。",
-            "",
-            "HTTP では 1 つのプロセスが多くのクライアントと話します。",
-            "終了とクラッシュは 1 つのセッションだけを終わらせます。クラッシュではその接続が切れ、",
-            "そのあとセッションはありません（404）。ほかのセッションには影響しません。",
-            "回答帳のルールには、どの誤りも名前で書けます。`silence`、`exit`、`crash` も書けます。",
-        ),
-        "| 何を | テキストファイル | ターミナル | ページ | インターフェース |",
-        (
-            (
-                "チェックが断る回答（リクエストは回答済みになる）",
-                "`out.anyway.txt` に保存",
-                "`humanmcp answer N --message FILE --send-anyway`",
-                "**{send anyway}**",
-                '`POST …/reply` に `"anyway": true`',
-            ),
-            (
-                "間違えてから正しく、または同じ回答を 2 回",
-                "`out.raw.txt` に、改行で終わる行",
-                (
-                    "`humanmcp answer N --keep-open --send-anyway`（`--break` も可）。"
-                    "`humanmcp say MESSAGE --send-anyway`、`--times 2`"
-                ),
-                "**{keep open}**",
-                '`"anyway": true`',
-            ),
-            (
-                "どのリクエストのものでもない回答、取り消しのあとの回答",
-                "`out.anyway.txt`",
-                "`humanmcp say MESSAGE --send-anyway`",
-                "**{send anyway}**",
-                '`"anyway": true`',
-            ),
-            (
-                "list_changed、ログメッセージ、進捗、リクエスト",
-                "`out.txt`。チェックが断るなら `out.anyway.txt`",
-                "`humanmcp say --list-changed`、`--log`、`--progress`、`--ask`",
-                "欄の上のボタン",
-                "`text` にメッセージ",
-            ),
-            (
-                "行末のない、行の半分",
-                "`out.raw.txt` に、改行なしで",
-                "`humanmcp say --bytes TEXT`",
-                "**{say.raw}**",
-                '`"order": "raw"`、base64 の `text`',
-            ),
-            (
-                "UTF-8 ではないバイト列",
-                "`out.raw.txt`",
-                r"`humanmcp say --bytes '\xff\n'`、`--bytes-of FILE`",
-                r"**{say.raw}**: `\xff`",
-                '`"order": "raw"`',
-            ),
-            (
-                "沈黙: 人が書いたもの以外は何も送らない",
-                "`out.do.txt` に `silence on`",
-                "`humanmcp say --silence on`",
-                "**{say.silence}**",
-                '`"order": "silence", "text": "on"`',
-            ),
-            (
-                "考えている間の進捗をやめる",
-                "`out.do.txt` に `progress off`",
-                "`humanmcp say --own-progress off`",
-                "**{progress.off}**",
-                '`"order": "progress", "text": "off"`',
-            ),
-            (
-                "ステータスを付けて、順序よく終わる",
-                "`out.do.txt` に `exit 3`",
-                "`humanmcp say --exit 3`",
-                "**{say.exit}**",
-                '`"order": "exit", "text": "3"`',
-            ),
-            (
-                "突然終わる",
-                "`out.do.txt` に `crash`",
-                "`humanmcp say --crash`",
-                "**{say.crash}**",
-                '`"order": "crash", "text": ""`',
-            ),
-            (
-                "HTTP のとき: 正しい回答を、間違った運び方で（このページの終わりにある誤り）",
-                "`out.do.txt` に `http wrong-status 404`（`http none` で取り消し）",
-                "`humanmcp answer N --break wrong-status`",
-                "**{break}**",
-                '`"order": "http", "text": "wrong-status 404"`',
-            ),
-        ),
-    ),
 }
 """The pages of the faults, one a language."""
 
@@ -600,7 +459,6 @@ def _faults(words: FaultWords) -> Iterator[str]:
     yield f"# {words.title}"
     yield ""
     yield from _labelled(words, *words.intro)
-    yield words.other
     yield ""
     yield f"## {words.second}"
     yield ""
@@ -639,16 +497,6 @@ HOST_PAGES: Final = {
         "prints the same; `make hosts` measures them again.",
         "A `?` was not measured. How to make a host wait longer:",
         "[connect a host](../how-to/connect-a-host.md).",
-        "([日本語](hosts.ja.md))",
-    ),
-    "hosts.ja.md": (
-        "ja",
-        "# ホストのふるまい",
-        "",
-        "プログラムそのものを使い、2026 年 11 月に stdio で測りました。",
-        "`humanmcp hosts` は同じ表を表示し、`make hosts` は測り直します。`?` は、測っていません。",
-        "長く待たせる方法: [ホストをつなぐ](../how-to/connect-a-host.ja.md)",
-        "（[English](hosts.md)）",
     ),
 }
 """The pages of the hosts: the language, and what stands before the table."""

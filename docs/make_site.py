@@ -131,7 +131,7 @@ def _link(page: Path, link: str) -> str:
 
 def mistake(code: str, language: str) -> str:
     """Return the page about one kind of mistake."""
-    words = next(one for one in make_reference.PROBLEMS.values() if one.language == language)
+    words = make_reference.PROBLEMS[language]
     lines = list(make_reference.diagnostic(make_reference.kinds()[code], words))
     title = sentences_of("problem", language)[code].replace("{{", "{").replace("}}", "}")
     body = "\n".join(lines[3:])
