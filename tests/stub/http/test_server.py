@@ -297,20 +297,6 @@ def test_a_batch_of_too_many_messages_is_refused(home: Path) -> None:
         assert server.ask(body='{"jsonrpc":"2.0","id":2,"method":"ping"}', headers=headers).json
 
 
-def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path, home: Path) -> None:
-    """The next client is served; a session that was in it says what is wrong, and ends nothing."""
-    with ServingHttp(home, "--auto") as server:
-        server.initialize()
-        home.rename(tmp_path / "gone")  # its session may still write there
-        server.initialize()
-        assert len(list(home.glob("sessions/*"))) == 1
-        home.rename(tmp_path / "gone too")
-        home.write_text("no folder")
-        got = server.ask(body=initialize("2025-11-25"))
-        assert got.status == 503
-        assert "folder" in got.json["error"]["message"]
-
-
 def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
     """The same id twice at once: two sessions, and both are answered."""
     with ServingHttp(home, "--opening", "book") as server:
