@@ -46,8 +46,8 @@ SLOWEST_OF_STRANGERS: Final = 10.0
 MOST_STRANGERS: Final = 64
 """Strangers' bodies that may be on their way at once."""
 
-MOST_OF_AN_ADDRESS: Final = 16
-"""The same from one address."""
+MOST_OF_AN_ADDRESS: Final = 48
+"""The same from one address: a class that joins together is behind one."""
 
 
 def stated_length(scope: Scope) -> int:
