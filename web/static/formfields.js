@@ -114,9 +114,11 @@ export class FormFields {
   // A number stays as it is typed. What is none is a text to the check, which says that a number is wanted.
   /** @param {Path} path */
   number(path) {
-    const input = make("input", { inputmode: "decimal", autocomplete: "off" });
     const raw = this.rawAt(path);
-    const shown = raw?.startsWith('"') ? String(JSON.parse(raw)) : raw;
+    const written = raw?.startsWith('"') ? String(JSON.parse(raw)) : raw;
+    const ours = this.view.draft.facts.placeholders.includes(written ?? "");
+    const input = make("input", { inputmode: "decimal", autocomplete: "off", placeholder: ours ? written : null });
+    const shown = ours ? "" : written;
     /** @param {string} typed */
     const read = (typed) => (parse(typed)?.type === "number" ? typed : JSON.stringify(typed));
     return this.control(input, path, shown, (typed) => (typed.trim() ? read(typed.trim()) : null));

@@ -48,6 +48,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.raw import PLACEHOLDER
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.json.tree import follow
@@ -326,7 +327,7 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
         "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
         "template": template.text,
         "templates": {} if goes_on else service.templates(case),
-        "placeholders": list(PLACEHOLDERS.values()),
+        "placeholders": [*PLACEHOLDERS.values(), PLACEHOLDER],
         "options": [] if asked is None else list(asked.options),
         "faults": _faults(case, task, language),
         "action": held_messages.action_of(case, task).value,

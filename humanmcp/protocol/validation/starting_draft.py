@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
+from humanmcp.protocol.diagnostics.raw import PLACEHOLDER
 from humanmcp.protocol.json.tree import follow, mapped
 from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.json_schema import validator
@@ -87,7 +88,8 @@ def calls(exchange: Exchange) -> Mapping[str, JsonObject]:
 def _call(exchange: Exchange, name: str, tool: Json) -> JsonObject:
     """Call a tool in the model's place. The id of the turn makes the call's id one of its own."""
     call = f"call-{exchange.id.value}"
-    content = {"type": "tool_use", "id": call, "name": name, "input": empty_arguments(tool)}
+    arguments = _with_placeholders(empty_arguments(tool), follow(tool, "inputSchema"))
+    content = {"type": "tool_use", "id": call, "name": name, "input": arguments}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "toolUse"}
 
 
@@ -138,11 +140,34 @@ def counter_offer(wanted: Json) -> str:
 
 def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
     """Fill the form that an elicitation asks for with its defaults, or with empty values."""
-    fields = follow(params, "requestedSchema", "properties")
+    schema = follow(params, "requestedSchema")
+    fields, required = follow(schema, "properties"), follow(schema, "required")
     if not isinstance(fields, dict):
         return {"action": "accept"}
-    needed = follow(params, "requestedSchema", "required")
-    return {**result, "content": _filled_in(fields, needed if isinstance(needed, list) else [])}
+    needed = required if isinstance(required, list) else []
+    content = _with_placeholders(_filled_in(fields, needed), schema)
+    written = {name: one for name, one in content.items() if name in needed or one != PLACEHOLDER}
+    return {**result, "content": written}
+
+
+def _with_placeholders(value: Json, schema: Json) -> Json:
+    """Replace each number that nobody chose by a placeholder, which the check refuses."""
+    if isinstance(value, dict):
+        fields = follow(schema, "properties")
+        return {
+            name: _with_placeholders(part, follow(fields, name)) for name, part in value.items()
+        }
+    return PLACEHOLDER if _is_open_number(schema) else value
+
+
+def _is_open_number(field: Json) -> bool:
+    """Return True for a number without a default and without choices."""
+    return (
+        isinstance(field, dict)
+        and field.get("type") in ("number", "integer")
+        and field.get("default") is None
+        and not validator.choices(field)
+    )
 
 
 def empty_arguments(tool: Json) -> JsonObject:

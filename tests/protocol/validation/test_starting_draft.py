@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.validation.starting_draft import calls, empty_arguments, start
+from humanmcp.protocol.validation.starting_draft import calls, empty_arguments, message, start
 from tests.asking import asked, check
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_no_starting_draft_is_both_sendable_and_wrong(
 
 
 def test_a_draft_takes_the_first_choice_and_the_least_that_fits() -> None:
-    """Row 3: `{"colour": "", "n": 0, "many": []}` could be sent, and fitted nothing."""
+    """`{"colour": "", "n": 0, "many": []}` could be sent, and fitted nothing."""
     fields = {
         "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}]},
         "n": {"type": "integer", "minimum": 3},
@@ -100,7 +100,46 @@ def test_a_draft_takes_the_first_choice_and_the_least_that_fits() -> None:
     form = {"type": "object", "properties": fields, "required": ["n"]}
     exchange = asked("elicitation/create", {"message": "?", "requestedSchema": form})
     content = json.loads(start(exchange))["result"]["content"]
-    assert content == {"colour": "r", "n": 3, "many": ["a"], "note": ""}
+    assert content == {"colour": "r", "n": "…", "many": ["a"], "note": ""}
+
+
+_NUMBERS = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer"},
+        "least": {"type": "number", "minimum": 3},
+        "by default": {"type": "integer", "default": 2},
+        "inner": {
+            "type": "object",
+            "properties": {"n": {"type": "number"}},
+            "required": ["n"],
+        },
+        "optional": {"type": "integer"},
+    },
+    "required": ["n", "least", "by default", "inner"],
+}
+
+
+def test_a_number_that_nobody_chose_cannot_be_sent_to_who_asks_for_it() -> None:
+    """A person who presses Send without looking must not have said 0."""
+    exchange = asked("elicitation/create", {"message": "?", "requestedSchema": _NUMBERS})
+    draft = start(exchange)
+    assert not check(exchange, draft, TextForm.MESSAGE).sendable
+    content = json.loads(draft)["result"]["content"]
+    assert content == {"n": "…", "least": "…", "by default": 2, "inner": {"n": "…"}}
+
+
+def test_a_number_that_nobody_chose_cannot_be_sent_to_a_tool() -> None:
+    """As in the form of an elicitation: the model's call of a tool has to be filled in."""
+    turn = asked("sampling/createMessage", {"tools": [{"name": "t", "inputSchema": _NUMBERS}]})
+    (call,) = calls(turn).values()
+    assert call["content"]["input"] == {
+        "n": "…",
+        "least": "…",
+        "by default": 2,
+        "inner": {"n": "…"},
+    }
+    assert not check(turn, message(turn, "result", call), TextForm.MESSAGE).sendable
 
 
 def test_a_turn_of_the_model_may_call_each_of_the_tools_that_it_was_offered() -> None:
