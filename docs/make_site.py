@@ -87,7 +87,7 @@ _TOGGLES: Final = {"en": ("Dark", "Light"), "ja": ("暗く", "明るく")}
 
 def pages(language: str) -> Mapping[Path, str]:
     """Return the pages of one language, by where they stand in its part of the site."""
-    made = {_place(page): _rewritten(page) for page in _manual(language)}
+    made = {_place(page): _rewritten(page, language) for page in _manual(language)}
     codes = sorted(make_reference.kinds(), key=make_reference.in_order)
     made |= {Path("reference", "mistakes", f"{code}.md"): mistake(code, language) for code in codes}
     made[Path("reference", "mistakes", "index.md")] = _index(codes, language)
@@ -108,13 +108,13 @@ def _place(page: Path) -> Path:
     return place.with_name("index.md" if name == "README.md" else name)
 
 
-def _rewritten(page: Path) -> str:
+def _rewritten(page: Path, language: str) -> str:
     """Return a page as the site has it: links to pages in it, other links to the repository."""
     text = TWIN.sub("", page.read_text(encoding="utf-8"))
-    return LINK.sub(lambda found: f"]({_link(page, found[1])})", text)
+    return LINK.sub(lambda found: f"]({_link(page, found[1], language)})", text)
 
 
-def _link(page: Path, link: str) -> str:
+def _link(page: Path, link: str, language: str) -> str:
     name, mark, anchor = link.partition("#")
     if not name:
         return link
@@ -125,6 +125,9 @@ def _link(page: Path, link: str) -> str:
         )
     if target.suffix != ".md":
         return link
+    is_translated = language == "ja" and target.with_name(f"{target.stem}.ja.md").exists()
+    if is_translated:  # an English page leads to a Japanese one, whose headings have other names
+        mark = anchor = ""
     new = name.replace(".ja.md", ".md").removesuffix("README.md")
     return (f"{new}index.md" if new != name.replace(".ja.md", ".md") else new) + mark + anchor
 
