@@ -6,8 +6,10 @@ passed a tap, stands in the transcript alone.
 
 from __future__ import annotations
 
+import re
 import time
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering.summary import message_in
 from humanmcp.inbox.contract import Item, Key, Purpose, UnknownItemError
@@ -24,10 +26,17 @@ UNKNOWN: Final = "unknown"
 """What became of a request whose answer was not found in the time there is."""
 
 _CANCELLED: Final = "notifications/cancelled"
-_FIRST: Final = 20
-"""Lines that are read at first: most answers come at once."""
-_MOST: Final = 2000
+_CHUNK: Final = 200
+"""Lines that are read at once; a page reads each chunk of a session once, for all its rows."""
+_ID: Final = re.compile(rb'"(?:id|requestId)"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s,}\]]+)')
 _OPPOSITE: Final = {Direction.IN: Direction.OUT, Direction.OUT: Direction.IN}
+
+
+class _Chunk(NamedTuple):
+    """Which lines of a part of a transcript have which number of an exchange, or which id."""
+
+    places: dict[int | bytes, list[int]]
+    is_last: bool
 
 
 class OtherHalves:
@@ -37,15 +46,15 @@ class OtherHalves:
         """Look in the sessions of this board, for at most so many seconds from now on."""
         self._board = board
         self._until = time.monotonic() + seconds
+        self._chunks: dict[tuple[str, int], _Chunk] = {}
 
     def request_of(self, session: str, response: Frame) -> Frame | None:
         """Return the request that a response answers; None where it is not found."""
         found = message_in(response)
         if not isinstance(found, Message) or found.id is None:
             return None
-        token = found.id.token.encode()
-        for frame in self._before(session, response.seq):
-            if _may_belong(frame, response, token) and _answers(response, frame):
+        for frame in self._before(session, response, found.id):
+            if _answers(response, frame):
                 return frame
         item = self._item(session, response.number)
         if item is None or item.purpose is not Purpose.ANSWER or response.way is not Direction.OUT:
@@ -70,14 +79,11 @@ class OtherHalves:
         asked = message_in(request)
         if not isinstance(asked, Message) or asked.id is None:
             return UNKNOWN, None
-        token = asked.id.token.encode()
         is_open = self._board.session(session).facts.is_open
         state = ExchangeState.PENDING if is_open else ExchangeState.ABANDONED
-        for frame in self._after(session, request.seq):
+        for frame in self._after(session, request, asked.id):
             if frame is None:
                 return UNKNOWN, None
-            if not _may_belong(frame, request, token):
-                continue
             if _answers(frame, request):
                 return state.value, frame
             if _cancels(frame, request, asked.id):
@@ -90,32 +96,52 @@ class OtherHalves:
         except UnknownItemError:
             return None
 
-    def _before(self, session: str, seq: int) -> Iterator[Frame]:
-        """Yield the frames before one, the newest first, as long as there is time."""
-        size = _FIRST
-        while seq > 1 and time.monotonic() < self._until:
-            frames = self._board.inbox.before(session, seq, size)
-            if not frames:
+    def _before(self, session: str, frame: Frame, id_: RequestId) -> Iterator[Frame]:
+        """Yield the earlier frames that may belong to one, newest first, while there is time."""
+        for number in range(frame.seq // _CHUNK, -1, -1):
+            if time.monotonic() >= self._until:
                 return
-            yield from reversed(frames)
-            seq, size = frames[0].seq, _MOST
+            places = _places(self._chunk(session, number), frame, id_)
+            yield from self._frames(session, [one for one in reversed(places) if one < frame.seq])
 
-    def _after(self, session: str, seq: int) -> Iterator[Frame | None]:
-        """Yield the frames after one, the oldest first; None at last if time ran out."""
-        size = _FIRST
+    def _after(self, session: str, frame: Frame, id_: RequestId) -> Iterator[Frame | None]:
+        """Yield the later frames that may belong to one, oldest first; None if time ran out."""
+        number = frame.seq // _CHUNK
         while time.monotonic() < self._until:
-            end = seq + size
-            frames = self._board.inbox.before(session, end + 1, size)
-            yield from (one for one in frames if one.seq > seq)
-            if not frames or frames[-1].seq < end:
+            chunk = self._chunk(session, number)
+            places = _places(chunk, frame, id_)
+            yield from self._frames(session, [one for one in places if one > frame.seq])
+            if chunk.is_last and time.monotonic() < self._until:
                 return
-            seq, size = end, _MOST
+            number += 1
         yield None
 
+    def _chunk(self, session: str, number: int) -> _Chunk:
+        """Read a part of a transcript, or remember what was found there for another row."""
+        found = self._chunks.get((session, number))
+        if found is None:
+            start, end = number * _CHUNK, (number + 1) * _CHUNK
+            frames = self._board.inbox.before(session, end, _CHUNK)
+            places: dict[int | bytes, list[int]] = defaultdict(list)
+            for frame in frames:
+                if frame.seq >= start:
+                    for key in {frame.number, *_ID.findall(frame.raw)}:
+                        places[key].append(frame.seq)
+            found = _Chunk(places, not frames or frames[-1].seq < end - 1)
+            self._chunks[session, number] = found
+        return found
 
-def _may_belong(frame: Frame, other: Frame, token: bytes) -> bool:
-    """Return False for a line that cannot belong to another: it need not be decoded."""
-    return bool(frame.number and frame.number == other.number) or token in frame.raw
+    def _frames(self, session: str, places: list[int]) -> Iterator[Frame]:
+        """Yield the frames with these numbers, as long as there is time."""
+        for seq in places:
+            if time.monotonic() < self._until:
+                yield from self._board.inbox.before(session, seq + 1, 1)
+
+
+def _places(chunk: _Chunk, frame: Frame, id_: RequestId) -> list[int]:
+    """Return where the lines stand that may belong to one, oldest first."""
+    keys: set[int | bytes] = {id_.token.encode(), *([frame.number] if frame.number else [])}
+    return sorted({place for key in keys for place in chunk.places.get(key, ())})
 
 
 def _answers(response: Frame, request: Frame) -> bool:

@@ -316,6 +316,30 @@ def test_a_search_says_that_it_does_not_know_rather_than_that_nobody_answered(
     assert (row.state, row.answer) == ("unknown", None)
 
 
+def test_a_page_of_open_calls_reads_each_line_that_follows_them_once(
+    past: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of a hundred calls is looked for to the end of the session: together, not one by one."""
+    for number in range(1, 601):
+        past.say(0, number, call(number), number=number)
+    board = past.board
+    found = history.look(board, history.Query(), start=(past.names[0], 301))
+    assert len(found.steps) == history.PAGE
+    read = 0
+    before = past.inbox.before
+
+    def counted(session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
+        nonlocal read
+        frames = before(session, seq, count, word)
+        read += len(frames)
+        return frames
+
+    monkeypatch.setattr(past.inbox, "before", counted)
+    rows = history.paired_up(board, found)
+    assert {one.state for one in rows} == {"pending"}
+    assert read < 1_000 + 2 * history.PAGE
+
+
 def test_a_recent_line_leads_to_a_page_that_there_is(past: Past) -> None:
     """What a person was asked has a page; what the book answered is a line of the transcript."""
     line = call(2)
