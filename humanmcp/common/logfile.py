@@ -59,12 +59,15 @@ class LogFile(logging.FileHandler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, to a new file where this one is large or was put aside by another."""
+        """Write a record, to a new file where this one is large or was put aside by another.
+
+        Where there can be no new file the old one is kept: a thread that logs must not end.
+        """
         with suppress(OSError):
             _put_aside(self._file, self._old, self._largest)
             if self.stream is not None and not _is_at(self.stream.fileno(), self._file):
-                self.stream.close()
-                self.stream = self._open()
+                before, self.stream = self.stream, self._open()
+                before.close()
         super().emit(record)
 
 

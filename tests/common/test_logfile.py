@@ -70,3 +70,17 @@ def test_a_log_that_grows_is_put_aside_while_it_is_written(tmp_path: Path) -> No
     assert file.stat().st_mode & 0o777 == 0o600
     numbers = [int(line.split()[0]) for line in (old.read_text() + file.read_text()).splitlines()]
     assert numbers == list(range(numbers[0], 400))  # and none is lost on the way
+
+
+def test_a_log_whose_folder_is_gone_ends_no_thread(tmp_path: Path) -> None:
+    """Whoever logged died of it, and with the thread of all sessions everybody's answer."""
+    home = tmp_path / "home"
+    home.mkdir()
+    with alone():
+        logfile.log_to(home)
+        home.rename(tmp_path / "gone")
+        for number in range(3):
+            logging.getLogger("here").info("without a folder %s", number)
+        home.mkdir()
+        logging.getLogger("here").info("with one again")
+    assert "with one again" in (home / logfile.LOG_NAME).read_text("utf-8")

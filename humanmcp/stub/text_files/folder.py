@@ -169,7 +169,7 @@ class OpenFolder:
         try:
             own = self._descriptor
             found = self.path.stat() if own is None else os.fstat(own)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             self.may_have_more = False
         else:
             self.may_have_more = self._time.may_have_changed(found, now)

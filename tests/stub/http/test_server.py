@@ -297,6 +297,33 @@ def test_a_batch_of_too_many_messages_is_refused(home: Path) -> None:
         assert server.ask(body='{"jsonrpc":"2.0","id":2,"method":"ping"}', headers=headers).json
 
 
+def test_a_folder_of_sessions_that_is_gone_stops_no_answer(tmp_path: Path, home: Path) -> None:
+    """The next client gets a new folder, or reads why there is none; the first is answered."""
+
+    def ping() -> object:
+        return server.ask(body='{"jsonrpc":"2.0","id":2,"method":"ping"}', headers=first).json["id"]
+
+    with ServingHttp(home, "--auto") as server:
+        first = server.initialize()
+        home.rename(tmp_path / "gone")
+        unknown = {"Mcp-Session-Id": "unknown"}  # each refusal is logged, in a folder that is gone
+        assert [server.ask(body=call(), headers=unknown).status for _ in range(2)] == [404, 404]
+        assert ping() == 2
+        server.initialize()
+        assert len(list(home.glob("sessions/*"))) == 1
+        home.rename(tmp_path / "gone too")
+        home.write_text("no folder")
+        refused = server.ask(body=initialize("2025-11-25"))
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert refused.json["error"]["message"] == (
+            "This server cannot write to its folder (File exists). "
+            "Look at its disk, then send the message again."
+        )
+        assert ping() == 2
+        home.unlink()
+        server.initialize()
+
+
 def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
     """The same id twice at once: two sessions, and both are answered."""
     with ServingHttp(home, "--opening", "book") as server:
