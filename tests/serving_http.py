@@ -102,11 +102,11 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
         self.kill()
 
     def kill(self) -> None:
-        """End it as a machine does that loses its power."""
-        for one in self._opened:
-            one.close()
+        """End it as a machine does that loses its power: before it can see a client hang up."""
         self.process.kill()
         self.process.wait(PATIENCE)
+        for one in self._opened:
+            one.close()
         self._reader.join()
         self.stdout.close()
         self._stderr.close()
