@@ -165,12 +165,12 @@ class TapHandler(BaseHTTPRequestHandler):
             case Acknowledged():
                 self._whole(202)
             case SessionOver(name):
-                refusal = self.front.end(name)
+                refusal = self.front.end(name, self.client_address[0])
                 if refusal is not None:
                     return refusal
                 self._whole(204)
             case StreamWanted(name):
-                client = self.front.find(name)
+                client = self.front.find(name, self.client_address[0])
                 if isinstance(client, HttpRefusal):
                     return client
                 own = client.listen()
@@ -188,7 +188,7 @@ class TapHandler(BaseHTTPRequestHandler):
     def _post(self, posted: Posted, headers: Headers) -> HttpRefusal | None:
         if isinstance(posted.message, Malformed) and not posted.session:
             return refused_body(posted.message)
-        client = self.front.client_of(posted, headers)
+        client = self.front.client_of(posted, headers, self.client_address[0])
         if isinstance(client, HttpRefusal):
             return client
         waiting = client.post(posted)

@@ -62,6 +62,7 @@ class TappedClient:
         self.revision = revision
         """That of a client without a session; that of a handshake is in its answer."""
         self.is_over = False
+        self.address = ""
         self.last_seen = time.monotonic()
         self._lock = threading.Lock()
         self._waiting: dict[Key, ResponseLines] = {}
@@ -70,6 +71,10 @@ class TappedClient:
         self._asked: deque[str] = deque(maxlen=MOST_KEPT)
         self._tap = ChildTransport(command)
         self._tap.start(self)
+
+    def seen(self, address: str) -> None:
+        """Note that its client is there, and where."""
+        self.address, self.last_seen = address, time.monotonic()
 
     def post(self, posted: Posted) -> ResponseLines:
         """Pass a message on. Returns what its response is made of."""
@@ -246,51 +251,59 @@ class TapFront:
         self._lock = threading.Lock()
         self._sessions: list[TappedClient] = []
 
-    def client_of(self, posted: Posted, headers: Headers) -> TappedClient | HttpRefusal:
+    def client_of(
+        self, posted: Posted, headers: Headers, address: str
+    ) -> TappedClient | HttpRefusal:
         """Return the session that a message belongs to, a new one where it begins one."""
         if posted.session:
-            return self.find(posted.session)
+            return self.find(posted.session, address)
         message, key = posted.message, headers.get("authorization") or ""
         with self._lock:
             self._end_those_that_are_over()
             if posted.stated is None or not isinstance(message, Message):
-                return self._open(key, name=secrets.token_urlsafe(24))
+                return self._open(key, address, name=secrets.token_urlsafe(24))
             who = visitor_of(message, key)
             able = [one for one in self._sessions if one.visitor == who and not one.uses(message)]
             if able:
                 chosen = next((one for one in able if one.has_asked(message)), able[0])
-                chosen.last_seen = time.monotonic()
+                chosen.seen(address)
                 return chosen
-            return self._open(key, visitor=who, revision=posted.stated.revision)
+            return self._open(key, address, visitor=who, revision=posted.stated.revision)
 
     def _open(
-        self, key: str, name: str = "", visitor: tuple[str, str] = ("", ""), revision: str = ""
+        self,
+        key: str,
+        address: str,
+        name: str = "",
+        visitor: tuple[str, str] = ("", ""),
+        revision: str = "",
     ) -> TappedClient | HttpRefusal:
         if len(self._sessions) >= MOST_SESSIONS:
-            longest_idle = makes_room(self._sessions, time.monotonic())
-            if longest_idle is None:
+            ends = makes_room(self._sessions, time.monotonic(), address)
+            if ends is None:
                 return BUSY
-            self._end(longest_idle)
+            self._end(ends)
         try:
             client = TappedClient(self._command.of(key), name, visitor, revision)
         except StartError as error:
             logger.warning("no tap for one more session: %s", error)
             return BUSY
+        client.seen(address)
         self._sessions.append(client)
         return client
 
-    def find(self, name: str) -> TappedClient | HttpRefusal:
+    def find(self, name: str, address: str) -> TappedClient | HttpRefusal:
         """Return the session of a name."""
         with self._lock:
             found = next((one for one in self._sessions if one.id == name), None)
             if found is None or found.is_over:
                 return UNKNOWN_SESSION
-            found.last_seen = time.monotonic()
+            found.seen(address)
             return found
 
-    def end(self, name: str) -> HttpRefusal | None:
+    def end(self, name: str, address: str) -> HttpRefusal | None:
         """End a session."""
-        found = self.find(name)
+        found = self.find(name, address)
         if isinstance(found, HttpRefusal):
             return found
         with self._lock:

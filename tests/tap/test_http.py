@@ -395,7 +395,7 @@ def test_what_a_server_asked_for_is_brought_to_the_process_that_asked() -> None:
         headers = Headers.of({**USUAL, **said.headers}.items())
         found = judge(HttpRequest("POST", headers, said.body.encode()))
         assert isinstance(found, Posted)
-        client = sessions.client_of(found, headers)
+        client = sessions.client_of(found, headers, "127.0.0.1")
         assert isinstance(client, http_sessions.TappedClient)
         return client.post(found)
 

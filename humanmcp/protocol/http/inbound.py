@@ -40,6 +40,8 @@ class HttpRequest(NamedTuple):
     body: bytes = b""
     url: str = ""
     """Where it went, as it may be shown."""
+    address: str = ""
+    """Where it came from."""
 
 
 class HttpRefusal(NamedTuple):

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from humanmcp.protocol.json.jsonrpc import Message
 
@@ -37,9 +38,13 @@ _LONGEST_NAME: Final = 1000
 
 
 class Lasting(Protocol):
-    """A session. `id` is "" for that of a visitor, `last_seen` in seconds of any clock."""
+    """A session. `id` is "" for that of a visitor, `last_seen` in seconds of any clock.
+
+    `address` is where its client was seen last, "" where only the process before this one saw it.
+    """
 
     id: str
+    address: str
     last_seen: float
 
     @property
@@ -59,10 +64,28 @@ def _ends_after(session: Lasting) -> float:
     return SESSION_ENDS_AFTER if session.id else VISIT_ENDS_AFTER
 
 
-def makes_room(sessions: Iterable[AnySession], now: float) -> AnySession | None:
-    """Return the session that ends so that another can begin: the one that is idle longest."""
-    idle = [one for one in sessions if one.is_idle and now - one.last_seen > MAKES_ROOM_AFTER]
-    return min(idle, key=lambda one: one.last_seen, default=None)
+def makes_room(sessions: Collection[AnySession], now: float, address: str) -> AnySession | None:
+    """Return the session that ends so that a client at `address` can begin another.
+
+    No client can end those of an address that has fewer than its own has. Of an address that has
+    more than half of all, one ends at once for any other address, whatever it waits for.
+    """
+    counts = Counter(one.address for one in sessions)
+    crowd = [
+        one
+        for one in sessions
+        if one.address not in ("", address) and 2 * counts[one.address] > len(sessions)
+    ]
+    if crowd:
+        return min(crowd, key=lambda one: (not one.is_idle, one.last_seen))
+    idle = [
+        one
+        for one in sessions
+        if one.is_idle
+        and now - one.last_seen > MAKES_ROOM_AFTER
+        and (one.address == address or counts[one.address] > counts[address])
+    ]
+    return min(idle, key=lambda one: (-counts[one.address], one.last_seen), default=None)
 
 
 def visitor_of(message: Message, key: str) -> tuple[str, str]:

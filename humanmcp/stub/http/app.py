@@ -105,7 +105,8 @@ class HttpApp:
     async def _serve(
         self, scope: Scope, headers: Headers, response: HttpResponse
     ) -> HttpRefusal | None:
-        request = HttpRequest(scope["method"], headers, url=_shown(scope, headers))
+        url, address = _shown(scope, headers), client_address(scope)
+        request = HttpRequest(scope["method"], headers, url=url, address=address)
         body = await self._body(scope, response.receive)
         if isinstance(body, HttpRefusal):
             return self._refused(body, request, response)
@@ -159,20 +160,20 @@ class HttpApp:
     # -- a message ------------------------------------------------------------------------------
 
     async def _session_of(
-        self, posted: Posted, sent: Headers, key: str
+        self, posted: Posted, request: HttpRequest, key: str
     ) -> HttpSession | HttpRefusal:
         if posted.stated is not None and isinstance(posted.message, Message):
-            host = sent.get("host") or ""
-            return await self._sessions.visit(posted.message, key, host)
+            host = request.headers.get("host") or ""
+            return await self._sessions.visit(posted.message, key, host, request.address)
         if posted.session:
-            return await self._sessions.find(posted.session)
-        return await self._sessions.open()
+            return await self._sessions.find(posted.session, request.address)
+        return await self._sessions.open(request.address)
 
     async def _posted(
         self, posted: Posted, request: HttpRequest, key: str, response: HttpResponse
     ) -> HttpRefusal | None:
         sent = request.headers
-        session = await self._session_of(posted, sent, key)
+        session = await self._session_of(posted, request, key)
         if isinstance(session, HttpRefusal):
             return session
         response.headers = _named(session)
@@ -222,7 +223,7 @@ class HttpApp:
         self, wanted: StreamWanted, request: HttpRequest, response: HttpResponse
     ) -> HttpRefusal | None:
         """Let a client hear what belongs to no request, or what it missed of one."""
-        session = await self._sessions.find(wanted.session)
+        session = await self._sessions.find(wanted.session, request.address)
         if isinstance(session, HttpRefusal):
             return session
         notes = _noted(session, request, response)
@@ -250,7 +251,7 @@ class HttpApp:
     async def _end(
         self, wanted: SessionOver, request: HttpRequest, response: HttpResponse
     ) -> HttpRefusal | None:
-        session = await self._sessions.find(wanted.session)
+        session = await self._sessions.find(wanted.session, request.address)
         if isinstance(session, HttpRefusal):
             return session
         _noted(session, request, response).no_line()

@@ -71,6 +71,7 @@ class HttpSession:
         self.id = name
         self.connection = connection
         self.stub = stub
+        self.address = ""
         self.last_seen = 0.0
         self.is_lost = False
         """Whether another process runs it now."""
@@ -134,8 +135,9 @@ class HttpSession:
             self._ids[stream] = posted.message.id.key
         return stream
 
-    def seen(self) -> None:
-        """Note that its client is there."""
+    def seen(self, address: str = "") -> None:
+        """Note that its client is there, and where."""
+        self.address = address or self.address
         self.last_seen = asyncio.get_running_loop().time()
 
     def done(self, stream: Stream) -> None:
@@ -226,23 +228,25 @@ class HttpSessions:
         self._opening: asyncio.Lock = asyncio.Lock()
         self._ended: deque[str] = deque(maxlen=MOST_SESSIONS)  # the inbox may not know it yet
 
-    async def find(self, name: str) -> HttpSession | HttpRefusal:
+    async def find(self, name: str, address: str) -> HttpSession | HttpRefusal:
         """Return the session of an id; that of a process that is gone is this one's from now on.
 
         Any other: "it MUST respond […] with HTTP 404 Not Found".
         """
-        found = self._by_id.get(name) or await self._once_free(lambda: self._come_back(name))
+        found = self._by_id.get(name) or await self._once_free(
+            lambda: self._come_back(name, address)
+        )
         if isinstance(found, HttpSession):
-            found.seen()
+            found.seen(address)
         return found
 
-    async def _come_back(self, name: str) -> HttpSession | HttpRefusal:
+    async def _come_back(self, name: str, address: str) -> HttpSession | HttpRefusal:
         async with self._opening:
             facts = await asyncio.to_thread(self._inbox.of_client, name)
             if facts is None or facts.life is Life.CLOSED or name in self._ended:
                 return UNKNOWN_SESSION
             if name not in self._by_id:
-                await self.go_on([facts])
+                await self.go_on([facts], address)
             if name not in self._by_id:
                 raise _HeldElsewhereError(facts.name)
             return self._by_id[name]
@@ -265,56 +269,60 @@ class HttpSessions:
             before = sign
             await asyncio.sleep(ASKS_AGAIN)
 
-    async def open(self) -> HttpSession | HttpRefusal:
+    async def open(self, address: str) -> HttpSession | HttpRefusal:
         """Begin a session: its id is there before `initialize` is answered."""
         name = secrets.token_urlsafe(24)
-        return await self._begin(SessionFacts("", "", http_id=name, http_port=self._port))
+        return await self._begin(SessionFacts("", "", http_id=name, http_port=self._port), address)
 
-    async def go_on(self, left: Iterable[SessionFacts]) -> None:
+    async def go_on(self, left: Iterable[SessionFacts], address: str = "") -> None:
         """Go on with the sessions that another process began here, and did not end.
 
         One that a third process was faster to take is that one's.
         """
         for facts in left:
             try:
-                await self._begin(facts)
+                await self._begin(facts, address)
             except InboxError as error:
                 logger.info("not gone on with %s: %s", facts.name, error)
 
-    async def visit(self, message: Message, key: str, host: str) -> HttpSession | HttpRefusal:
+    async def visit(
+        self, message: Message, key: str, host: str, address: str
+    ) -> HttpSession | HttpRefusal:
         """Return the session of a visitor, a new one where there is none for it.
 
         Those of a process that is gone are this one's from now on. `host` is the address that the
-        visitor knows: a proxy may stand before several processes.
+        visitor knows: a proxy may stand before several processes. `address` is the visitor's own.
         """
         digest = digest_of((host, *visitor_of(message, key)))
-        return await self._once_free(lambda: self._visit(message, digest))
+        return await self._once_free(lambda: self._visit(message, digest, address))
 
-    async def _visit(self, message: Message, digest: str) -> HttpSession | HttpRefusal:
+    async def _visit(
+        self, message: Message, digest: str, address: str
+    ) -> HttpSession | HttpRefusal:
         async with self._opening:
             if digest not in self._visits:
-                await self._take_over(digest)
+                await self._take_over(digest, address)
             found = _visited(self._visits.get(digest, []), message)
             if found is not None:
-                found.seen()
+                found.seen(address)
                 return found
             facts = SessionFacts("", "", http_port=self._port, http_visitor=digest)
-            return await self._begin(facts)
+            return await self._begin(facts, address)
 
-    async def _take_over(self, digest: str) -> None:
+    async def _take_over(self, digest: str, address: str) -> None:
         """Go on with all sessions of a visitor: who has the oldest one takes the others, too."""
         for facts in await asyncio.to_thread(self._inbox.of_visitor, digest):
-            await self.go_on([facts])
+            await self.go_on([facts], address)
             if digest not in self._visits:
                 raise _HeldElsewhereError(facts.name)
 
-    async def _begin(self, facts: SessionFacts) -> HttpSession | HttpRefusal:
+    async def _begin(self, facts: SessionFacts, address: str) -> HttpSession | HttpRefusal:
         ones = self._all()
         if len(ones) >= self._most:
-            longest_idle = makes_room(ones, self._loop.time())
-            if longest_idle is None:
+            ends = makes_room(ones, self._loop.time(), address)
+            if ends is None:
                 return TOO_MANY
-            self.end(longest_idle)
+            self.end(ends)
         connection = HttpConnection(self._loop.call_soon_threadsafe)
         stub = await asyncio.to_thread(self._make, connection, facts)
         if facts.name:
@@ -326,7 +334,7 @@ class HttpSessions:
             self._by_id[facts.http_id] = session
         else:
             self._visits.setdefault(facts.http_visitor, []).append(session)
-        session.seen()
+        session.seen(address)
         await asyncio.to_thread(self._attendant.attend, session)
         return session
 

@@ -39,14 +39,34 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
         stub = cast("StubSession", None)
         attendant, inbox = cast("Attendant", Unattended()), cast("StubInbox", None)
         sessions = HttpSessions(lambda _connection, _facts: stub, attendant, inbox, most=2)
-        first, second = await sessions.open(), await sessions.open()
+        first, second = await sessions.open("10.0.0.1"), await sessions.open("10.0.0.1")
         assert isinstance(first, HttpSession)
         assert isinstance(second, HttpSession)
-        assert await sessions.open() is TOO_MANY
+        assert await sessions.open("10.0.0.1") is TOO_MANY
         monkeypatch.setattr(lifetimes, "MAKES_ROOM_AFTER", 0.0)
         first.connection.streams.posted(Stream(), [1])
-        assert isinstance(await sessions.open(), HttpSession)
+        assert isinstance(await sessions.open("10.0.0.1"), HttpSession)
         assert (first.connection.closed, second.connection.closed) == (False, True)
+
+    asyncio.run(fill())
+
+
+def test_the_sessions_of_one_address_make_room_for_another_one() -> None:
+    """A client whose address changed counts at the one where it was seen last."""
+
+    async def fill() -> None:
+        stub = cast("StubSession", None)  # nothing here asks it anything
+        attendant, inbox = cast("Attendant", Unattended()), cast("StubInbox", None)
+        sessions = HttpSessions(lambda _connection, _facts: stub, attendant, inbox, most=3)
+        first, second, third = [await sessions.open("10.0.0.1") for _ in range(3)]
+        assert isinstance(first, HttpSession)
+        assert isinstance(second, HttpSession)
+        assert isinstance(third, HttpSession)
+        assert await sessions.open("10.0.0.1") is TOO_MANY
+        await sessions.find(first.id, "10.0.0.9")
+        assert isinstance(await sessions.open("10.0.0.2"), HttpSession)
+        closed = [one.connection.closed for one in (first, second, third)]
+        assert closed == [False, True, False]
 
     asyncio.run(fill())
 
@@ -76,7 +96,7 @@ def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
     async def ask() -> None:
         seen = SimpleNamespace(of_visitor=of_visitor, sign_of_life=lambda _name: "")
         attendant, inbox = cast("Attendant", Unattended()), cast("StubInbox", seen)
-        found = await HttpSessions(make, attendant, inbox).visit(message, "", "host")
+        found = await HttpSessions(make, attendant, inbox).visit(message, "", "host", "")
         assert (found is HELD_ELSEWHERE) is not bool(begun)
 
     asyncio.run(ask())
