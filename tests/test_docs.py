@@ -226,7 +226,7 @@ def seconds(cell: str) -> float | None:
 def test_the_waiting_times_of_the_manual_are_those_that_the_program_knows() -> None:
     """Docs/how-to/connect-a-host.md is read against `protocol/policy/known_clients.py`."""
     page = read(ROOT / "docs" / "how-to" / "connect-a-host.md")
-    table = page.split("| host | a call, by itself |")[1].split("\n\n")[0]
+    table = page.split("| host | limit of a call |")[1].split("\n\n")[0]
     rows = [[cell.strip() for cell in row.split("|")[1:5]] for row in table.splitlines()[2:]]
     shown = {
         (label, seconds(call), helps == "yes", "(reported)" in names)
