@@ -66,7 +66,8 @@ def kept_waiting(item: Item, language: str) -> str:
     waiting = item.waiting
     if waiting.means:
         return _optional(ROOM, f"means {waiting.means}", language)
-    return _optional("waiting", waiting.why_not, language) if waiting.why_not else ""
+    reason = "no-limit" if waiting.source == "no-limit" else waiting.why_not
+    return _optional("waiting", reason, language) if reason else ""
 
 
 def _ended(item: Item, language: str) -> str:

@@ -61,6 +61,20 @@ def test_the_question_is_the_headline_and_one_press_answers(
     expect(page.locator(".sent")).to_contain_text("Sent. 1 line")
 
 
+def test_what_is_strong_in_a_question_is_strong_in_the_headline(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """A model writes Markdown in a short question, too; what is no Markdown stays as it came."""
+    begin(host, desk)
+    host.say(call("7", tool="whatever", question="Delete **all** of `2 * 3 * 4`?"))
+    host.say(call("8", tool="whatever", question="# of backups?"))
+    page = window().page
+    expect(page.locator("h1")).to_have_text("Delete all of 2 * 3 * 4?")
+    expect(page.locator("h1 strong")).to_have_text("all")
+    page.locator("#rows a").nth(1).click()
+    expect(page.locator("h1")).to_have_text("# of backups?")
+
+
 def test_a_digit_answers_and_a_held_one_answers_once(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.asking import stating
 from tests.browser.seats import INITIALIZE, Window, begin, call, request
 from tests.serving import Serving
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from playwright.sync_api import Page
 
@@ -121,6 +123,43 @@ def test_the_countdown_can_be_held(desk: Desking, window: Windows) -> None:
         expect(page.locator("#status .book")).to_contain_text("waits for you")
         with pytest.raises(AssertionError, match="no line on stdout"):
             host.hear(within=4)
+
+
+def test_of_a_client_without_a_limit_the_page_says_that_it_waits_and_no_more(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """It also said that nothing makes the client wait longer, and that it waits for its limit."""
+    with Serving(home) as host:
+        host.say(INITIALIZE.replace("test-host", "claude-code"))
+        host.hear()
+        host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        host.say(call())
+        page = window().page
+        expect(page.locator("#status .limit")).to_have_text("The client waits as long as you need.")
+        expect(page.locator("#status .keeping")).to_have_count(0)
+        expect(page.locator(".side")).not_to_contain_text("until its limit")
+
+
+def test_a_subscription_takes_less_of_the_list_than_a_question_and_comes_after_it(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """It waits as long as the session lives; a question that comes later is above it."""
+    listen = {"notifications": {"toolsListChanged": True}, "_meta": stating()}
+    with Serving(home) as host:
+        host.say(request("subscriptions/listen", listen, '"s"'))
+        page = window().page
+        expect(page.locator("#rows [data-subscription]")).to_be_visible()
+        asked = {"name": "t", "arguments": {"city": "東京"}, "_meta": stating()}
+        host.say(request("tools/call", asked, "7"))
+        question = page.locator("#rows .row:not([data-subscription])")
+        expect(question).to_be_visible()
+        upper, lower = (
+            one.bounding_box() for one in (question, page.locator("#rows [data-subscription]"))
+        )
+        assert upper is not None
+        assert lower is not None
+        assert upper["y"] < lower["y"]
+        assert lower["height"] < upper["height"] * 0.8
 
 
 def look_elsewhere(tab: Page) -> None:

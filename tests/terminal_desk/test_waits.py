@@ -9,7 +9,7 @@ import pytest
 from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import Item, Key, Reply, Waiting
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.terminal_desk.waits import outlook, waited
+from humanmcp.terminal_desk.waits import kept_waiting, outlook, waited
 
 NOW = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)
 
@@ -98,3 +98,9 @@ def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: s
 def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
     """Another process wrote it."""
     assert said(item(state=ExchangeState.ABANDONED)._replace(reason="moonshine")) == ["moonshine"]
+
+
+def test_of_a_client_without_a_limit_nothing_is_said_that_could_keep_it_waiting() -> None:
+    """It waits anyway."""
+    waiting = Waiting(source="no-limit", why_not="no-token")
+    assert kept_waiting(item(waiting), "en") == "this client sets no limit"

@@ -357,6 +357,7 @@ def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
 
 
 def recent(board: Board, most: int) -> tuple[Step, ...]:
-    """Return the newest lines of all sessions, newest first: what stands under the list."""
+    """Return the newest lines of all sessions but progress, newest first: they are in the list."""
     found = look(board, Query(), most=most).steps
-    return tuple(linked(board, one) for one in found if one.kind not in ("note", "err"))
+    shown = (one for one in found if one.kind not in ("note", "err") and one.word != PROGRESS)
+    return tuple(linked(board, one) for one in shown)

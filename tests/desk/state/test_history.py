@@ -138,12 +138,20 @@ def test_progress_is_one_row_and_moves_nothing(past: Past) -> None:
         past.progress(second)
         past.say(1, second + 1, ping(second))
     past.progress(60, token=8)
-    rows = history.recent(past.board, 12)
+    rows = history.look(past.board, history.Query(), most=12).steps
     assert len(rows) == 13
     (row,) = [one for one in rows if one.times > 1]
     assert (row.at, row.times, row.lasted) == (at(5), 10, 45.0)
     picture = history.conversation(past.board, past.names[0], 3)
     assert [one.word for one in picture] == ["ping", *["notifications/progress"] * 2]
+
+
+def test_progress_is_no_recent_message(past: Past) -> None:
+    """A row that only counts up takes the eye from what was said; the history has it."""
+    past.say(0, 0, ping(1))
+    for second in range(1, 20):
+        past.progress(second)
+    assert [one.word for one in history.recent(past.board, 8)] == ["ping"]
 
 
 def test_who_searches_for_progress_finds_each_line(past: Past) -> None:
