@@ -66,7 +66,9 @@ def past(
     """Show the past in pairs, the newest first, and search it; `day` leads to the end of a day."""
     board = desk_of(request).board
     if day:
-        q = _toggled(" ".join(one for one in q.split() if not one.startswith("day:")), f"day:{day}")
+        q = _toggled(
+            " ".join(one for one in history.terms(q) if not one.startswith("day:")), f"day:{day}"
+        )
     start = (name, seq) if name and seq > 0 else None
     query = history.parse(q)
     found = history.look(board, query, start=start)
@@ -109,7 +111,7 @@ class Chip(NamedTuple):
 
 def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
     """List the words by which what is shown can be narrowed down, those in use first."""
-    chosen = [one for one in q.split() if one.partition(":")[0] in history.KEYS]
+    chosen = [one for one in history.terms(q) if one.partition(":")[0] in history.KEYS]
     seen: dict[str, dict[str, None]] = {"method": {}, "tool": {}, "session": {}}
     for one in found:
         step = one.step
@@ -130,7 +132,7 @@ def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
 
 def _toggled(q: str, term: str) -> str:
     """Add a word to a search, or take it out."""
-    words = q.split()
+    words = history.terms(q)
     rest = [one for one in words if one != term]
     return " ".join(rest if len(rest) < len(words) else [*words, term])
 

@@ -43,6 +43,8 @@ _MOST_READ: Final = 2000
 """Lines that are read for one page, where most of them are progress."""
 _PROGRESS: Final = f'"{PROGRESS}"'.encode()
 _PLAIN: Final = re.compile("[a-z0-9_-]+")
+_TERM: Final = re.compile(r'(?:(?P<key>[^\s:"]+):)?(?:"(?P<phrase>[^"]+)"(?!\S)|(?P<word>\S+))')
+"""A word or a phrase of a search. Quotes inside JSON, as in `"id":7`, begin no phrase."""
 _SEARCH_FOR: Final = 1.0
 """Seconds that one look into the past may take; the page then offers to go on from there."""
 
@@ -63,7 +65,8 @@ class Query:
     @property
     def rarest(self) -> str:
         """The longest plain word: lines that do not have it are not looked at; "" for none."""
-        plain = (one for one in self.words if _PLAIN.fullmatch(one))
+        parts = (one for word in self.words for one in word.split())
+        plain = (one for one in parts if _PLAIN.fullmatch(one))
         return max(plain, key=len, default="")
 
     @property
@@ -76,16 +79,21 @@ KEYS: Final = ("method", "tool", "kind", "state", "session", "day")
 """What may stand before a colon in a search."""
 
 
+def terms(text: str) -> list[str]:
+    """Split what a person typed into its words, phrases and filters."""
+    return [term[0] for term in _TERM.finditer(text)]
+
+
 def parse(text: str) -> Query:
-    """Read what a person typed: words, and `method:`, `tool:`, `kind:`, `state:`, `session:`."""
+    """Read what a person typed: words, "a phrase in quotes", and `method:`, `tool:` and so on."""
     chosen: dict[str, str] = {}
     words: list[str] = []
-    for word in text.split():
-        key, colon, value = word.partition(":")
-        if colon and value and key.lower() in KEYS:
-            chosen[key.lower()] = value
+    for term in _TERM.finditer(text):
+        key, phrase = term["key"] or "", term["phrase"] or term["word"]
+        if key.lower() in KEYS:
+            chosen[key.lower()] = phrase
         else:
-            words.append(word.casefold())
+            words.append((f"{key}:{phrase}" if key else phrase).casefold())
     return Query(tuple(words), **chosen)
 
 

@@ -184,6 +184,21 @@ def test_a_search_has_words_and_names() -> None:
     assert history.parse("  ").empty
 
 
+@pytest.mark.parametrize(
+    ("typed", "words", "tool"),
+    [
+        ('"Rain in" Tokyo', ("rain in", "tokyo"), ""),
+        ('tool:"my tool" x', ("x",), "my tool"),
+        ('"id":7 "never closed', ('"id":7', '"never', "closed"), ""),
+        ('id: http://x:1 "a b', ("id:", "http://x:1", '"a', "b"), ""),
+    ],
+)
+def test_a_search_may_have_phrases(typed: str, words: tuple[str, ...], tool: str) -> None:
+    """In quotes; what is copied from a message is taken as it stands."""
+    query = history.parse(typed)
+    assert (query.words, query.tool) == (words, tool)
+
+
 def test_a_tool_brings_its_own_form() -> None:
     """From its outputSchema; for anything else that it declares, the parts of an answer."""
     good = {"type": "object", "properties": {"a": {"type": "string"}}}

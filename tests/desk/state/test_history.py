@@ -234,6 +234,15 @@ def test_desk_3_a_word_is_found_in_any_of_many_lines_without_reading_them_all(pa
     assert history.look(past.board, history.parse("needle hay")).steps == ()
 
 
+def test_a_phrase_is_found_where_its_words_stand_together(past: Past) -> None:
+    """The words alone are found in any order."""
+    for number, said in enumerate(("rain in Tokyo", "in Tokyo no rain"), 1):
+        past.say(0, number, f'{{"jsonrpc":"2.0","method":"{said}"}}')
+    for typed, lines in (("rain in", [2, 1]), ('"Rain in"', [1]), ('"in rain"', [])):
+        found = history.look(past.board, history.parse(typed))
+        assert [one.seq for one in found.steps] == lines
+
+
 def test_desk_2_6_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
     """`kind:error tool:dice`: an answer names no tool, its request does."""
     for number, tool in ((1, "dice"), (2, "coin")):
