@@ -143,22 +143,6 @@ def test_a_client_that_cannot_be_asked_is_not(
     expect(page.locator("#ask-why")).to_contain_text("did not declare the capability elicitation")
 
 
-def test_a_page_without_scripts_asks_too(desk: Desking, host: Serving, window: Windows) -> None:
-    """A link, a form and a reload."""
-    begin(host, desk, elicitation={})
-    host.say(call())
-    page = window(java_script_enabled=False).page
-    code = desk.out.read_text(encoding="utf-8").split("code ")[1][:9]
-    page.goto(f"{desk.facts.address}login")
-    page.locator("[name=code]").fill(code)
-    page.locator("button.primary").click()
-    page.locator(".plain-composer a").click()
-    page.locator("[name=words]").fill("Which part?")
-    page.locator("button[value=send]").click()
-    assert json.loads(host.hear())["params"]["message"] == "Which part?"
-    expect(page.locator(".question.open")).to_be_visible()
-
-
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])

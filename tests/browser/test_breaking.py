@@ -1,4 +1,4 @@
-"""Break it on purpose, in the page: by keyboard, put back, sent, and without scripts."""
+"""Break it on purpose, in the page: by keyboard, put back, sent."""
 
 from __future__ import annotations
 
@@ -213,27 +213,6 @@ def test_every_fault_reaches_the_client_as_it_stands(
     page.locator("#send").click()
     assert len(json.loads(host.hear())["result"]["content"][0]["text"]) == HUGE
     assert host.close()[1] == []
-
-
-def test_a_page_without_scripts_breaks_too(desk: Desking, host: Serving, window: Windows) -> None:
-    """A form and a reload: choose, look, put back, choose again, send."""
-    begin(host, desk)
-    host.say(call("7", city="Tokyo"))
-    page = window(java_script_enabled=False).page
-    code = desk.out.read_text(encoding="utf-8").split("code ")[1][:9]
-    page.goto(f"{desk.facts.address}login")
-    page.locator("[name=code]").fill(code)
-    page.locator("button.primary").click()
-    page.locator("[name=text]").fill("sunny")
-    for _again in range(2):
-        page.locator(".breaking summary").click()
-        page.locator("button[value='break id-as-text']").click()
-        expect(page.locator(".plain-composer .spoilt")).to_contain_text("Id as text")
-        if not _again:
-            page.locator("button[value=mend]").click()
-            expect(page.locator("[name=text]")).to_have_value("sunny")
-    page.locator("button[value=anyway]").click()
-    assert '"id":"7"' in host.hear()
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")

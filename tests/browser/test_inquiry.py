@@ -125,21 +125,6 @@ def test_where_one_has_to_choose_the_box_is_put_away(
     assert said(host) == "Ask my colleague."
 
 
-def test_without_a_script_the_options_are_plain_buttons(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """A form like the others of the page."""
-    begin(host, desk)
-    host.say(call("7", **ASKED))
-    page = window(java_script_enabled=False).page
-    code = desk.out.read_text(encoding="utf-8").split("code ")[1][:9]
-    page.goto(f"{desk.facts.address}login")
-    page.locator("[name=code]").fill(code)
-    page.locator("button.primary").click()
-    page.get_by_role("button", name="Keep the newest").click()
-    assert said(host) == "Keep the newest"
-
-
 LONG: Final = (
     "# Which plan?\n\nI see **two** ways, with `git rebase` or without:\n\n"
     + "".join(

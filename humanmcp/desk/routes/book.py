@@ -25,7 +25,6 @@ from humanmcp.desk.presenters.pairs import body_of
 from humanmcp.inbox.contract import Draft, Key
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.policy.answer_book import Book
 from humanmcp.protocol.policy.filling import fill_answer
@@ -136,10 +135,6 @@ def keep(request: Request, name: str, number: int) -> HTMLResponse:
 def keep_it(request: Request, name: str, number: int, values: FormValues) -> Response:
     """Save the answer under a name, or as a rule; or say the rule as a sentence."""
     desk, key = desk_of(request), Key(name, number)
-    if values.get("act") == "keep":  # from the box of a page without a script
-        draft = Draft(values.get("text", ""), TextForm(values.get("form", "message")), touched=True)
-        service.keep(desk.case(key), draft)
-        return RedirectResponse(f"/m/{key.session}/{key.number}/keep", 303)
     case = desk.case(key)
     body = _written(_kept(case, spoken(request)).body, values)
     name = values.get("name", "").strip()[:LONGEST_NAME]

@@ -1,4 +1,4 @@
-"""The page of what waits, and of one exchange. It works without a script.
+"""The page of what waits, and of one exchange. Without scripts it has one plain form.
 
 What a script adds, it adds to these pages; it fetches parts of them (`/list`, `…/status`) and puts
 them in place as text and elements, never as markup made from strings.
@@ -6,7 +6,7 @@ them in place as text and elements, never as markup made from strings.
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -55,7 +55,6 @@ from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.filling import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
-from humanmcp.protocol.spec.faults import Fault
 
 _LESSON: Final = 1500
 """Lines of a session from which its lesson is read, with the notes of HTTP."""
@@ -75,7 +74,7 @@ def inbox(
     rows = desk.board.waiting(session)
     key = rows[0].key if rows else None
     in_room = desk.around is not None  # there a phone shows the open step, not the list
-    return show_inbox(request, key, session=session, sent=sent, chosen=in_room, find=find)
+    return _show_inbox(request, key, session=session, sent=sent, chosen=in_room, find=find)
 
 
 @router.get("/m/{name}/{number}")
@@ -83,7 +82,7 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
     request: Request, name: str, number: int, session: str = "", sent: str = "", do: str = ""
 ) -> HTMLResponse:
     """Show one exchange, whatever its state; `do` chooses what to do with a held message."""
-    return show_inbox(request, Key(name, number), session=session, sent=sent, chosen=True, do=do)
+    return _show_inbox(request, Key(name, number), session=session, sent=sent, chosen=True, do=do)
 
 
 @router.get("/list")
@@ -103,25 +102,13 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
     return page(request, "status.html", item=case.item, row=row, **values)
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """What a page without a script knows of an answer that was broken on purpose.
-
-    `before` is what was there.
-    """
-
-    fault: Fault
-    before: Draft
-
-
-def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
+def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     request: Request,
     key: Key | None,
     *,
     session: str = "",
     sent: str = "",
     chosen: bool,
-    broken: Broken | None = None,
     do: str = "",
     find: str = "",
 ) -> HTMLResponse:
@@ -135,7 +122,6 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
         "sent": _sent(desk, sent, spoken(request)),
-        "broken": broken,
         "hosts": offered(request) if key is None and not desk.board.sessions() else (),
         "lesson": _lesson(request, key),
         "demo_host": HOST,
@@ -231,7 +217,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     return {
         "item": item,
         "row": row,
-        "draft": _plain(case, draft),
+        "draft": _plain(case, task, draft),
         "problems": diagnostic_shapes(diagnostics, language),
         "remarks": diagnostic_shapes(case.remarks, language),
         "talk": talk,
@@ -286,9 +272,9 @@ def _declared(case: Case) -> Any:  # noqa: ANN401 - it came over a wire
     return follow((case.established.tools or {}).get(case.name), "inputSchema")
 
 
-def _plain(case: Case, draft: Draft) -> Draft:
-    """Return what a box holds without a script: nothing yet, for an untouched tool call."""
-    empty = case.item.method == "tools/call" and not case.item.asked
+def _plain(case: Case, task: Task, draft: Draft) -> Draft:
+    """Return what the plain form holds: nothing yet for the untouched answer to a tool call."""
+    empty = case.item.method == "tools/call" and not case.item.asked and task is Task.ANSWER
     return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
 
 

@@ -41,10 +41,6 @@ class Inquiry(NamedTuple):
         """Return each option with its description."""
         return tuple(zip(self.options, self.descriptions or [""] * len(self.options), strict=True))
 
-    def option(self, number: int) -> str | None:
-        """Return an option by its number, counted from 1; None where there is none."""
-        return self.options[number - 1] if 1 <= number <= len(self.options) else None
-
 
 def inquiry_of(message: Message) -> Inquiry | None:
     """Read the question that a request puts to a person; None where it puts none."""

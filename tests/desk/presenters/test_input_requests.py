@@ -75,8 +75,8 @@ def asked(desking: Desking) -> Iterator[Asked]:
 
 
 def test_the_composer_leads_to_the_question(asked: Asked) -> None:
-    """Under More, and without a script below the box."""
-    assert asked.desk.page(asked.path).count(f'href="{asked.path}/ask"') == 2
+    """Under More."""
+    assert f'href="{asked.path}/ask"' in asked.desk.page(asked.path)
 
 
 def test_a_client_that_declared_nothing_is_asked_nothing_and_the_page_says_why(

@@ -75,8 +75,9 @@ def test_desk_2_7_gaps_are_shown_filled_before_they_are_kept(desk: Desking) -> N
         begin(host, desk)
         host.say(call("7", city="Nagoya"))
         (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
-        path = f"/m/{waiting['session']}/{waiting['number']}/keep"
-        desk.submit(path, act="keep", text="x", form="text")
+        at = f"{waiting['session']}/{waiting['number']}"
+        desk.post(f"/api/exchanges/{at}/draft", {"text": "x", "form": "text"})
+        path = f"/m/{at}/keep"
         gaps = {"kept_text": "sunny in {city}", "where_0": ""}
         page = html.unescape(desk.submit(path, act="look", **gaps).text)
         assert "For this request: <q>sunny in Nagoya</q>" in page

@@ -102,13 +102,6 @@ def test_options_that_are_no_list_of_texts_are_left_to_be_shown(options: Any) ->
     assert found.free_text
 
 
-def test_an_option_has_the_number_that_people_count() -> None:
-    """From 1."""
-    found = asked(question="Which?", options=["a", "b"])
-    assert found is not None
-    assert [found.option(number) for number in (0, 1, 2, 3)] == [None, "a", "b", None]
-
-
 def test_the_default_tool_says_what_may_be_asked_and_that_asking_changes_nothing() -> None:
     """Without `readOnlyHint` Claude Code asks one question after the other."""
     (tool,) = Book().tools

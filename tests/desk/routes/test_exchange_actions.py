@@ -1,0 +1,43 @@
+"""The plain form of an exchange, as a browser without JavaScript sends it."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from humanmcp.inbox.contract import Action, Item, Key, Purpose, Seat, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.transcript import Direction
+
+if TYPE_CHECKING:
+    from tests.desk.desking import Desking
+
+LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
+
+
+def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking) -> None:
+    """A change starts from the call; a stopped text comes back, with its problem, as its task."""
+    inbox = FolderInbox(desking.home)
+    facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=Seat.TAP, pid=1)
+    key = Key(inbox.begin(facts), 1)
+    item = Item(key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
+    inbox.deliver(item._replace(purpose=Purpose.PASS, way=Direction.IN))
+    path = f"/m/{key.session}/{key.number}"
+
+    def plain_form(task: str) -> str:
+        page = html.unescape(desking.page(f"{path}?do={task}"))
+        return page.partition('<form id="act"')[2].partition("</form>")[0]
+
+    assert f'action="{path}?do=change"' in plain_form("change")
+    assert '"name": "weather"' in plain_form("change")
+    assert "<select" in plain_form("answer")
+    for task, action in (("change", Action.PASS), ("answer", Action.ANSWER)):
+        stopped = desking.submit(f"{path}?do={task}", text="{", form="message", act="send")
+        assert stopped.headers["location"] == f"{path}?do={task}#answer"
+        problem, _, box = plain_form(task).partition("<textarea")
+        assert "The text ends too early" in problem
+        assert box.partition(">")[2].startswith("{<")
+        draft = inbox.item(key).draft
+        assert draft is not None
+        assert draft.action is action
+    inbox.end(key.session)
