@@ -16,8 +16,9 @@ import threading
 import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedReader
 from queue import Empty
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from humanmcp.listening.bodies import LARGEST, LARGEST_TOGETHER, SLOWEST
 from humanmcp.locales import say
@@ -42,7 +43,7 @@ from humanmcp.tap.http_sessions import BUSY
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
-    from io import BufferedIOBase
+    from io import BufferedIOBase, RawIOBase
 
     from humanmcp.protocol.http.client import Pairs
     from humanmcp.protocol.http.inbound import Inbound
@@ -96,6 +97,24 @@ class BodyReading:
             return self._held <= LARGEST_TOGETHER
 
 
+class HeadReader(BufferedReader):
+    """Reads a connection, and sees in its heads what another reader would cut in another way.
+
+    RFC 9112, 2.2 and 5.2: a carriage return that ends no line is invalid, and a server "MUST
+    either reject the message" with a folded line "or replace" it.
+    """
+
+    is_ambiguous = False
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Return the next line of a head."""
+        line = super().readline(size)
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        if b"\r" in text or b"\0" in text or line.startswith((b" ", b"\t")):
+            self.is_ambiguous = True
+        return line
+
+
 class TapHandler(BaseHTTPRequestHandler):
     """One connection of a client."""
 
@@ -103,6 +122,12 @@ class TapHandler(BaseHTTPRequestHandler):
     reading: ClassVar[BodyReading]
     protocol_version = "HTTP/1.1"
     timeout = SILENT_FOR
+    rbufsize = 0  # a `HeadReader` buffers
+
+    def setup(self) -> None:
+        """Read heads with care."""
+        super().setup()
+        self.rfile = self._reader = HeadReader(cast("RawIOBase", self.rfile))
 
     def version_string(self) -> str:
         """Say nothing of what runs here."""
@@ -133,7 +158,8 @@ class TapHandler(BaseHTTPRequestHandler):
         self._serve()
 
     def _serve(self) -> None:
-        if self.headers.defects:  # what follows such a line was not read as headers
+        # What follows a line with a defect was not read as headers.
+        if self.headers.defects or self._reader.is_ambiguous:
             self.send_error(HTTPStatus.BAD_REQUEST, "a line of its head is no header")
             return
         headers = Headers.of(self.headers.items())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
-_HEADING: Final = re.compile(r" {0,3}#{1,6} +(.+?)[ #]*$")
+_HEADING: Final = re.compile(r" {0,3}#{1,6} +([^ ].*)")
 _ITEM: Final = re.compile(r" *(?:[-*+]|\d{1,4}[.)]) +(.+)$")
 _INLINE: Final = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 
@@ -72,7 +72,8 @@ def _kind_of(line: str) -> tuple[str, str]:
     for kind, pattern in (("heading", _HEADING), ("list", _ITEM)):
         match = pattern.match(line)
         if match:
-            return kind, match.group(1)
+            shown = match.group(1)
+            return kind, (shown.rstrip(" #") or shown) if kind == "heading" else shown
     return "text", line
 
 

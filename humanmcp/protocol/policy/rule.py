@@ -11,13 +11,12 @@ Pure data and matching; `book_format.py` reads one, `answer_book.py` decides by 
 from __future__ import annotations
 
 import enum
-import re
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.negotiation import declared_by
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.policy.address_template import gaps_filled
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
@@ -216,26 +215,7 @@ def arguments_of(exchange: Exchange) -> Mapping[str, Any]:
 def _captured(template: str, exchange: Exchange) -> Mapping[str, str] | None:
     """Return what stands in the gaps of an address; None if it is another address."""
     uri = exchange.request.params.get("uri")
-    if not template or not isinstance(uri, str):
-        return None
-    found = _pattern(template).fullmatch(uri)
-    return None if found is None else dict(zip(_gaps(template), found.groups(), strict=True))
-
-
-def _gaps(template: str) -> list[str]:
-    return [name.lstrip("+") for name in re.findall(r"\{([^{}]+)\}", template)]
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    """Return the addresses that a template stands for: `{id}` is no slash, `{+path}` anything."""
-    parts = re.split(r"(\{[^{}]+\})", template)
-    return re.compile(
-        "".join(
-            ("(.+)" if part.startswith("{+") else "([^/]+)") if index % 2 else re.escape(part)
-            for index, part in enumerate(parts)
-        )
-    )
+    return gaps_filled(template, uri) if template and isinstance(uri, str) else None
 
 
 def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
-_VARIABLE: Final = re.compile(r"([^:*]+)(?::(\d+)|\*)?$")
+_VARIABLE: Final = re.compile(r"([^:*]+)(?::(\d{1,4})|\*)?$")
 _RESERVED: Final = ":/?#[]@!$&'()*+,;=%"
 """What `+` and `#` leave as it is, with what is already encoded (RFC 6570, 3.2.1)."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from humanmcp.desk.presenters.markdown import blocks
@@ -29,3 +31,11 @@ def test_each_block_has_its_kind_and_its_words() -> None:
 def test_a_fence_that_never_ends_keeps_its_text() -> None:
     """Nothing of a question is lost."""
     assert blocks("```\nabc")[0].lines[0][0].text == "abc"
+
+
+def test_a_line_that_could_be_a_heading_in_many_ways_costs_no_more_than_its_length() -> None:
+    """A client sends it to a person's page, which stood still for minutes."""
+    began = time.monotonic()
+    (block,) = blocks("# " * 100_000 + "x")
+    assert (block.kind, time.monotonic() - began < 3) == ("heading", True)
+    assert [one.kind for one in blocks("#   \n\n# #")] == ["text", "heading"]

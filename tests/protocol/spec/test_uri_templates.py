@@ -47,3 +47,10 @@ def test_the_form_of_a_template_asks_for_its_variables() -> None:
     form = schema_of("weather://{city}/{+when}{?unit,lang*}")
     assert list(form["properties"]) == ["city", "when", "unit", "lang"]
     assert form["required"] == ["city", "when"]
+
+
+def test_a_length_of_thousands_of_digits_names_no_variable() -> None:
+    """RFC 6570, 2.4.1: below 10,000. A peer may send it, and Python refuses to read it."""
+    template = "note://{id:" + "9" * 5000 + "}"
+    assert schema_of(template)["properties"] == {}
+    assert expanded(template, {"id": "7"}) == "note://"
