@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from tests.serving import Serving
 
 
+def test_a_desk_that_hangs_is_not_called_live(desk: Desking, window: Callable[..., Window]) -> None:
+    """Within seconds, and before anything is sent; when it goes on, the page says so, too."""
+    chip = window(locale="en-US").page.locator("#live")
+    expect(chip).to_have_attribute("data-how", "live")
+    desk.process.send_signal(signal.SIGSTOP)
+    try:
+        expect(chip).to_have_attribute("data-how", "waiting", timeout=10_000)
+    finally:
+        desk.process.send_signal(signal.SIGCONT)
+    expect(chip).to_have_attribute("data-how", "live")
+
+
 def test_a_desk_that_hangs_after_send_is_told_and_the_answer_goes_out_in_the_end(
     desk: Desking, host: Serving, window: Callable[..., Window]
 ) -> None:

@@ -8,7 +8,8 @@ import { say } from "./words.js";
 
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
-const SILENT_FOR = 45_000; // the desk pings every 15 s
+const HUNG_AFTER = 4500; // the desk pings every 2 or 3 s
+const SILENT_FOR = 45_000;
 const NAME = `humanmcp-live${place}`; // one browser may have several places: a teacher has
 const GREETED_WITHIN = 10_000; // the desk greets at once
 
@@ -42,8 +43,9 @@ function lead() {
   listen();
   setInterval(() => {
     if (keptBack()) startPolling();
+    if (line === "open" && Date.now() - lastWord > HUNG_AFTER) how("waiting");
     if (Date.now() - lastWord > SILENT_FOR) listen();
-  }, 5000);
+  }, 1000);
   return new Promise(() => {}); // hold the lock for the life of the page
 }
 
@@ -53,15 +55,10 @@ function listen() {
   lastWord = Date.now();
   line = "opening";
   source = new EventSource(at(`/api/events?after=${version}`));
-  source.addEventListener("hello", () => {
-    lastWord = Date.now();
-    line = "open";
-    clearInterval(polling);
-    polling = 0;
-    how("live");
-  });
+  source.addEventListener("hello", runs);
+  source.addEventListener("ping", runs);
   source.addEventListener("change", (event) => {
-    lastWord = Date.now();
+    runs();
     spread(JSON.parse(event.data));
   });
   source.addEventListener("bye", () => again(1000));
@@ -70,6 +67,15 @@ function listen() {
     if (source?.readyState === EventSource.CLOSED) again(TRY_AGAIN_AFTER);
     else startPolling();
   };
+}
+
+// The desk has just said something.
+function runs() {
+  lastWord = Date.now();
+  line = "open";
+  clearInterval(polling);
+  polling = 0;
+  how("live");
 }
 
 function keptBack() {

@@ -59,7 +59,8 @@ async def events(request: Request, after: int = -1) -> Response:
     """Open the live stream: server-sent events. It says what changed, never what it changed to.
 
     `after`, or the header `Last-Event-ID`, goes on from a change. After `hello` come `change`
-    events with `version` and `changes`; `bye` ends it, when the desk ends or the visit does.
+    events with `version` and `changes`. `ping` comes every two or three seconds without news; `bye`
+    ends the stream, when the desk ends or the visit does.
     """
     desk = desk_of(request)
     if desk.live.streams >= MOST:

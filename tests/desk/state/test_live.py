@@ -9,7 +9,7 @@ import json
 import re
 import socket
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from humanmcp.desk.auth.login import Door
 from humanmcp.desk.state import live
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+PING: Final = "event: ping\ndata: {}\n\n"
 
 
 class Stream:
@@ -156,7 +158,7 @@ class Reader:
             if not self.reads:
                 await asyncio.Event().wait()
             self.got.append(message["body"].decode())
-            if ":\n\n" in self.got:
+            if PING in self.got:
                 self.enough.set()
 
     async def receive(self) -> MutableMapping[str, Any]:
@@ -189,14 +191,11 @@ def test_a_reader_that_never_reads_is_dropped(home: Path, monkeypatch: pytest.Mo
 def test_a_quiet_stream_says_now_and_then_that_it_is_there(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A comment, by which the other end tells a dead line from a quiet one.
-
-    FAILURE-30, FAILURE-34.
-    """
+    """By that the other end tells a dead line and a desk that hangs from a quiet one."""
     monkeypatch.setattr(live, "PING_EVERY", 0.05)
     monkeypatch.setattr(live, "LOOK_EVERY", 0.01)
     streams, reader = played(home, reads=True)
-    assert reader.got[-1] == ":\n\n"
+    assert reader.got[-1] == PING
     assert streams.streams == 0
 
 
