@@ -160,6 +160,11 @@ def test_of_many_sessions_one_is_found_by_keys(home: Path, desk: Desking, window
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url.endswith(f"?session={names[3]}"))
     expect(page.locator(".sessions [aria-current]").first).to_have_text("D agent 3")
+    inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z", client="agent 8"))
+    expect(page.locator("button.finding b")).to_have_text("9")  # its list came without the menu
+    page.keyboard.press("Escape")
+    page.locator("button.finding").click()
+    expect(page.locator("#all-sessions li:visible")).to_have_count(9)
     page.goto(page.url.partition("?")[0] + "?find=nobody")  # as a browser without scripts asks
     expect(menu.get_by_role("status")).to_have_text("There is none.")
 

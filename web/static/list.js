@@ -19,10 +19,27 @@ export function listChanged(changes) {
 
 // Of many sessions those stay that have what is typed; Enter opens the first.
 document.addEventListener("input", ({ target }) => {
-  if (!(target instanceof HTMLInputElement) || target.id !== "find") return;
-  const wanted = target.value.trim().toLowerCase();
-  for (const one of all("#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
+  if (target instanceof HTMLInputElement && target.id === "find") narrow(target);
 });
+
+// The list comes without its menu of all sessions: that is fetched when it opens.
+document.addEventListener("beforetoggle", async (event) => {
+  const menu = event.target;
+  if (!(menu instanceof HTMLElement) || menu.id !== "finding" || event.newState !== "open") return;
+  const session = maybe("list")?.dataset.session ?? "";
+  const page = await part(`/list?${new URLSearchParams({ session, sessions: "yes" })}`);
+  const [old, now] = [first("#all-sessions", menu), page?.getElementById("all-sessions")];
+  if (!old || !now) return;
+  old.replaceWith(now);
+  const find = first("#find", menu, HTMLInputElement);
+  if (find) narrow(find);
+}, true);
+
+/** @param {HTMLInputElement} find */
+function narrow(find) {
+  const wanted = find.value.trim().toLowerCase();
+  for (const one of all("#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
+}
 
 // The list is asked for once, however many changes come while it is on its way.
 export const refreshList = oneAtATime(async () => {

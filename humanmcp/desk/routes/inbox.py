@@ -86,9 +86,15 @@ def message(  # noqa: PLR0913, PLR0917 - what an address may hold
 
 
 @router.get("/list")
-def waiting_list(request: Request, session: str = "", at: str = "") -> HTMLResponse:
-    """Show the list alone: what a page fetches when something changed."""
-    return page(request, "list.html", **beside.listed(desk_of(request).board, session), opened=at)
+def waiting_list(
+    request: Request, session: str = "", at: str = "", *, sessions: bool = False
+) -> HTMLResponse:
+    """Show the list alone: what a page fetches when something changed.
+
+    The menu of all sessions, up to 500 entries, is rendered only where its page asks for it.
+    """
+    values = beside.listed(desk_of(request).board, session)
+    return page(request, "list.html", **values, opened=at, all_sessions=sessions)
 
 
 @router.get("/m/{name}/{number}/status")

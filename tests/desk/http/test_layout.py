@@ -96,6 +96,20 @@ def test_a_method_goes_on_in_the_next_line_after_a_slash(desking: Desking) -> No
     assert "sampling/<wbr>&lt;b&gt;" in shown
 
 
+def test_the_list_after_an_event_leaves_out_the_menu_of_all_sessions(home: Path) -> None:
+    """It is asked for after each event: what it costs must not grow with the sessions."""
+    inbox = FolderInbox(home)
+    names = [inbox.begin(SessionFacts("", AT, client=f"agent {one}")) for one in range(40)]
+    counts = {}
+    with Desking(home) as desk:
+        for path in ("/", "/list", "/list?sessions=yes"):
+            menu = desk.page(path).partition('id="all-sessions"')[2].partition("</ul>")[0]
+            counts[path] = sum(f"session={name}" in menu for name in names)
+    for name in names:
+        inbox.end(name)
+    assert counts == {"/": 40, "/list": 0, "/list?sessions=yes": 40}
+
+
 def test_a_page_decodes_the_request_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it asks about it, and however often the page is looked at."""
     inbox = FolderInbox(tmp_path / "home")
