@@ -13,10 +13,11 @@ import itertools
 import os
 import stat
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.common.parsing import HELP, Parser
+from humanmcp.common.parsing import HELP, Formatter, Parser
 from humanmcp.common.settings import SettingError, add_flags, load
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import USAGE_ERROR, StopError
@@ -26,34 +27,50 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-COMMANDS: Final[Mapping[str, str]] = {
-    "serve": "humanmcp.stub.serve",
-    "desk": "humanmcp.desk.command",
-    "room": "humanmcp.room.command",
-    "inbox": "humanmcp.terminal_desk.inbox",
-    "show": "humanmcp.terminal_desk.show",
-    "answer": "humanmcp.terminal_desk.answer",
-    "say": "humanmcp.terminal_desk.say",
-    "check": "humanmcp.terminal_desk.check",
-    "config": "humanmcp.setup.config",
-    "doctor": "humanmcp.setup.doctor",
-    "demo": "humanmcp.demo.command",
-    "lesson": "humanmcp.demo.lesson_command",
-    "client": "humanmcp.host.commands.client",
-    "host": "humanmcp.host.commands.host",
-    "play": "humanmcp.play",
-    "tap": "humanmcp.tap.command",
-    "hold": "humanmcp.tap.holding",
-    "release": "humanmcp.tap.release",
-    "wrap": "humanmcp.setup.wrap",
-    "unwrap": "humanmcp.setup.unwrap",
-    "book": "humanmcp.book.command",
-    "export": "humanmcp.export.command",
-    "hosts": "humanmcp.export.hosts",
-    "diff": "humanmcp.export.diff",
-    "forget": "humanmcp.terminal_desk.forget",
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "first": {
+        "demo": "humanmcp.demo.command",
+        "serve": "humanmcp.stub.serve",
+        "desk": "humanmcp.desk.command",
+        "inbox": "humanmcp.terminal_desk.inbox",
+        "answer": "humanmcp.terminal_desk.answer",
+        "config": "humanmcp.setup.config",
+        "doctor": "humanmcp.setup.doctor",
+    },
+    "answering": {
+        "show": "humanmcp.terminal_desk.show",
+        "check": "humanmcp.terminal_desk.check",
+        "say": "humanmcp.terminal_desk.say",
+        "book": "humanmcp.book.command",
+    },
+    "teaching": {
+        "room": "humanmcp.room.command",
+        "lesson": "humanmcp.demo.lesson_command",
+    },
+    "roles": {
+        "client": "humanmcp.host.commands.client",
+        "host": "humanmcp.host.commands.host",
+        "play": "humanmcp.play",
+    },
+    "between": {
+        "tap": "humanmcp.tap.command",
+        "hold": "humanmcp.tap.holding",
+        "release": "humanmcp.tap.release",
+        "wrap": "humanmcp.setup.wrap",
+        "unwrap": "humanmcp.setup.unwrap",
+    },
+    "sessions": {
+        "export": "humanmcp.export.command",
+        "diff": "humanmcp.export.diff",
+        "forget": "humanmcp.terminal_desk.forget",
+        "hosts": "humanmcp.export.hosts",
+    },
 }
-"""Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
+"""Every command and the module that is it, in the groups of the help. Their words: `locales/`."""
+
+COMMANDS: Final[Mapping[str, str]] = {
+    name: module for group in GROUPS.values() for name, module in group.items()
+}
 
 SHELL_NAMES: Final = ("bash", "zsh", "fish")
 """The shells whose completion can be printed."""
@@ -166,6 +183,8 @@ def _overview(language: str) -> _Overview:
     flag("--completion", action=_Completion, choices=SHELL_NAMES)
     add_flags(parser, "lang")
     commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND", required=True)
+    groups = {words(f"group {code}"): tuple(group) for code, group in GROUPS.items()}
+    parser.formatter_class = partial(Formatter, language=language, groups=groups)
     return _Overview(
         parser,
         {

@@ -18,7 +18,7 @@ from humanmcp.locales import UnknownSentenceError, say
 from humanmcp.locales.stop import USAGE_ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 ROOM: Final = "parsing"
 HELP: Final = ("--help",)
@@ -105,8 +105,17 @@ def sentence(message: str, prog: str, language: str) -> str:
         trouble = re.fullmatch(pattern, rest, re.DOTALL)
         if trouble is not None:
             fillings = {name: _bare(text) for name, text in trouble.groupdict().items()}
+            if code == "choice" and (guess := _guess(**fillings)):
+                return say(ROOM, "guess", language, place=place, guess=guess, **fillings)
             return say(ROOM, code, language, place=place, prog=prog, **fillings)
     return f"{place}: {rest}" if place else rest
+
+
+def _guess(value: str, words: str) -> str:
+    """Return the choice that was probably meant by a mistyped one; "" where none is close."""
+    import difflib  # noqa: PLC0415 - a command line that is right needs no guess
+
+    return next(iter(difflib.get_close_matches(value, words.split(", "), n=1)), "")
 
 
 def _bare(text: str) -> str:
@@ -117,10 +126,28 @@ def _bare(text: str) -> str:
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """Writes the help of a command, with our words for its parts."""
 
-    def __init__(self, prog: str, *, language: str) -> None:
-        """Write as wide as the terminal is. argparse makes one of us for every flag it learns."""
+    def __init__(
+        self, prog: str, *, language: str, groups: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """Write as wide as the terminal is. `groups` are the headings of the commands.
+
+        argparse makes one of us for every flag it learns.
+        """
         super().__init__(prog, width=_columns() - 2)
         self._language = language
+        self._groups = groups or {}
+
+    def add_arguments(self, actions: Iterable[argparse.Action]) -> None:
+        """Add arguments, and commands below the headings of their groups."""
+        for action in actions:
+            if not isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - no other way
+                self.add_argument(action)
+                continue
+            commands = {one.dest: one for one in action._get_subactions()}  # noqa: SLF001 - as above
+            for heading, names in self._groups.items():
+                self.start_section(heading)
+                super().add_arguments([commands[name] for name in names])
+                self.end_section()
 
     def add_usage(
         self,
