@@ -49,9 +49,7 @@ BUSY: Final = HttpRefusal(503, "busy", -32603)
 class TappedClient:
     """One session: a tap as a child, and the requests that wait for it. Any thread may use it."""
 
-    def __init__(
-        self, command: ChildCommand, name: str, visitor: tuple[str, str], revision: str
-    ) -> None:
+    def __init__(self, command: ChildCommand, name: str, visitor: str, revision: str) -> None:
         """Start the tap.
 
         Raises:
@@ -262,7 +260,7 @@ class TapFront:
             self._end_those_that_are_over()
             if posted.stated is None or not isinstance(message, Message):
                 return self._open(key, address, name=secrets.token_urlsafe(24))
-            who = visitor_of(message, key)
+            who = visitor_of(message, key, headers.get("host") or "")
             able = [one for one in self._sessions if one.visitor == who and not one.uses(message)]
             if able:
                 chosen = next((one for one in able if one.has_asked(message)), able[0])
@@ -275,7 +273,7 @@ class TapFront:
         key: str,
         address: str,
         name: str = "",
-        visitor: tuple[str, str] = ("", ""),
+        visitor: str = "",
         revision: str = "",
     ) -> TappedClient | HttpRefusal:
         if len(self._sessions) >= MOST_SESSIONS:

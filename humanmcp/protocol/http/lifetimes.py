@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     from humanmcp.protocol.json.jsonrpc import Message
 
@@ -88,12 +88,10 @@ def makes_room(sessions: Collection[AnySession], now: float, address: str) -> An
     return min(idle, key=lambda one: (-counts[one.address], one.last_seen), default=None)
 
 
-def visitor_of(message: Message, key: str) -> tuple[str, str]:
-    """Return who sends a request, as far as one can tell."""
-    client = message.meta.get(versions.META_CLIENT)
-    return key, json.dumps(client, sort_keys=True)[:_LONGEST_NAME]
+def visitor_of(message: Message, key: str, host: str) -> str:
+    """Return a digest of who sends a request, as far as one can tell: it may be written down.
 
-
-def digest_of(who: Sequence[str]) -> str:
-    """Name a visitor without its key, as it may be written down."""
-    return hashlib.sha256(json.dumps(who).encode()).hexdigest()
+    `host` is the address that the visitor knows: a proxy may stand before several processes.
+    """
+    client = json.dumps(message.meta.get(versions.META_CLIENT), sort_keys=True)[:_LONGEST_NAME]
+    return hashlib.sha256(json.dumps((host, key, client)).encode()).hexdigest()

@@ -124,8 +124,8 @@ class HttpApp:
     async def _answer(self, request: HttpRequest, response: HttpResponse) -> HttpRefusal | None:
         """Answer a request whose body is there."""
         headers = request.headers
-        key = guard.bearer(headers)
-        inbound: Inbound = judge(request, lambda call: self._sessions.schema_of(call, key))
+        key, host = guard.bearer(headers), headers.get("host") or ""
+        inbound: Inbound = judge(request, lambda call: self._sessions.schema_of(call, key, host))
         match inbound:
             case HttpRefusal():
                 return self._refused(inbound, request, response)

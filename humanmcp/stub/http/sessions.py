@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
-from humanmcp.protocol.http.lifetimes import digest_of, makes_room, silent, visitor_of
+from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
 from humanmcp.protocol.http.recorded import calls_in
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import follow
@@ -291,9 +291,9 @@ class HttpSessions:
         """Return the session of a visitor, a new one where there is none for it.
 
         Those of a process that is gone are this one's from now on. `host` is the address that the
-        visitor knows: a proxy may stand before several processes. `address` is the visitor's own.
+        visitor knows, `address` is the visitor's own.
         """
-        digest = digest_of((host, *visitor_of(message, key)))
+        digest = visitor_of(message, key, host)
         return await self._once_free(lambda: self._visit(message, digest, address))
 
     async def _visit(
@@ -381,9 +381,9 @@ class HttpSessions:
         """Return the session of an id that this process runs now; None for any other."""
         return self._by_id.get(name or "")
 
-    def schema_of(self, message: Message, key: str) -> Json:
+    def schema_of(self, message: Message, key: str, host: str) -> Json:
         """Return the inputSchema of the tool that a visitor calls, None where it is not known."""
         tool = message.params.get("name")
-        ones = self._visits.get(digest_of(visitor_of(message, key)), [])
+        ones = self._visits.get(visitor_of(message, key, host), [])
         found = (one.schema_of(tool) for one in ones if isinstance(tool, str))
         return next((schema for schema in found if schema is not None), None)

@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.inbox.contract import SessionFacts, StoreError
 from humanmcp.protocol.http import lifetimes
-from humanmcp.protocol.http.lifetimes import digest_of, visitor_of
+from humanmcp.protocol.http.lifetimes import visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.stub.http.sessions import HELD_ELSEWHERE, TOO_MANY, HttpSession, HttpSessions
 from humanmcp.stub.http.streams import Stream
@@ -78,7 +78,7 @@ def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
     """Of two processes that find the same ones, one answers; the other refuses."""
     message = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
     assert isinstance(message, Message)
-    digest = digest_of(("host", *visitor_of(message, "")))
+    digest = visitor_of(message, "", "host")
     made: list[str] = []
 
     def of_visitor(_digest: str) -> list[SessionFacts]:
