@@ -364,7 +364,7 @@ def test_what_a_listener_did_not_hear_is_kept_for_the_next_one() -> None:
     said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     program = f"import sys; [print({said!r}, flush=True) for _ in sys.stdin]"
     command = ChildCommand((sys.executable, "-c", program))
-    client = http_sessions.TappedClient(command, "id", ("", ""), "2025-11-25")
+    client = http_sessions.TappedClient(command, "id", "", "2025-11-25")
     try:
         own = client.listen()
         client.post(Posted(b"{}", jsonrpc.read(LIST)))
