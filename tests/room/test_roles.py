@@ -167,3 +167,52 @@ def test_a_crash_on_purpose_ends_one_session_and_not_the_room(scene: Scene) -> N
         wild.call(f"/api/sessions/{asked['session']}/say", {"text": "3", "order": order})
     assert scene.owner.get("/").status == 200
     assert scene.room.process.poll() is None
+
+
+def test_whoever_has_not_the_pen_writes_nothing(scene: Scene) -> None:
+    """The learner while the teacher writes; each place of the teacher's without the pen there."""
+    room, teacher = scene.room, scene.room.teacher()
+    learner = room.learner("Ann of the pen")
+    room.learner("Ben of the pen")
+    asked = learner.question()
+
+    page = teacher.get("/room").text
+
+    def led_to(name: str) -> Visitor:
+        found = re.search(rf'/room/seat/(\d+)">[^\n]*{name}</a>', page)
+        assert found
+        place = room.visitor()
+        place.led_by(teacher.ask("GET", f"{teacher.place}/room/seat/{found[1]}"))
+        place.cookies = teacher.cookies
+        return place
+
+    watcher, second = led_to("Ann of the pen"), led_to("Ann of the pen")
+    elsewhere = led_to("Ben of the pen")
+
+    def posts(visitor: Visitor, path: str) -> int:
+        return (visitor.call(path, {}) if path.startswith("/api/") else visitor.submit(path)).status
+
+    def may_write(visitor: Visitor) -> set[str]:
+        here = scene._replace(asked=asked)
+        return {
+            path
+            for method, path in routes()
+            if method == "POST"
+            and path not in {"/login", "/own", "/preferences"}
+            and not path.endswith("/check")
+            and posts(visitor, filled(path, here)) not in {403, 404}
+        }
+
+    assert may_write(watcher) == may_write(second) == set()
+    assert may_write(learner) != set()
+    watcher.submit("/own", act="take")
+    assert may_write(learner) == set()
+    assert may_write(elsewhere) == set()
+    assert may_write(watcher) != set()
+    second.submit("/own", act="give back")
+    assert may_write(watcher) == set()
+    learner.submit("/own", act="take")
+    assert may_write(learner) != set(), "a learner takes no pen"
+    teacher.submit("/room", act="freeze", on="yes")
+    assert may_write(learner) == set()
+    teacher.submit("/room", act="freeze", on="")
