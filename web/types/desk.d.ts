@@ -428,7 +428,6 @@ interface Island {
   textual: boolean;
   form: FormShape | null;
   mirror: boolean;
-  arguments: any;
   saved: Array<SavedShape>;
 }
 

@@ -6,7 +6,7 @@ Knows shapes only; what fills them stands where it is made.
 
 # No `from __future__ import annotations`: the types of the scripts are made from the annotations.
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from humanmcp.answering.schema import TypedDict
 from humanmcp.inbox.contract import Action
@@ -111,7 +111,6 @@ class Island(TypedDict):
     textual: bool
     form: FormShape | None
     mirror: bool
-    arguments: Any
     saved: list[SavedShape]
 
 

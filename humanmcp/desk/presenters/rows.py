@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 DEEPEST: Final = 5
 """Levels of a value that are a table of their own."""
 MOST_ITEMS: Final = 50
+MOST_MEMBERS: Final = 200
+"""Members of an object that are read: it may have a million."""
 ON_ONE_LINE: Final = 60
 """Characters of an object or a list that still stand on one line."""
 
@@ -73,7 +76,7 @@ def members(text: str, schema: Any = None, depth: int = 0) -> tuple[Field, ...]:
     declared = object_at(schema, "properties")
     return tuple(
         _field(name, text[start:end], declared.get(name), depth)
-        for name, start, end in jsonrpc.members(text)[:200]
+        for name, start, end in islice(jsonrpc.members(text), MOST_MEMBERS)
         if name != "_meta"
     )
 

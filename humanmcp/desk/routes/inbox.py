@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
 from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
@@ -95,6 +95,13 @@ def waiting_list(
     """
     values = beside.listed(desk_of(request).board, session)
     return page(request, "list.html", **values, opened=at, all_sessions=sessions)
+
+
+@router.get("/m/{name}/{number}/line", response_class=PlainTextResponse)
+def whole_line(request: Request, name: str, number: int) -> PlainTextResponse:
+    """Return the request as it came, whole: the page of a long one shows its beginning."""
+    line = desk_of(request).case(Key(name, number)).item.line
+    return PlainTextResponse(line.encode("utf-8", "backslashreplace"))
 
 
 @router.get("/m/{name}/{number}/status")
@@ -192,6 +199,8 @@ def _became(desk: Desk, item: Item, language: str) -> list[tuple[Reaction, str]]
 
 _laid_out: Final = lru_cache(16)(pretty)
 """A request is laid out once, however often its page is looked at."""
+RAW: Final = 200_000
+"""Characters of a request that its page shows; a link leads to the rest."""
 LONGEST: Final = 50_000
 """Characters of a request that is offered to be copied in other forms."""
 
@@ -212,6 +221,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     if item.state is ExchangeState.PENDING and draft.touched:
         action = held_messages.action_of(case, task)
         diagnostics = service.judge(case, draft.text, draft.form, action).diagnostics
+    raw = _laid_out(item.line[:RAW])
     talk = conversation_of(item)
     ours = case.facts.seat is Seat.SERVER
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
@@ -232,7 +242,8 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "fields": [
             one for one in row_words.fields(item, _declared(case)) if one.name not in covered
         ],
-        "raw": _laid_out(item.line),
+        "raw": raw[:RAW],
+        "raw_is_cut": max(len(item.line), len(raw)) > RAW,
         "asked_copies": [one for one in _copies(item.line) if one[0] != "pretty"],
         "task": task,
         "media": media_in(item.line),
@@ -328,7 +339,6 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
         "textual": item.method == "tools/call" and not goes_on,
         "form": None if form is None else _form(form),
         "mirror": form is not None and form.mirror,
-        "arguments": case.params.get("arguments", {}),
         "saved": [filled(SavedShape, _filled(one, case)) for one in fitting],
     }
 

@@ -263,12 +263,12 @@ def member(text: str, *path: str) -> str | None:
     return text
 
 
-def members(text: str) -> list[tuple[str, int, int]]:
-    """List the members of the object in `text` as (name, start, end of the value)."""
+def members(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the members of the object in `text` as (name, start, end of the value)."""
     at = skip_space(text, 0)
-    if text[at : at + 1] != "{":
-        return []
-    return [(name, start, end) for name, _at, _until, start, end in member_spans(text, at)]
+    if text[at : at + 1] == "{":
+        for name, _at, _until, start, end in member_spans(text, at):
+            yield name, start, end
 
 
 def member_spans(text: str, at: int) -> Iterator[tuple[str, int, int, int, int]]:
@@ -422,7 +422,7 @@ def with_token(text: str, token: str, path: tuple[str, ...] = ("id",)) -> str:
     A name may stand twice: it is put in the place of each.
     """
     name, *rest = path
-    for key, start, end in reversed(members(text)):
+    for key, start, end in reversed(list(members(text))):
         if key == name:
             value = with_token(text[start:end], token, tuple(rest)) if rest else token
             text = text[:start] + value + text[end:]

@@ -110,6 +110,22 @@ def test_the_list_after_an_event_leaves_out_the_menu_of_all_sessions(home: Path)
     assert counts == {"/": 40, "/list": 0, "/list?sessions=yes": 40}
 
 
+def test_the_page_of_a_huge_request_is_small_and_leads_to_the_rest(home: Path) -> None:
+    """A call with a hundred thousand arguments: what is not shown is a link away."""
+    inbox = FolderInbox(home)
+    name = inbox.begin(SessionFacts("", AT))
+    arguments = ",".join(f'"k{one}":{one}' for one in range(100_000))
+    params = f'{{"name":"forecast","arguments":{{{arguments}}}}}'
+    line = f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}'
+    inbox.deliver(Item(Key(name, 1), line, "tools/call", "7", "2025-11-25", AT))
+    with Desking(home) as desk:
+        shown, whole = desk.page(f"/m/{name}/1"), desk.page(f"/m/{name}/1/line")
+    inbox.end(name)
+    assert len(shown) < 600_000
+    assert f"/m/{name}/1/line" in shown
+    assert whole == line
+
+
 def test_a_page_decodes_the_request_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it asks about it, and however often the page is looked at."""
     inbox = FolderInbox(tmp_path / "home")
