@@ -12,9 +12,12 @@ from typing import Final
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _CLOSES: Final = {"{": "}", "[": "]"}
 
+DEEPEST_INDENT: Final = 40
+"""Levels after which lines are indented no further: 100,000 brackets would be 20 GB of spaces."""
+
 
 def pretty(text: str, indent: int = 2) -> str:
-    """Return a JSON text with one member or item a line. `text` must be valid JSON."""
+    """Return a JSON text with one member or item a line. A text that is no JSON costs no more."""
     parts: list[str] = []
     depth = 0
     pieces = _TOKEN.findall(text)
@@ -40,4 +43,4 @@ def pretty(text: str, indent: int = 2) -> str:
 
 
 def _new_line(depth: int, indent: int) -> str:
-    return "\n" + " " * (depth * indent)
+    return "\n" + " " * (min(depth, DEEPEST_INDENT) * indent)

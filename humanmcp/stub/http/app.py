@@ -63,6 +63,7 @@ LARGEST_MESSAGE: Final = 4 * 1024 * 1024
 is decoded."""
 
 FAULT: Final = HttpRefusal(500, "fault", -32603)
+TWO_LENGTHS: Final = HttpRefusal(400, "length")
 BROKEN_OFF: Final = HttpRefusal(400, "broken off")
 LISTENED_TO: Final = HttpRefusal(409, "listened to")
 ENDED: Final = HttpRefusal(404, "unknown session")
@@ -85,7 +86,7 @@ class HttpApp:
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
         )
         response = HttpResponse(receive, send)
-        refusal = guard.refused(scope["path"], headers, self._address)
+        refusal = guard.refused(scope["path"], headers, self._address) or _two_lengths(headers)
         try:
             if refusal is None:
                 refusal = await self._serve(scope, headers, response)
@@ -258,6 +259,12 @@ class HttpApp:
         self._sessions.end(session)
         await response.whole(204)
         return None
+
+
+def _two_lengths(headers: Headers) -> HttpRefusal | None:
+    """Refuse a body whose end a proxy in front may see elsewhere (RFC 9112, 6.1)."""
+    both = headers.get("transfer-encoding") and headers.get("content-length")
+    return TWO_LENGTHS if both else None
 
 
 def _shown(scope: Scope, headers: Headers) -> str:

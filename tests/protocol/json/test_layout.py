@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.json.jsonrpc import compact
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.layout import DEEPEST_INDENT, pretty
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -33,3 +33,10 @@ def test_no_number_is_read() -> None:
     """1.0, 1e400 and 2**53 + 1 stay as typed, and so does a name that comes twice."""
     text = '{"a":1.0,"a":1e400,"b":[9007199254740993,-0]}'
     assert compact(pretty(text)) == text
+
+
+def test_a_line_of_a_hundred_thousand_brackets_is_no_mountain_of_spaces() -> None:
+    """A client may send it; History shows each line that came, also those that are no message."""
+    assert len(pretty("[" * 100_000)) < 100_000 * (2 * DEEPEST_INDENT + 3)
+    deep = "[" * 60 + "1" + "]" * 60
+    assert pretty(deep).replace("\n", "").replace(" ", "") == deep

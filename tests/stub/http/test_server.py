@@ -324,6 +324,15 @@ def test_a_folder_of_sessions_that_is_gone_stops_no_answer(tmp_path: Path, home:
         server.initialize()
 
 
+def test_a_body_of_two_lengths_is_refused_and_the_connection_ends(home: Path) -> None:
+    """A proxy that believes the other one would let through what it has not seen."""
+    with ServingHttp(home, "--auto") as server:
+        both = {"Transfer-Encoding": "chunked", "Content-Length": "5"}
+        got = server.ask(body=b"0\r\n\r\n", headers=both)
+        assert (got.status, got.headers["connection"]) == (400, "close")
+        assert "Content-Length" in got.json["error"]["message"]
+
+
 def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
     """The same id twice at once: two sessions, and both are answered."""
     with ServingHttp(home, "--opening", "book") as server:
