@@ -14,6 +14,7 @@ Nothing that a person typed is ever deleted or written over.
 from __future__ import annotations
 
 import errno
+import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -54,6 +55,9 @@ REFUSED: Final = "out.refused"
 """The stem of a text that was refused while the next one was written."""
 BEFORE: Final = "out.before"
 """The stem of a text that stood there before the session."""
+
+SAVES_WITHIN: Final = 2.0
+"""Seconds that an editor may take to save: it empties the file first, and writes it then."""
 
 _HELD_EVERY: Final = 0.1  # seconds between two looks at the files that were sent
 _MOST_HELD: Final = 4
@@ -127,6 +131,7 @@ class TextFiles:
         self._decode = decode
         self._language = language
         self._now = 0.0
+        self._emptied_until = -math.inf
         self._named = WatchedFile(OUT)
         self._given_back: _GivenBack | None = None
         self._held: list[WatchedFile] = []
@@ -237,18 +242,24 @@ class TextFiles:
         with self._noting_trouble():
             self._look(self._named)
             self._look_at_held()
+        if self._named.has_content:
+            self._emptied_until = now + SAVES_WITHIN
         return self._handed_out()
 
     @property
     def is_being_written(self) -> bool:
-        """Return True if something stood in `out.txt` at the last look that was not sent."""
-        return self._move is None and self._named.has_content
+        """Return True if something stood in `out.txt` at the last look that was not sent.
+
+        Also for a moment after it was emptied: an editor that saves empties the file first.
+        """
+        return self._move is None and (self._named.has_content or self._now < self._emptied_until)
 
     @property
     def look_again(self) -> float | None:
         """When to look again at what is being written; None while nothing is."""
         own = self._named.look_again if self._move is None else self._move.next_try
-        moments = [own, self._on_purpose.look_again]
+        emptied = self._emptied_until if self._now < self._emptied_until else None
+        moments = [own, emptied, self._on_purpose.look_again]
         return min((one for one in moments if one is not None), default=None)
 
     def on_purpose(self, now: float) -> Iterator[Deliberate]:
@@ -381,7 +392,7 @@ class TextFiles:
 
     def _try_to_move(self, move: _Move) -> None:
         """Rename `out.txt` to its private name. Where that cannot be done now, later."""
-        self._move = move
+        self._move, self._emptied_until = move, -math.inf
         if self._now < move.next_try:
             return
         try:

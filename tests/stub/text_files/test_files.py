@@ -812,6 +812,25 @@ def test_vim_itself(desk: Desk) -> None:
     assert desk.accept_all() == [ONE.replace("1", "7", 1)]
 
 
+def test_a_file_that_an_editor_empties_before_it_writes_is_still_being_written(desk: Desk) -> None:
+    """The answer book would answer in the moment between the two."""
+
+    def written() -> list[bool]:
+        return [desk.files.is_being_written]
+
+    desk.type(ONE[:20])
+    assert desk.look() == []
+    desk.type("")
+    assert desk.look() == []
+    assert written() == [True]
+    assert desk.files.look_again is not None
+    assert desk.look(after=3) == []
+    assert written() == [False]
+    desk.type(ONE)
+    assert desk.accept_all() == [ONE]
+    assert written() == [False]
+
+
 # -- what is not read -------------------------------------------------------------------------
 
 
