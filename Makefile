@@ -12,8 +12,8 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	&& { echo "$$name"; break; }; done)
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 
-# How many tests run at once; the tests share nothing but the machine.
-WORKERS ?= auto
+# How many tests run at once: one more than there are cores, as tests often wait for one another.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # Which hosts, and more words for `make hosts`: see tests/hosts/README.md.
 HOSTS ?=
 # More words for pytest: make test PYTEST="-k weather".
