@@ -27,10 +27,9 @@ TEXT = '{\n  "a": 1.0,\n  "b": [1e2, {"c": "\\u00e9", "c": 2}],\n  "__proto__": 
 
 
 def run(window: Window, code: str, *arguments: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Call a function of jsontext.js, or of jsontree.js."""
-    module = "jsontree.js" if code in ("parse", "unitsAt") else "jsontext.js"
+    """Call a function of jsontext.js."""
     return window.page.evaluate(
-        f"async (given) => (await import('/static/{module}')).{code}(...given)", list(arguments)
+        f"async (given) => (await import('/static/jsontext.js')).{code}(...given)", list(arguments)
     )
 
 

@@ -1,8 +1,6 @@
-// Ask the desk what is wrong with the document. The stub asks the same function again: here it
-// helps, there it decides.
+// Ask the desk what is wrong with the document. The stub asks again, and decides.
 
-import { Pause } from "./pace.js";
-import { call } from "./talk.js";
+import { call, Pause } from "./talk.js";
 
 const CHECK_AFTER = 180;
 
@@ -28,7 +26,6 @@ export class Checker {
     return this.fields?.base ?? this.draft.text;
   }
 
-  // Nobody waits for a verdict any more.
   stop() {
     this.pause.stop();
     this.asked += 1;
@@ -45,7 +42,7 @@ export class Checker {
       this.verdict = verdict;
       this.checked = text;
     } catch {
-      return; // the stub checks again; the chip in the bar says that the desk is away
+      return; // the chip in the bar says that the desk is away
     }
     this.composer.diagnostics.show();
   }

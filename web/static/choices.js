@@ -18,7 +18,7 @@ export function choose(name, on) {
   if (box) box.checked = on;
 }
 
-// Keep something in this browser. A browser that has no room for it is no reason to stop.
+// A browser that has no room is no reason to stop.
 /** @param {string} name @param {object} record */
 export function keep(name, record) {
   try {

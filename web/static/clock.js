@@ -1,4 +1,4 @@
-// Times that go on: how long somebody waits, and how long until something happens.
+// Times that go on.
 
 import { all, first } from "./dom.js";
 import { tell } from "./words.js";

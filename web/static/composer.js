@@ -1,5 +1,4 @@
-// The box a person writes in. It is an island: nothing that happens elsewhere writes into it; what
-// happens elsewhere may only lock it and say why. Its parts meet here and nowhere else.
+// The box a person writes in. What happens elsewhere may only lock it and say why. Its parts meet here alone.
 
 import { Checker } from "./checker.js";
 import { Diagnostics } from "./diagnostics.js";
@@ -61,7 +60,6 @@ export class Composer {
     return this.drafts.save();
   }
 
-  // Where one of a few answers is chosen, a key is enough.
   begin() {
     if (this.toolbar.options.length && !this.draft.touched) byId("options").focus({ preventScroll: true });
     else this.views.focus();

@@ -1,20 +1,17 @@
-// The page: what it adds to the pages that the desk renders. Everything here is extra; without it
-// the same pages work with forms and a reload.
+// What the page adds to what the desk renders: without it the same pages work with forms and a reload.
 
 import { startChoices } from "./choices.js";
 import { startClock } from "./clock.js";
-import { startCompletions } from "./completing.js";
 import { all, keyOfOpen, maybe } from "./dom.js";
 import { EditHistory } from "./edithistory.js";
 import { loadEditor } from "./editor.js";
+import { startForms } from "./forms.js";
 import { onUndo, startKeys } from "./keys.js";
 import { listChanged } from "./list.js";
 import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
-import { startFormDrafts } from "./formdrafts.js";
 import { keep, place } from "./place.js";
-import { startPreviews } from "./preview.js";
 import { refreshStatus } from "./status.js";
 import { call, follow } from "./talk.js";
 
@@ -40,8 +37,7 @@ page.started();
 startChoices(choiceChanged);
 startKeys(page);
 startClock();
-startFormDrafts().then(startPreviews);
-startCompletions();
+startForms();
 for (const area of all("[data-schema]", document, HTMLTextAreaElement)) {
   const history = new EditHistory();
   const now = () => ({ text: area.value, fields: null, touched: true, broken: null });

@@ -1,7 +1,7 @@
 // What the check says, under the box: how many problems, which, and the line that would go out.
 
 import { button, byId, make, maybe, Shown } from "./dom.js";
-import { fixed, problemParts } from "./problemlist.js";
+import { fixed, problemParts } from "./fieldmarks.js";
 import { say, tellFailed, visible } from "./words.js";
 
 const LONGEST_LINE = 100_000;
@@ -32,7 +32,6 @@ export class Diagnostics {
     const anyway = byId("anyway");
     anyway.hidden = true;
     if (!verdict) return;
-    // What is still to be written is not wrong, nor that it has several lines here: the person did neither.
     const own = verdict.problems.filter((one) => one.level !== "repaired" && !(this.nothingYet && one.code === UNWRITTEN));
     const quiet = draft.touched ? this.nothingYet && !own.some((one) => one.blocks) : this.nothingYet || !verdict.sendable;
     const problems = quiet ? [] : own;
@@ -54,7 +53,6 @@ export class Diagnostics {
     const list = byId("problems");
     const focused = list.contains(document.activeElement);
     const rows = problems.map((one) => {
-      // Lines are those of the JSON: elsewhere nobody sees them.
       const label = views.current === "json" ? say("place", one) : say("in json");
       const place = one.line ? button(label, "place", () => views.showPlace(one)) : null;
       return make("li", { class: `problem ${one.level}` }, place, ...this.parts(one));

@@ -1,9 +1,7 @@
-// The one document of a box: the whole message that answers. Text, form and JSON are views of it; each
-// changes only the place it shows. Knows nothing of the page or the desk.
+// The whole message that answers. Text, form and JSON are views of it; each changes only the place it shows.
 
-import { emptyError, flagged, isOneText, kindOf, TEXT_PATH } from "./answers.js";
 import { EditHistory } from "./edithistory.js";
-import { compact, put, stringAt } from "./jsontext.js";
+import { compact, drop, find, itemsAt, layOut, parse, put, stringAt, textAt } from "./jsontext.js";
 
 export class MessageDocument {
   /** @param {Island} facts @param {string} text @param {UnreadFields | null} fields @param {BrokenDraft | null} broken */
@@ -30,43 +28,41 @@ export class MessageDocument {
 
   /** @param {string} text @param {Origin} from @param {UnreadFields | null} [fields] */
   write(text, from, fields = null) {
-    if (this.locked || text === this.text) return;
-    this.history.keep(this.snapshot, from);
+    if (text === this.text) return;
     // Another answer altogether, or the one from before it was broken.
     const broken = from === "kind" || text === this.broken?.before ? null : this.broken;
-    this.set({ text, fields, touched: true, broken }, from);
+    this.change({ text, fields, touched: true, broken }, from);
   }
 
-  // Break it, or put back what was there before.
   /** @param {string} text @param {BrokenDraft | null} broken */
   spoil(text, broken) {
-    if (this.locked) return;
-    this.history.keep(this.snapshot, "break");
-    this.set({ text, fields: null, touched: true, broken }, "break");
+    this.change({ text, fields: null, touched: true, broken }, "break");
   }
 
-  // Put another text in the place of all that was written, which is put aside.
   /** @param {string} text @param {boolean} [touched] whether it is more than what a person starts from */
   replace(text, touched = true) {
     if (this.locked || text === this.text) return;
     this.replaced = this.touched ? this.snapshot : null;
-    this.history.keep(this.snapshot, "replaced");
-    this.set({ text, fields: null, touched, broken: null }, "replaced");
+    this.change({ text, fields: null, touched, broken: null }, "replaced");
   }
 
-  // Back to the draft that was replaced; what took its place can be had again with redo.
+  /** @param {Snapshot} next @param {Origin} from */
+  change(next, from) {
+    if (this.locked) return;
+    this.history.keep(this.snapshot, from);
+    this.set(next, from);
+  }
+
+  // Back to the draft that was replaced.
   putBack() {
     if (!this.replaced || this.locked) return;
     this.history.keep(this.snapshot, "undo");
     this.restore(this.replaced);
   }
 
-  undo() {
-    this.restore(this.history.step("past", this.snapshot));
-  }
-
-  redo() {
-    this.restore(this.history.step("future", this.snapshot));
+  /** @param {"past" | "future"} from Undo, or redo */
+  step(from) {
+    this.restore(this.history.step(from, this.snapshot));
   }
 
   /** @param {Snapshot | null} found */
@@ -118,4 +114,38 @@ export class MessageDocument {
     if (kind !== "error") this.write(flagged(this.facts, this.text, kind === "tool error"), "kind");
     this.kind = kind;
   }
+}
+
+export const TEXT_PATH = ["result", "content", 0, "text"];
+const FLAG_PATH = ["result", "isError"];
+
+/** @param {string} text */
+export function kindOf(text) {
+  const root = parse(text);
+  if (find(root, ["error"])) return "error";
+  if (!find(root, ["result"])) return null;
+  return find(root, FLAG_PATH)?.type === "true" ? "tool error" : "result";
+}
+
+/** Whether the answer is one text for the model. @param {string} text */
+export function isOneText(text) {
+  return itemsAt(text, ["result", "content"])?.length === 1 && stringAt(text, TEXT_PATH) !== null;
+}
+
+// Say of a result whether the tool failed; a result that never spoke of it goes on saying nothing.
+/** @param {Island} facts @param {string} text @param {boolean} failed */
+export function flagged(facts, text, failed) {
+  if ((textAt(text, FLAG_PATH) === "true") === failed) return text;
+  const had = failed || textAt(facts.template, FLAG_PATH) !== null;
+  return had ? put(text, FLAG_PATH, String(failed)) : drop(text, FLAG_PATH);
+}
+
+/** @param {Island} facts @param {string} form @param {string} body */
+export function messageOf(facts, form, body) {
+  return layOut(`{"jsonrpc":"2.0","id":${facts.id},"${form}":${body}}`);
+}
+
+/** @param {Island} facts */
+export function emptyError(facts) {
+  return messageOf(facts, "error", '{"code":-32602,"message":""}');
 }

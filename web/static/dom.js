@@ -5,7 +5,7 @@ export function isWide() {
   return matchMedia("(min-width: 56.01rem)").matches;
 }
 
-// The element with an id. A template that lacks it is a fault of ours.
+// A template that lacks it is a fault of ours.
 /** @type {ById} */
 export const byId = (name, kind) => {
   const found = maybe(name, kind);
@@ -13,18 +13,15 @@ export const byId = (name, kind) => {
   return found;
 };
 
-// The element with an id where the page has one.
 /** @type {Maybe} */
 export const maybe = (name, kind) => first(`[id="${name}"]`, document, kind);
 
-// Every element of a kind that fits a selector.
 /** @type {All} */
 export function all(selector, place = document, kind) {
   const found = /** @type {any[]} */ ([...place.querySelectorAll(selector)]);
   return found.filter((one) => one instanceof (kind ?? HTMLElement));
 }
 
-// The first of them, null where there is none.
 /** @type {First} */
 export function first(selector, place, kind) {
   return all(selector, place, kind)[0] ?? null;
@@ -36,17 +33,16 @@ export function atRest(also = "main") {
   return !focused || focused === document.body || focused.matches(`main, ${also}`);
 }
 
-// The exchange that is open: its session and number.
 export function keyOfOpen() {
   return first("article.message")?.dataset.key ?? "";
 }
 
-/** Which of a list comes after another, or before it, and round. @template T @param {T[]} list @param {unknown} now @param {number} step */
+/** @template T @param {T[]} list @param {unknown} now @param {number} step */
 export function nextOf(list, now, step = 1) {
   return list[(list.findIndex((one) => one === now) + step + list.length) % list.length];
 }
 
-/** Which of a list a key leads to, from the one that has the focus. @template {HTMLElement} T @param {KeyboardEvent} event @param {T[]} list @param {Record<string, number>} keys */
+/** Move the focus in a list, as a key says. @template {HTMLElement} T @param {KeyboardEvent} event @param {T[]} list @param {Record<string, number>} keys */
 export function led(event, list, keys) {
   const step = keys[event.key];
   if (!step) return null;
@@ -57,7 +53,7 @@ export function led(event, list, keys) {
 }
 
 /**
- * Make an element. Text is always text: it goes in as a text node.
+ * Text is always text: it goes in as a text node.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -76,13 +72,12 @@ export function make(tag, { on = {}, ...attributes } = {}, ...children) {
   return element;
 }
 
-// Make a button that does not send a form.
 /** @param {string} label @param {string} kind its class @param {() => void} act */
 export function button(label, kind, act) {
   return make("button", { type: "button", class: kind, on: { click: act } }, label);
 }
 
-/** Whether something is shown that was not shown before: what did not change stays, and a screen reader speaks of it once. */
+/** What did not change stays, and a screen reader speaks of it once. */
 export class Shown {
   now = "";
 
@@ -94,8 +89,8 @@ export class Shown {
   }
 }
 
-// A field shows a text; it keeps its caret unless its text really is another.
-/** @param {HTMLInputElement | HTMLTextAreaElement} field @param {string} text */
+// The caret stays unless the text really is another.
+/** @param {Control} field @param {string} text */
 export function fillField(field, text) {
   if (field.value !== text) field.value = text;
 }

@@ -3,8 +3,7 @@
 import { keep } from "./choices.js";
 import { byId } from "./dom.js";
 import { MessageDocument } from "./document.js";
-import { Pause } from "./pace.js";
-import { call } from "./talk.js";
+import { call, Pause } from "./talk.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 

@@ -1,4 +1,4 @@
-// What stood in the box before: every change can be undone, also what replaced a whole draft.
+// What stood in the box before: every change can be undone.
 
 const TOGETHER = 1000; // milliseconds between two keys of one step
 const MOST = 200;
@@ -13,7 +13,7 @@ export class EditHistory {
     this.last = { from: "", at: 0 };
   }
 
-  // Keep what a change replaces. What is typed in one go is one step.
+  // What is typed in one go is one step.
   /** @param {Snapshot} before @param {string} from */
   keep(before, from) {
     const at = Date.now();

@@ -1,12 +1,10 @@
-// JSON in a text area, and CodeMirror in its place where it was built and a keyboard is at hand. Both are
-// used through the same few methods.
+// JSON in a text area, and CodeMirror in its place where it was built and a keyboard is at hand.
 
 import { fillField, make } from "./dom.js";
 import { composed } from "./typeahead.js";
 
 /**
- * Have the editor take the place of an area that is seen: it weighs more than the rest of the page. Whoever
- * writes in the area goes on at the same place.
+ * Have the editor take the place of an area that is seen. Whoever writes there goes on at the same place.
  *
  * @param {HTMLTextAreaElement} area @param {EditorActs} acts @param {(editor: AnyEditor, place: HTMLElement) => void} [taken]
  */

@@ -1,7 +1,9 @@
-// What the check says, shown at the fields of a form that it is about.
+// A problem, wherever it is shown: its sentence, its code and its fix; and those at the fields of a form.
 
-import { all, make, Shown } from "./dom.js";
-import { problemParts } from "./problemlist.js";
+import { all, button, make, Shown } from "./dom.js";
+import { unitsAt } from "./jsontext.js";
+import { at } from "./place.js";
+import { say, visible } from "./words.js";
 
 export class FieldMarks {
   /** @param {HTMLElement} place that holds the fields */
@@ -25,7 +27,6 @@ export class FieldMarks {
     return found.sort((one, other) => (other.dataset.pointer ?? "").length - (one.dataset.pointer ?? "").length)[0];
   }
 
-  // Show each problem at its field.
   /** @param {Problem[]} problems @param {ProblemAct} fix @returns {Problem[]} those that are about no field */
   show(problems, fix) {
     const placed = problems.map((problem) => ({ problem, control: this.around(problem.pointer) }));
@@ -52,4 +53,26 @@ function mark(control, problem, fix) {
   if (problem.blocks) control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", `${control.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
   control.parentElement?.append(line);
+}
+
+/** @param {Problem} problem @param {ProblemAct} fix */
+export function problemParts(problem, fix) {
+  const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
+  return [
+    make("span", { class: "what" }, visible(problem.text)),
+    ...problem.fix ? [button(problem.fix.label, "fix", () => fix(problem))] : [],
+    ...problem.page ? [make("a", why, say("why"))] : [],
+    make("a", { ...why, class: "code", href: at(`/mistake/${problem.code}`) }, problem.code),
+  ];
+}
+
+// Apply the fix of one problem; its edits stand in order.
+/** @param {string} text @param {Problem} problem */
+export function fixed(text, problem) {
+  let [mended, at] = ["", 0];
+  for (const { start, end, new: fresh } of problem.fix?.edits ?? []) {
+    mended += text.slice(at, unitsAt(text, start)) + fresh;
+    at = unitsAt(text, end);
+  }
+  return mended + text.slice(at);
 }

@@ -1,9 +1,7 @@
 // The fields of a form, as the desk describes them; what no field can show stays a piece of JSON.
-// The names come from the wire: they are only ever text and steps of a path.
 
 import { button, make } from "./dom.js";
-import { pointerOf } from "./jsontext.js";
-import { find, parse } from "./jsontree.js";
+import { find, parse, pointerOf } from "./jsontext.js";
 import { say, visible } from "./words.js";
 
 const MOST_FIELDS = 200;
@@ -90,16 +88,12 @@ export class FormFields {
     return group;
   }
 
-  // What is no item of a list, where one is added and another removed, is turned into another kind.
+  // What is no item of a list is turned into another kind.
   /** @param {FieldShape} field @param {ArmShape} now @param {Path} path */
   turn(field, now, path) {
     this.count += 1;
     const kinds = field.arms.map((one) => make("option", { value: one.blank, selected: one === now }, say(`add.${one.type}`)));
-    const turn = () => {
-      this.view.write(path, select.value);
-      this.view.fill();
-    };
-    const select = this.named(make("select", { on: { change: turn } }, ...kinds), path);
+    const select = this.named(make("select", { on: { change: () => this.view.turn(path, select.value) } }, ...kinds), path);
     return make("div", { class: "form-row" }, make("label", { for: select.id }, "type"), select);
   }
 
@@ -111,7 +105,7 @@ export class FormFields {
     return this.named(input, path);
   }
 
-  // A number stays as it is typed. What is none is a text to the check, which says that a number is wanted.
+  // A number stays as it is typed. What is none is a text to the check.
   /** @param {Path} path */
   number(path) {
     const raw = this.rawAt(path);
@@ -124,7 +118,7 @@ export class FormFields {
     return this.control(input, path, shown, (typed) => (typed.trim() ? read(typed.trim()) : null));
   }
 
-  // Our own placeholder is shown as one: it is never text that somebody wrote.
+  // Our own placeholder is shown as one.
   /** @param {FieldShape} field @param {Path} path */
   string(field, path) {
     const raw = this.rawAt(path);
@@ -154,10 +148,7 @@ export class FormFields {
   // On: there, as an empty object, or true. Off: not there, nor what is in it.
   /** @param {FieldShape} field @param {Path} path */
   switch(field, path) {
-    const turn = () => {
-      this.view.write(path, box.checked ? field.blank : null);
-      this.view.fill();
-    };
+    const turn = () => this.view.turn(path, box.checked ? field.blank : null);
     const box = make("input", { type: "checkbox", checked: this.rawAt(path) !== null, on: { change: turn } });
     return this.named(box, path);
   }
@@ -209,8 +200,7 @@ function fits(field, there) {
   return there === null || (wanted[field.kind] ?? there.type) === there.type;
 }
 
-// A part of a laid out document stands as far left as a document of its own. A line break is never
-// inside a string of JSON, so no string changes.
+// A part stands as far left as a document of its own. A line break is never inside a string of JSON.
 /** @param {string} raw */
 function dedent(raw) {
   const [head, ...rest] = raw.split("\n");

@@ -1,11 +1,9 @@
-// The document as a form: each field changes its own place alone. What a field holds that is no JSON yet
-// stays as it was typed, and the check speaks of it at that field.
+// The document as a form: each field changes its own place alone, and holds what is no JSON yet as it was typed.
 
 import { all, byId, first, Shown } from "./dom.js";
 import { FieldMarks } from "./fieldmarks.js";
 import { FormFields } from "./formfields.js";
-import { append, compact, drop, itemsAt, pointerOf, put, steps, textAt } from "./jsontext.js";
-import { parse } from "./jsontree.js";
+import { append, compact, drop, itemsAt, parse, pointerOf, put, steps, textAt } from "./jsontext.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 
@@ -37,8 +35,7 @@ export class FormView {
     this.path = form ? steps(form.pointer) : [];
   }
 
-  // The cursor goes to what is to be written: a field that must be filled in and is not, else the
-  // long text of the only item of a list, else the first field of all.
+  // To a field that must be filled in and is not, else the long text of the only item, else the first.
   focus() {
     const { controls } = this.marks;
     const items = this.place.querySelectorAll(".form-item");
@@ -72,19 +69,28 @@ export class FormView {
     this.change(this.reading.write(path, raw));
   }
 
+  /** Write what needs other fields. @param {Path} path @param {string | null} raw */
+  turn(path, raw) {
+    this.remake(this.reading.write(path, raw));
+  }
+
+  /** @param {UnreadFields} reading */
+  remake(reading) {
+    this.change(reading);
+    this.fill();
+  }
+
   /** @param {string} pointer @param {(raw: string) => string} fixed */
   fixField(pointer, fixed) {
     const unread = this.reading.at(pointer);
     if (!unread) return;
-    this.write(unread.path, fixed(unread.raw));
-    this.fill();
+    this.turn(unread.path, fixed(unread.raw));
     this.marks.at(pointer)?.focus();
   }
 
   /** @param {Path} path @param {string} json */
   addItem(path, json) {
-    this.change(this.reading.withBase(append(this.reading.base, path, json)));
-    this.fill();
+    this.remake(this.reading.withBase(append(this.reading.base, path, json)));
     const item = all(`[data-list="${CSS.escape(pointerOf(path))}"]`, this.place).at(-1);
     if (item) first("input, textarea, select, button", item)?.focus();
   }
@@ -93,26 +99,25 @@ export class FormView {
   /** @param {Path} path @param {File} file */
   putFile(path, file) {
     const reader = new FileReader();
+    const blob = path.at(-1) === "blob";
     reader.onload = () => {
       const data = String(reader.result).split(",")[1];
       const item = { type: file.type.split("/")[0], data, mimeType: file.type };
       const { base } = this.reading;
       const write = itemsAt(base, path) ? append : put;
-      let changed = write(base, path, JSON.stringify(path.at(-1) === "blob" ? data : item, null, 2));
-      if (path.at(-1) === "blob") {
+      let changed = write(base, path, JSON.stringify(blob ? data : item, null, 2));
+      if (blob) {
         const [text, mime] = ["text", "mimeType"].map((name) => [...path.slice(0, -1), name]);
         changed = put(drop(changed, text), mime, JSON.stringify(file.type || "application/octet-stream"));
       }
-      this.change(this.reading.withBase(changed));
-      this.fill();
+      this.remake(this.reading.withBase(changed));
     };
     reader.readAsDataURL(file);
   }
 
   /** @param {Path} path */
   removeItem(path) {
-    this.change(this.reading.removeItem(path));
-    this.fill();
+    this.remake(this.reading.removeItem(path));
     const list = CSS.escape(pointerOf(path.slice(0, -1)));
     const left = all(`[data-list="${list}"] [data-remove]`, this.place);
     (left[Math.min(Number(path.at(-1)), left.length - 1)] ?? first(`[data-add="${list}"]`, this.place))?.focus();

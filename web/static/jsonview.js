@@ -2,7 +2,7 @@
 
 import { byId } from "./dom.js";
 import { loadEditor, PlainEditor } from "./editor.js";
-import { unitsAt } from "./jsontree.js";
+import { unitsAt } from "./jsontext.js";
 import { call } from "./talk.js";
 import { say } from "./words.js";
 

@@ -46,14 +46,15 @@ function withControl(event, page) {
   } else if (event.code === "KeyS") {
     event.preventDefault();
     composer.saveNow();
-  } else if (stepOf(event) && undoes(event.target, composer)) {
+  } else {
+    const from = stepOf(event);
+    if (!from || !undoes(event.target, composer)) return;
     event.preventDefault();
-    if (stepOf(event) === "past") composer.draft.undo();
-    else composer.draft.redo();
+    composer.draft.step(from);
   }
 }
 
-/** Where the text is that a key asks for, null for another key. @param {KeyboardEvent} event */
+/** @param {KeyboardEvent} event */
 function stepOf(event) {
   if (event.code !== "KeyZ" && event.code !== "KeyY") return null;
   return event.code === "KeyY" || event.shiftKey ? "future" : "past";
@@ -69,7 +70,7 @@ export function onUndo(place, act) {
   });
 }
 
-/** Fields elsewhere undo by themselves. @param {EventTarget | null} target @param {Composer} composer */
+/** @param {EventTarget | null} target @param {Composer} composer */
 function undoes(target, composer) {
   return !inField(target) || (target instanceof Node && composer.box.contains(target));
 }

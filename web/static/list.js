@@ -3,8 +3,7 @@
 import { arrived } from "./notice.js";
 import { tick } from "./clock.js";
 import { all, first, keyOfOpen, maybe } from "./dom.js";
-import { oneAtATime } from "./pace.js";
-import { part } from "./talk.js";
+import { oneAtATime, part } from "./talk.js";
 
 /** @type {Set<string>} what arrived and was not told of yet */
 const fresh = new Set();
@@ -41,7 +40,6 @@ function narrow(find) {
   for (const one of all("#all-sessions > li")) one.hidden = !one.textContent?.toLowerCase().includes(wanted);
 }
 
-// The list is asked for once, however many changes come while it is on its way.
 export const refreshList = oneAtATime(async () => {
   const list = maybe("list");
   const session = list?.dataset.session ?? "";

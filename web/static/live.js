@@ -69,7 +69,6 @@ function listen() {
   };
 }
 
-// The desk has just said something.
 function runs() {
   lastWord = Date.now();
   line = "open";

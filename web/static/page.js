@@ -5,10 +5,9 @@ import { tick } from "./clock.js";
 import { openComposer } from "./composer.js";
 import { all, atRest, first, isWide, keyOfOpen, maybe } from "./dom.js";
 import { refreshList } from "./list.js";
-import { oneAtATime } from "./pace.js";
+import { oneAtATime, part } from "./talk.js";
 import { at, here } from "./place.js";
 import { hideOwn, listenToCopies, listenToStatus } from "./status.js";
-import { part } from "./talk.js";
 import { composed, goOnTyping } from "./typeahead.js";
 import { tell } from "./words.js";
 
@@ -19,7 +18,7 @@ export class Page {
     this.address = "";
     stamp();
     listenToStatus(this);
-    // Back and forward lead to what was open then; a place within the page is none of that.
+    // A place within the page was not open then.
     window.addEventListener("popstate", () => {
       if (this.address !== location.pathname + location.search) location.reload();
     });
@@ -83,7 +82,7 @@ export class Page {
     if (page && composer === this.composer && !composer?.draft.typed && this.open(page)) this.started({ focus: false });
   }
 
-  // Nothing was open and something came: show it, as the first visit would have.
+  // Nothing was open and something came.
   openFirst = oneAtATime(async () => {
     if (!document.querySelector(".empty")) return;
     const page = await part(location.href);
@@ -97,9 +96,7 @@ export class Page {
     this.started({ focus });
   });
 
-  // The cursor goes into the one field that matters: ten requests in a row are ten times "type,
-  // Ctrl+Enter". A second Ctrl+Enter in the same breath does nothing (keys.js). On a phone the list is
-  // what is shown after Send: there the focus is on the row of the next request.
+  // The cursor goes into the one field that matters. On a phone the list is what is shown after Send.
   placeFocus() {
     if (!this.composer || this.composer.locked) return;
     if (isWide()) {
@@ -110,7 +107,7 @@ export class Page {
   }
 }
 
-/** Still nothing to open, but who is connected may have changed, or all of it has ended. @param {Element | null} [young] */
+/** Still nothing to open, but who is connected may have changed. @param {Element | null} [young] */
 function tellAnew(young) {
   const old = document.querySelector(".empty");
   if (!young || !old || old.contains(document.activeElement)) return;
@@ -120,7 +117,6 @@ function tellAnew(young) {
   listenToCopies();
 }
 
-// When this message was opened: keys of a sentence that was just sent must not act on the next.
 function stamp() {
   document.body.dataset.opened = String(performance.now());
 }

@@ -16,28 +16,27 @@ export function here() {
 
 /** @param {string} given */
 export function keep(given) {
-  try {
-    localStorage.setItem(NAME, given);
-  } catch {
-    // without storage, an address that names no place asks to log in
-  }
+  stored(() => localStorage.setItem(NAME, given));
 }
 
 export function forget() {
-  try {
-    localStorage.removeItem(NAME);
-  } catch {
-    // as above
-  }
+  stored(() => localStorage.removeItem(NAME));
 }
 
 // Lead who typed an address without a place to theirs; forget a place that lets nobody in.
 export function findBack(path = location.pathname + location.search + location.hash) {
-  try {
+  stored(() => {
     const kept = localStorage.getItem(NAME) ?? "";
-    if (place && kept === place) localStorage.removeItem(NAME);
+    if (place && kept === place) forget();
     else if (!place && kept.startsWith("/~")) location.replace(kept + path);
+  });
+}
+
+/** @param {() => void} act */
+function stored(act) {
+  try {
+    act();
   } catch {
-    // as above
+    // without storage, an address that names no place asks to log in
   }
 }

@@ -1,14 +1,13 @@
 // Sending what is written, once: the check before it, a moment to take it back, and what became of it.
 
-import { askAnyway } from "./asking.js";
+import { askAnyway, undoWindow } from "./asking.js";
 import { chosen } from "./choices.js";
 import { all, byId } from "./dom.js";
-import { undoWindow } from "./undowindow.js";
 import { call, Refused } from "./talk.js";
 import { catchTyping, giveTypingBack } from "./typeahead.js";
 import { say, tell, tellFailed } from "./words.js";
 
-const SLOW = 5000; // milliseconds after Send from which on a person is told that the desk is silent
+const SLOW = 5000; // milliseconds until a person is told that the desk is silent
 const MOVED = 24; // pixels from which on a pointer has left what it pressed
 
 export class Sender {
@@ -18,7 +17,7 @@ export class Sender {
     this.sending = false;
     this.silence = 0;
     const button = byId("send");
-    // What comes between press and release may move the button away: it is pressed all the same.
+    // The button may move away between press and release.
     let [x, y] = [0, 0];
     button.addEventListener("pointerdown", ({ pointerId, clientX, clientY }) => {
       [x, y] = [clientX, clientY];
@@ -88,7 +87,6 @@ export class Sender {
     draft.touched = true;
     diagnostics.show();
     const typing = giveTypingBack();
-    // Whoever broke it on purpose is asked once, and need not look for the other button.
     if (draft.broken && verdict.forcible) this.sendAnyway();
     else if (!typing) diagnostics.focus();
     return false;
@@ -123,7 +121,6 @@ export class Sender {
     }
   }
 
-  // A draft is spoken of only where somebody has typed one.
   tooLate(by = "") {
     const code = by ? "taken" : "late";
     return say(this.composer.draft.touched ? code : `${code} untouched`, { by });

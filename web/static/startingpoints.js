@@ -1,7 +1,6 @@
-// Other texts to go on from: the template, the last answer, a saved one, a beginning of the model's,
-// an answer that is broken on purpose.
+// Other texts to go on from: the template, the last answer, a saved one, one that is broken on purpose.
 
-import { flagged, isOneText, messageOf, TEXT_PATH } from "./answers.js";
+import { flagged, isOneText, messageOf, TEXT_PATH } from "./document.js";
 import { askFault } from "./asking.js";
 import { all, byId, maybe } from "./dom.js";
 import { put } from "./jsontext.js";
@@ -63,7 +62,6 @@ export class StartingPoints {
     tell("inserted", { name: visible(saved.name) });
   }
 
-  // Begin anew in the model's place.
   /** @param {StartShape} start */
   startWith(start) {
     const { draft, views } = this.composer;
@@ -105,7 +103,7 @@ export class StartingPoints {
     views.show(views.best, { focus: true });
   }
 
-  // What is kept for the next time is kept by the desk, from the draft.
+  // The desk keeps it, from the draft.
   async keepAnswer() {
     const { draft, drafts } = this.composer;
     draft.touched = true;

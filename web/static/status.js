@@ -1,4 +1,4 @@
-// How the exchange that is open stands: its banner and its times, taken anew without touching the box.
+// The banner and the times of the exchange that is open, taken anew without touching the box.
 
 import { tick } from "./clock.js";
 import { all, button, first, keyOfOpen, make, maybe } from "./dom.js";
@@ -35,7 +35,7 @@ export function hideOwn(page, place) {
   if (own && own.dataset.writer === page.composer?.drafts.who) own.remove();
 }
 
-// To wait, or what is asked of the server's process: the box with the answer stays as it is.
+// The box with the answer stays as it is.
 /** @param {Page} page */
 export function listenToStatus(page) {
   document.addEventListener("click", async (event) => {

@@ -1,7 +1,6 @@
-// Speak with the desk: JSON calls, and parts of pages that it rendered.
+// Speak with the desk: JSON calls, parts of pages that it rendered, and no more often than needed.
 
 import { all, first } from "./dom.js";
-import { oneAtATime } from "./pace.js";
 import { at } from "./place.js";
 import { say } from "./words.js";
 
@@ -62,3 +61,34 @@ export const follow = oneAtATime(async () => {
     }
   }
 });
+
+/** Done after a pause in which it was not asked for once more. */
+export class Pause {
+  /** @param {number} length in milliseconds @param {() => void} act */
+  constructor(length, act) {
+    this.soon = () => {
+      this.stop();
+      this.waiting = setTimeout(act, length);
+    };
+    this.waiting = 0;
+  }
+
+  stop() {
+    clearTimeout(this.waiting);
+  }
+}
+
+/** One at a time: what is asked for meanwhile is done once more at the end. @param {() => Promise<void>} act */
+export function oneAtATime(act) {
+  /** @type {Promise<void> | null} */
+  let running = null;
+  let again = false;
+  return function run() {
+    again = running !== null;
+    running ??= act().finally(() => {
+      running = null;
+      if (again) run();
+    });
+    return running;
+  };
+}

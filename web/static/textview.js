@@ -1,10 +1,9 @@
 // The view of an answer that is one text, and of an error: its code and its message.
 
-import { isOneText, TEXT_PATH } from "./answers.js";
+import { isOneText, TEXT_PATH } from "./document.js";
 import { byId, fillField } from "./dom.js";
 import { FieldMarks } from "./fieldmarks.js";
-import { put, stringAt, textAt } from "./jsontext.js";
-import { parse } from "./jsontree.js";
+import { parse, put, stringAt, textAt } from "./jsontext.js";
 import { say } from "./words.js";
 
 export class TextView {

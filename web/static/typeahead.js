@@ -1,5 +1,4 @@
-// What is typed between Send and the box of the next request: no letter of it is lost. It is caught
-// in a field of its own, where an input method can go on composing, and moved when there is a box.
+// What is typed between Send and the next box is caught in a field of its own, where an input method goes on.
 
 import { isWide, make } from "./dom.js";
 import { say } from "./words.js";
@@ -20,18 +19,17 @@ export function catchTyping() {
   field.focus({ preventScroll: true });
 }
 
-/** Wait until no input method is in the middle of something. */
 export async function composed() {
   if (composing) await new Promise((done) => document.addEventListener("compositionend", done, { once: true }));
 }
 
-/** Nothing went out: the cursor goes back to where it was. Returns whether something was typed meanwhile. */
+/** Nothing went out. Returns whether something was typed meanwhile. */
 export function giveTypingBack() {
   if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
   return goOnTyping();
 }
 
-/** Go on in the field that has the focus now, as if all were typed there. Returns whether something was. */
+/** Go on in the field that has the focus now. Returns whether something was typed. */
 export function goOnTyping() {
   const typed = field.value;
   field.value = "";

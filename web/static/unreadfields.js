@@ -1,7 +1,6 @@
-// Fields whose text is no JSON yet. This knows the document without them: all others go on working.
+// Fields whose text is no JSON yet, and the document without them.
 
-import { drop, pointerOf, put } from "./jsontext.js";
-import { find, parse } from "./jsontree.js";
+import { drop, find, parse, pointerOf, put } from "./jsontext.js";
 
 export class UnreadFields {
   /** @param {string} base the document, with something valid in the place of each @param {Unread[]} [unread] */
@@ -10,7 +9,6 @@ export class UnreadFields {
     this.unread = unread;
   }
 
-  // The document as it was typed.
   get text() {
     const root = parse(this.base);
     const places = this.unread.flatMap(({ path, raw }) => {
@@ -35,7 +33,6 @@ export class UnreadFields {
     return this.at(pointerOf(path))?.raw ?? null;
   }
 
-  // Write into one field. What is no JSON is kept as it is.
   /** @param {Path} path @param {string | null} raw null takes the member out */
   write(path, raw) {
     const others = this.without(path);

@@ -1,4 +1,4 @@
-// The three views of the document and their tabs: which one is shown, and what it shows.
+// The three views of the document and their tabs.
 
 import { all, byId, led, nextOf } from "./dom.js";
 import { FormView } from "./formview.js";
@@ -68,7 +68,7 @@ export class Views {
     if (focus) this.focus();
   }
 
-  // What another text is shown in: the view that is open where it can show it.
+  // The view that is open, where it can show another text.
   showAgain({ focus = true } = {}) {
     const name = this[this.current].usable ? this.current : this.text.usable ? "text" : "json";
     this.show(name, { focus });
@@ -105,7 +105,6 @@ export class Views {
     this.choose(nextOf(names, this.current));
   }
 
-  // The fields that a problem can be shown at.
   get marks() {
     return this.current === "json" ? null : this[this.current].marks;
   }

@@ -23,7 +23,7 @@ export function visible(text) {
 
 const said = maybe("said");
 
-/** Say something once, quietly, to eyes and to screen readers. @param {string} code @param {Record<string, any>} [fillings] */
+/** @param {string} code @param {Record<string, any>} [fillings] */
 export function tell(code, fillings) {
   const line = make("p", {}, say(code, fillings));
   said?.append(line);
