@@ -90,8 +90,8 @@ node: $(DEV) ## the SDK clients and the conformance suite, from npm
 browser: $(DEV) ## Chromium for the tests of the page, with its libraries and fonts, from npm
 	@$(BIN)/python -m tests.install browser
 
-programs: ## what some tests drive and only the distribution has: nginx, HAProxy, vim
-	@sh tests/install.sh nginx haproxy vim
+programs: ## what some tests drive and only the distribution has: nginx, HAProxy, vim, shells
+	@sh tests/install.sh nginx haproxy vim zsh fish groff
 
 editor: $(RUN) ## the JSON editor of the page; without a way to Node.js, a text area
 	@$(BIN)/python editor/build.py --fetch
