@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +16,9 @@ from humanmcp.inbox import layout
 from humanmcp.inbox.transcripts import MOST_OPEN
 from humanmcp.stub.text_files.folder import LOCK_NAME
 from tests.serving_http import ServingHttp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -74,13 +79,19 @@ def test_a_server_over_http_opens_more_files_than_it_was_allowed_at_first(tmp_pa
 
 
 @pytest.mark.skipif(not OPEN_FILES.exists(), reason="only Linux lists what a process has open")
+def open_files(pid: int) -> Iterator[str]:
+    """Name the files that a process has open; one may be closed while they are listed."""
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            yield link.readlink().name
+
+
 def test_a_quiet_session_keeps_its_lock_and_its_bell_open_and_nothing_else(tmp_path: Path) -> None:
     """Of many sessions only the transcripts that were written last stay open."""
     with ServingHttp(tmp_path / "inbox", "--auto") as server:
         for _ in range(3 * MOST_OPEN):
             server.initialize()
-        links = Path(f"/proc/{server.process.pid}/fd").iterdir()
-        names = Counter(one.readlink().name for one in links)
+        names = Counter(open_files(server.process.pid))
     assert names[layout.TRANSCRIPT] == MOST_OPEN
     assert names[layout.LOCK] == names[layout.BELL] == 3 * MOST_OPEN
     assert not names[LOCK_NAME]

@@ -384,7 +384,7 @@ def test_a_form_is_filled_with_its_defaults() -> None:
     params = {"message": "?", "requestedSchema": {"type": "object", "properties": fields}}
     exchange = asked("elicitation/create", params)
     content = json.loads(draft_check.start(exchange))["result"]["content"]
-    assert content == {"a": "x", "b": False, "c": 0, "d": "p", "e": ""}
+    assert content == {"a": "x", "b": False, "d": "p", "e": ""}
     assert check(exchange, draft_check.start(exchange)).sendable
     url = {"mode": "url", "message": "?", "url": "https://a.example/", "elicitationId": "1"}
     opened = asked("elicitation/create", url)

@@ -109,7 +109,7 @@ def test_the_draft_of_a_call_begins_with_what_the_tool_needs() -> None:
     """A draft that cannot be sent as it is says at least what is missing."""
     exchange = asked("sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": TOOLS})
     draft = check.templates(exchange)["call dice__dice"]
-    assert json.loads(draft)["result"]["content"]["input"] == {"sides": 0}
+    assert json.loads(draft)["result"]["content"]["input"] == {"sides": "…"}
 
 
 def test_a_form_begins_without_what_nobody_needs_and_nobody_filled_in() -> None:
