@@ -14,6 +14,7 @@ from tests.browser.chromium import launch_options
 from tests.browser.seats import Window, begin, call
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext
-
-    from tests.serving import Serving
 
     Windows = Callable[..., Window]
 
@@ -134,6 +133,35 @@ def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
         expect(page.locator("#sentence")).to_have_value("a careful draft, longer")
         page.locator("#send").click()
         assert json.loads(host.hear())["result"]["content"][0]["text"] == "a careful draft, longer"
+
+
+def test_the_draft_of_a_killed_host_is_one_key_away_when_it_asks_again(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """R inserts the text into the same call of a new session, and Send answers its id."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    shown = window()
+    page = shown.page
+    page.locator("#sentence").fill("a careful draft")
+    expect(page.locator("#saved-at")).to_contain_text("saved")
+    host.process.kill()
+    expect(page.locator("#send")).to_be_disabled()
+    with Serving(desk.home, "--by-hand") as again:
+        begin(again, desk)
+        again.say(call("9", city="Tokyo"))
+        session = until(again.find_session, "a session").name
+        shown.goto(f"/m/{session}/2")
+        expect(page.locator("#sentence")).to_have_value("")
+        expect(page.locator("#sentence")).to_be_focused()
+        page.keyboard.press("Escape")
+        age = "performance.now() - document.body.dataset.opened"
+        until(lambda: page.evaluate(age) > 500, "single keys act")
+        page.keyboard.press("r")
+        expect(page.locator("#sentence")).to_have_value("a careful draft")
+        page.locator("#send").click()
+        heard = json.loads(again.hear())
+        assert (heard["id"], heard["result"]["content"][0]["text"]) == (9, "a careful draft")
 
 
 def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Error, expect
 
 from humanmcp.desk.presenters.rendering import web_folder
-from tests.browser.chromium import launch
+from tests.browser.chromium import NPM, launch
 from tests.browser.seats import INITIALIZE, Window, begin, call, open_menu, request
 from tests.waiting import until
 
@@ -142,13 +142,12 @@ def test_axe_finds_nothing_on_any_view(
 @pytest.fixture
 def browser_without_japanese(playwright: Playwright, tmp_path: Path) -> Iterator[Browser]:
     """Chromium on a machine without a Japanese font: each letter is a narrow box."""
+    pinned = (NPM / "fonts.conf").read_text(encoding="utf-8")
+    kept = [line for line in pinned.splitlines() if "<dir" not in line or "dejavu" in line]
+    assert len(kept) == len(pinned.splitlines()) - 1
     fonts = tmp_path / "fonts.conf"
-    fonts.write_text(
-        "<fontconfig><include>/etc/fonts/fonts.conf</include><selectfont><rejectfont><pattern>"
-        '<patelt name="lang"><string>ja</string></patelt>'
-        "</pattern></rejectfont></selectfont></fontconfig>",
-        encoding="utf-8",
-    )
+    beside = '<dir prefix="relative">'
+    fonts.write_text("\n".join(kept).replace(beside, f"<dir>{NPM}/"), encoding="utf-8")
     chromium = launch(playwright, FONTCONFIG_FILE=str(fonts))
     yield chromium
     chromium.close()

@@ -169,7 +169,7 @@ def test_who_closes_the_tab_and_types_the_address_again_is_at_their_own_seat(
     address = f"http://127.0.0.1:{room.port}/"
     first = open_page(f"{address}?code={room.code}")
     join(first, "Yuki")
-    expect(first.locator("#subject")).to_be_visible()
+    expect(first.locator("#live")).to_have_text("Live")  # from here on the browser knows the seat
     again = first.context.new_page()
     first.close()
     again.goto(address)
