@@ -6,7 +6,7 @@ Reads the inbox and changes nothing. The line is decoded once however many quest
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox.contract import Purpose
@@ -81,6 +81,10 @@ class Case:
     inbox: DeskInbox
     item: Item
     facts: SessionFacts
+    _decoded: dict[str, Message | Batch | Malformed] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Its lines, decoded: one that is too long for `Decoded` is known as long as this lives."""
 
     @property
     def key(self) -> Key:
@@ -95,7 +99,14 @@ class Case:
     @property
     def message(self) -> Message | Batch | Malformed:
         """Its line, decoded."""
-        return read_line(self.item.line)
+        return self.read(self.item.line)
+
+    def read(self, line: str) -> Message | Batch | Malformed:
+        """Return the message of one of its lines; while it lives each is decoded once."""
+        found = self._decoded.get(line)
+        if found is None:
+            found = self._decoded[line] = read_line(line)
+        return found
 
     @property
     def params(self) -> dict[str, Any]:
@@ -120,7 +131,7 @@ class Case:
         Of an answer that a tap holds, that is the exchange which it belongs to.
         """
         item = self.item
-        found = read_line(item.asked or item.line)
+        found = self.read(item.asked or item.line)
         if not isinstance(found, Message) or found.kind is not Kind.REQUEST:
             return None
         return Exchange(self.key.number, found, item.revision, item.state)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.case import read_line
 from humanmcp.common.timestamps import seconds_of
@@ -24,10 +24,13 @@ from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import inquiry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from humanmcp.inbox.contract import Item, Key, SessionFacts, Waiting
     from humanmcp.protocol.conversation.transcript import Frame
+
+    ReadLine: TypeAlias = Callable[[str], Message | Batch | Malformed]
+    """Decodes a line, or remembers what it decoded to."""
 
 GIST: Final = 160
 """Characters of a message that a row of a list shows."""
@@ -212,16 +215,16 @@ class Row:
         return f"{self.key.session}/{self.key.number}"
 
 
-def summary_of_item(item: Item) -> Summary:
+def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
     """Return an exchange in a few words; an answer goes by the name of what it answers."""
-    found, asked = read_line(item.line), read_line(item.asked) if item.asked else None
+    found, asked = read(item.line), read(item.asked) if item.asked else None
     said = summary_of(found) if isinstance(found, Message) else Summary()
     return said._replace(name=summary_of(asked).name) if isinstance(asked, Message) else said
 
 
-def row(item: Item, mark: Badge) -> Row:
+def row(item: Item, mark: Badge, read: ReadLine = read_line) -> Row:
     """Make the row of an exchange."""
-    said, draft = summary_of_item(item), item.draft
+    said, draft = summary_of_item(item, read), item.draft
     return Row(
         key=item.key,
         badge=mark,

@@ -75,8 +75,8 @@ def last_answer(request: Request, session: str, number: int) -> LastShape:
     the same method and tool.
     """
     desk = desk_of(request)
-    item = desk.inbox.item(Key(session, number))
-    found = earlier_draft(desk.board, item) or history.last_answer(desk.board, item)
+    case = desk.case(Key(session, number))
+    found = earlier_draft(desk.board, case) or history.last_answer(desk.board, case.item)
     return {"line": found, "document": "" if found is None else pretty(found)}
 
 

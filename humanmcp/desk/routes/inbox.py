@@ -110,7 +110,7 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
     desk = desk_of(request)
     key = Key(name, number)
     case = desk.case(key)
-    row = summary.row(case.item, summary.badge_of(case.facts))
+    row = summary.row(case.item, summary.badge_of(case.facts), case.read)
     values = _standing(desk, case, spoken(request))
     return page(request, "status.html", item=case.item, row=row, **values)
 
@@ -214,7 +214,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     """Gather everything that the page of one exchange shows."""
     case = desk.case(key)
     item = case.item
-    row = summary.row(item, summary.badge_of(case.facts))
+    row = summary.row(item, summary.badge_of(case.facts), case.read)
     task = held_messages.task_of(case, do)
     draft = held_messages.draft_of(case, task, language)
     diagnostics = item.diagnostics
@@ -262,7 +262,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
             key.number,
             held=desk.board.held(key.session),
         ),
-        "earlier": "" if draft.touched else earlier_draft(desk.board, item),
+        "earlier": "" if draft.touched else earlier_draft(desk.board, case),
         "templates": () if held_messages.goes_on(case, task) else service.templates(case),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),

@@ -111,7 +111,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
     desk = desk_of(request)
     language, result = spoken(request), written.result
     case = desk.case(key)
-    row = summary.row(case.item, summary.badge_of(case.facts))
+    row = summary.row(case.item, summary.badge_of(case.facts), case.read)
     return page(
         request,
         "ask.html",

@@ -9,7 +9,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case, read_line
+from humanmcp.answering.case import Case
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -24,15 +24,15 @@ MOST_SESSIONS: Final = 20
 """Ended sessions that are looked through, the newest first."""
 
 
-def earlier_draft(board: Board, item: Item) -> str:
+def earlier_draft(board: Board, case: Case) -> str:
     """Return the newest unsent draft for the same request, with this request's id; "" for none."""
-    asked = _asked(item)
+    asked, item = _asked(case), case.item
     if asked is None or item.state is not ExchangeState.PENDING:
         return ""
-    for case in _left_unanswered(board, item):
-        draft = case.item.draft
-        if draft is not None and draft.touched and _asked(case.item) == asked:
-            return jsonrpc.with_token(service.document(case, draft), item.id)
+    for one in _left_unanswered(board, item):
+        draft = one.item.draft
+        if draft is not None and draft.touched and _asked(one) == asked:
+            return jsonrpc.with_token(service.document(one, draft), item.id)
     return ""
 
 
@@ -49,9 +49,9 @@ def _left_unanswered(board: Board, item: Item) -> Iterator[Case]:
                 yield Case(board.inbox, one, facts)
 
 
-def _asked(item: Item) -> tuple[str, dict[str, Any]] | None:
+def _asked(case: Case) -> tuple[str, dict[str, Any]] | None:
     """Return what tells a request from others: its method and parameters, without `_meta`."""
-    found = read_line(item.line)
-    if not isinstance(found, Message) or item.asked:
+    found = case.message
+    if not isinstance(found, Message) or case.item.asked:
         return None
     return found.method, {key: one for key, one in found.params.items() if key != "_meta"}

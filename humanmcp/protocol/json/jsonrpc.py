@@ -310,9 +310,14 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _NAME: Final = re.compile(rf"[ \t\r\n]*+,?[ \t\r\n]*+({_STRING})[ \t\r\n]*+:[ \t\r\n]*+", re.DOTALL)
 _COMMA: Final = re.compile(r"[ \t\r\n]*+,?[ \t\r\n]*+")
 _NO_SPACE: Final = str.maketrans("", "", " \t\r\n")
-_DECODER: Final = json.JSONDecoder()
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False)
 _ONE_STRING: Final = re.compile(_STRING, re.DOTALL)
+_DECODER: Final = json.JSONDecoder()
+_SCALARS: Final = rf'[^"\[\]{{}}]++|{_STRING}'
+_FLAT: Final = rf"[\[{{](?:{_SCALARS})*+[\]}}]"
+_TWO_LEVELS: Final = rf"[\[{{](?:{_SCALARS}|{_FLAT})*+[\]}}]"
+_SHALLOW: Final = re.compile(rf"[\[{{](?:{_SCALARS}|{_TWO_LEVELS})*+[\]}}]", re.DOTALL)
+"""A value of at most three levels of brackets."""
 _SCALAR: Final = re.compile(r"[^\s,\]}]+")
 
 
@@ -329,6 +334,9 @@ def value_end(text: str, at: int) -> int:
         found = _ONE_STRING.match(text, at)
         return found.end() if found else len(text)
     if first in ("{", "["):
+        shallow = _SHALLOW.match(text, at)  # no value is made: a million members need no memory
+        if shallow is not None:
+            return shallow.end()
         try:  # the parser of the standard library is ten times as fast as counting brackets
             return _DECODER.raw_decode(text, at)[1]
         except (ValueError, RecursionError):  # an integer of more than 4300 digits, say

@@ -10,8 +10,10 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import pytest
 from starlette.requests import Request
 
+from humanmcp.answering.case import LARGEST, Decoded
 from humanmcp.common.settings import Settings
 from humanmcp.desk import command
 from humanmcp.desk.http import layout as frame
@@ -26,8 +28,6 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    import pytest
 
 
 def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
@@ -126,8 +126,12 @@ def test_the_page_of_a_huge_request_is_small_and_leads_to_the_rest(home: Path) -
     assert whole == line
 
 
-def test_a_page_decodes_the_request_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it asks about it, and however often the page is looked at."""
+@pytest.mark.parametrize(("largest", "times"), [(LARGEST, 0), (10, 3)], ids=["usual", "huge"])
+def test_a_page_decodes_the_request_at_most_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int, times: int
+) -> None:
+    """What the list has decoded is known; what is too large for that is decoded once a look."""
+    monkeypatch.setattr("humanmcp.answering.case._lines", Decoded(largest))
     inbox = FolderInbox(tmp_path / "home")
     name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z", revision="2025-11-25"))
     line = (
@@ -144,9 +148,11 @@ def test_a_page_decodes_the_request_once(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(jsonrpc, "read", counting)
     desk = command.make_desk(inbox.home, 8765, Settings())
     desk.board.refresh_all()
+    inbox_page._message(desk, Key(name, 1), "en")
+    decoded.clear()
     for _ in range(3):
         inbox_page._message(desk, Key(name, 1), "en")
-    assert [raw for raw in decoded if b"r7" in raw] == [line.encode()]
+    assert [raw for raw in decoded if b"r7" in raw] == [line.encode()] * times
 
 
 def test_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.answering.case import case_of
 from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.earlier_draft import earlier_draft
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
@@ -31,7 +32,7 @@ def found(inbox: FolderInbox, item: Item) -> str:
     """Return what a desk offers."""
     board = Board(inbox)
     board.refresh_all()
-    return earlier_draft(board, item)
+    return earlier_draft(board, case_of(inbox, item.key))
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,10 @@ def test_a_cancellation_names_another_request() -> None:
         ("7", 1),
         ('{"a":[1]} x', 9),
         ("[[]],", 4),
+        ('{"a":{"b":["]\\"}"]}}}', 20),
+        ("[[[[]]]]],", 8),
         (f'{{"a":["}}",{"7" * 5000}]}} x', 5012),
+        (f'[[[["}}",{"7" * 5000}]]]] x', 5012),
     ],
 )
 def test_the_end_of_a_value_is_found_whatever_follows(text: str, end: int) -> None:
