@@ -22,6 +22,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from humanmcp.desk.presenters.rows import Step
     from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
 
 REMEMBERED: Final = 1024
@@ -29,6 +30,9 @@ REMEMBERED: Final = 1024
 
 MOST_MISSED: Final = 256
 """Exchanges that are looked for in one look because they may have come and gone before it."""
+
+MOST_LONG: Final = 256
+"""Rows of long lines that are remembered: each is as small as any other row."""
 
 LATEST: Final = ("~", 0)
 """A place after every line that has a time stamp."""
@@ -90,6 +94,8 @@ class Board:
 
     inbox: DeskInbox
     clock: Callable[[], float] = time.monotonic
+    long_lines: dict[tuple[str, int, int], Step] = field(default_factory=dict)
+    """The rows of long lines in the history, by session, number and hash of the line."""
     _sessions: dict[str, _Seen] = field(default_factory=dict)
     _changes: deque[BoardChange] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _version: int = field(default_factory=lambda: int(time.time()) << 10)
@@ -335,6 +341,13 @@ class Board:
         seen = self._sessions.get(facts.name)
         if seen is not None and not facts.is_open:
             seen.last = (at, seq)
+
+    def remember_long(self, place: tuple[str, int, int], row: Step) -> None:
+        """Remember the row of a long line, in place of the one that was made first."""
+        with self._lock:
+            self.long_lines[place] = row
+            if len(self.long_lines) > MOST_LONG:
+                del self.long_lines[next(iter(self.long_lines))]
 
     def held(self, session: str) -> frozenset[int]:
         """Return the numbers of the messages that a tap holds in a session."""

@@ -41,6 +41,8 @@ _FIRST_CHUNK: Final = 20
 """Lines that are read of a session at first: of most sessions no more are needed."""
 _MOST_READ: Final = 2000
 """Lines that are read for one page, where most of them are progress."""
+LONG: Final = 100_000
+"""Bytes of a line from which on its row is remembered."""
 _PROGRESS: Final = f'"{PROGRESS}"'.encode()
 _PLAIN: Final = re.compile("[a-z0-9_-]+")
 _TERM: Final = re.compile(r'(?:(?P<key>[^\s:"]+):)?(?:"(?P<phrase>[^"]+)"(?!\S)|(?P<word>\S+))')
@@ -124,7 +126,7 @@ def look(
     for view, frame in _backwards(board, query, start):
         place = (view.facts.name, frame.seq)
         if _wanted(halves, view.facts.name, frame, query):
-            steps.append(_step(view, frame))
+            steps.append(_step(board, view, frame))
             rows += not (query.empty and is_folded(frame))
         if rows == most or len(steps) == _MOST_READ:
             further = place
@@ -142,8 +144,15 @@ def is_folded(frame: Frame) -> bool:
     return _PROGRESS in frame.raw or is_beside(part_in(frame))
 
 
-def _step(view: SessionView, frame: Frame) -> Step:
-    return step(view.facts.name, view.badge, frame, view.facts.seat)
+def _step(board: Board, view: SessionView, frame: Frame) -> Step:
+    """Return the row of a line; to decode a long one again would take longer than all else."""
+    place = (view.facts.name, frame.seq, hash(frame))
+    found = board.long_lines.get(place) if len(frame.raw) > LONG else None
+    if found is None:
+        found = step(view.facts.name, view.badge, frame, view.facts.seat)
+        if len(frame.raw) > LONG:
+            board.remember_long(place, found)
+    return found
 
 
 def _place(found: tuple[SessionView, Frame]) -> tuple[str, str, int]:
@@ -272,7 +281,7 @@ def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]
     """
     view = board.session(session)
     lines = said(board, session, most)
-    steps = folded(paired(_step(view, frame) for frame in lines))
+    steps = folded(paired(_step(board, view, frame) for frame in lines))
     return tuple(linked(board, one) for one in steps)
 
 
@@ -322,10 +331,12 @@ def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
         state, response = halves.outcome(step.session, frame)
         if response is None:
             return replace(pair, state=state)
-        answer = _step(view, response)
+        answer = _step(board, view, response)
         return replace(pair, answer=answer, state=answered_state(answer))
     request = halves.request_of(step.session, frame)
-    return pair if request is None else Pair(_step(view, request), step, answered_state(step))
+    return (
+        pair if request is None else Pair(_step(board, view, request), step, answered_state(step))
+    )
 
 
 def _frame_of(board: Board, step: Step) -> Frame | None:

@@ -12,6 +12,7 @@ from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.recorded import cut_part, event_part, request_part, response_part
+from humanmcp.protocol.json import jsonrpc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -367,3 +368,21 @@ def test_a_recent_line_leads_to_a_page_that_there_is(past: Past) -> None:
     name = past.names[0]
     addresses = [one.address for one in history.recent(past.board, 5)]
     assert addresses == [f"/m/{name}/2", f"/line/{name}/1"]
+
+
+def test_a_long_line_is_decoded_once_however_often_it_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list that stands beside each page has a row for it."""
+    past = Past(tmp_path / "home")
+    past.say(0, 1, f'{{"jsonrpc":"2.0","id":1,"method":"{"x" * history.LONG}"}}')
+    board, read, decoded = past.board, jsonrpc.read, []
+
+    def counting(raw: bytes) -> jsonrpc.Message | jsonrpc.Batch | jsonrpc.Malformed:
+        decoded.append(len(raw))
+        return read(raw)
+
+    monkeypatch.setattr(jsonrpc, "read", counting)
+    rows = [history.recent(board, 12) for _ in range(3)]
+    assert [len(one) for one in rows] == [1, 1, 1]
+    assert [size > history.LONG for size in decoded] == [True]
