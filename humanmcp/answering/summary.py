@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import json
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.case import read_line
@@ -129,7 +130,7 @@ def _client(params: dict[str, Any]) -> tuple[str, str]:
 def gist(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Say in a few words what an object holds: `city: "Tokyo", days: 3`."""
     if isinstance(value, dict):
-        words = ", ".join(f"{key}: {_short(part)}" for key, part in list(value.items())[:12])
+        words = ", ".join(f"{key}: {_short(part)}" for key, part in islice(value.items(), 12))
     else:
         words = _short(value)
     return one_line(words, GIST)
