@@ -526,7 +526,7 @@ def test_every_key_of_a_book_is_documented_and_every_example_can_be_used(name: s
 
 @pytest.mark.parametrize("name", ["lesson.md"])
 def test_every_key_of_a_lesson_is_documented(name: str) -> None:
-    """Room 6: the reference is read against what reads a lesson."""
+    """The reference is read against what reads a lesson."""
     page = (ROOT / "docs" / "reference" / name).read_text("utf-8")
     keys = {*LESSON_KEYS, *STEP_KEYS, *MODEL_KEYS, *PASS_KEYS}
     assert {key for key in keys if f"`{key}`" not in page} == set()
@@ -534,7 +534,7 @@ def test_every_key_of_a_lesson_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["teach-a-class.md", "teach-a-class.ja.md"])
 def test_the_lesson_in_the_manual_can_be_played(name: str) -> None:
-    """Room 6: what a teacher copies from the page is a lesson."""
+    """What a teacher copies from the page is a lesson."""
     page = (ROOT / "docs" / "how-to" / name).read_text("utf-8")
     (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     lesson = decode(example, Path(name), lambda written: parse_lesson(written, "en"))

@@ -113,7 +113,7 @@ def test_an_answer_after_the_cancellation_is_a_late_one() -> None:
 
 
 def test_a_line_that_no_client_can_use_says_whether_the_client_went_on() -> None:
-    """Room 6: another id, or no JSON at all; a second answer is not one of them."""
+    """Another id, or no JSON at all; a second answer is not one of them."""
     said = (
         (0.0, IN, asked(1, "tools/call", name="a")),
         (1.0, OUT, {"id": 999, "result": {}}),
@@ -127,8 +127,8 @@ def test_a_line_that_no_client_can_use_says_whether_the_client_went_on() -> None
     assert found.sentence("en").endswith("nothing has come since.")
 
 
-def test_desk_4_an_answer_that_http_carried_wrongly_is_one_of_them() -> None:
-    """Desk 10.4: the fault that was asked for last; one that was taken back is none."""
+def test_an_answer_that_http_carried_wrongly_is_one_of_them() -> None:
+    """The fault that was asked for last; one that was taken back is none."""
     asks = frames((0.0, IN, asked(1, "a/b")))
     at = stamp(1_800_000_001)
     order = Frame(11, at, Direction.NOTE, b"", note="on purpose: http wrong-type")

@@ -162,10 +162,10 @@ def test_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
     assert host.close()[1] == []
 
 
-def test_desk_4_nothing_is_sent_between_the_choice_and_the_fault(
+def test_nothing_is_sent_between_the_choice_and_the_fault(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """Desk 10.4: Ctrl+Enter at once sent the right answer, and a tester believed it was wrong."""
+    """Ctrl+Enter at once sent the right answer, and a tester believed it was wrong."""
     begin(host, desk)
     host.say(call())
     page = window().page

@@ -120,7 +120,7 @@ def test_the_projector_chooses_a_session_and_names_each_answer(
         expect(wall.locator("h1")).to_contain_text("get_forecast")
 
 
-def test_desk_2_6_a_row_opens_in_place_stays_open_and_new_ones_are_counted(
+def test_a_row_opens_in_place_stays_open_and_new_ones_are_counted(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
     """What somebody reads is not taken away; chips fill the search; two answers are compared."""

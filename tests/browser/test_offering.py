@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-def test_desk_2_1_a_tool_with_an_argument_is_made_by_keys_and_no_json(
+def test_a_tool_with_an_argument_is_made_by_keys_and_no_json(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
     """From the waiting `tools/list` to its answer: names, what they mean, two chords."""
@@ -60,7 +60,7 @@ def test_desk_2_1_a_tool_with_an_argument_is_made_by_keys_and_no_json(
     }
 
 
-def test_desk_2_2_a_published_tool_is_told_and_the_host_watched(
+def test_a_published_tool_is_told_and_the_host_watched(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
     """`list_changed` goes out, and the page says live when the host has listed again."""
@@ -83,7 +83,7 @@ def test_desk_2_2_a_published_tool_is_told_and_the_host_watched(
     ]
 
 
-def test_desk_2_2_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
+def test_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
     home: Path, desk: Desking, window: Windows
 ) -> None:
     """The notice belongs to the subscription; the verdict is that of every other client."""

@@ -117,7 +117,7 @@ def join(page: Page, name: str) -> None:
 def test_behind_a_buffering_proxy_a_phone_joins_answers_and_is_asked_the_next(
     proxied: tuple[Rooming, str], open_page: Callable[..., Page]
 ) -> None:
-    """Room 10: no stream and no WebSocket comes through, and nothing else changes."""
+    """No stream and no WebSocket comes through, and nothing else changes."""
     room, address = proxied
     phone = open_page(f"{address}/?code={room.code}", viewport={"width": 390, "height": 800})
     join(phone, "Yuki")
@@ -131,7 +131,7 @@ def test_behind_a_buffering_proxy_a_phone_joins_answers_and_is_asked_the_next(
 def test_teacher_learner_and_wall_see_what_happens_without_a_reload(
     room: Rooming, open_page: Callable[..., Page]
 ) -> None:
-    """Room 5: step, hint, pen and wall arrive by themselves; the wall has no name."""
+    """Step, hint, pen and wall arrive by themselves; the wall has no name."""
     teacher = open_page(room.teacher_link)
     wall = open_page(room.wall_link)
     expect(wall.get_by_text("chooses what is shown")).to_be_visible()

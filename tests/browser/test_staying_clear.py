@@ -169,10 +169,10 @@ def test_of_many_sessions_one_is_found_by_keys(home: Path, desk: Desking, window
     expect(menu.get_by_role("status")).to_have_text("There is none.")
 
 
-def test_desk_4_a_box_below_the_fold_comes_no_further_up_than_it_must(
+def test_a_box_below_the_fold_comes_no_further_up_than_it_must(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """Desk 10.4: the focus scrolled what was asked out of the window: the model saw no question."""
+    """The focus scrolled what was asked out of the window: the model saw no question."""
     begin(host, desk)
     opened = window(viewport={"width": 1280, "height": 640})
     opened.context.add_cookies([{"name": "view", "value": "form", "url": desk.facts.address}])

@@ -134,7 +134,7 @@ REST: dict[str, Callable[[Seat], None]] = {
 @pytest.mark.parametrize("language", ["en", "ja"])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_lesson_can_be_passed(name: str, language: str) -> None:
-    """Room 6: with what its steps show, and with what they ask for beyond that."""
+    """With what its steps show, and with what they ask for beyond that."""
     seat = Seat(name, language)
     assert seat.course.teaches
     if name in REST:
@@ -182,14 +182,14 @@ def test_a_step_that_the_next_one_needs_is_asked_again_until_it_passes() -> None
 
 
 def test_an_answer_that_breaks_a_rule_does_not_pass() -> None:
-    """Room 6: what counts is the check."""
+    """What counts is the check."""
     seat = Seat("first-answer")
     seat.answer(result={"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}})
     assert seat.passed[:1] == [False]
 
 
 def test_the_page_says_what_was_missing_with_a_hint() -> None:
-    """Room 6: understood by the host, and still not what the step is about."""
+    """Understood by the host, and still not what the step is about."""
     seat = Seat("recover")
     for _ in range(2):
         seat.answer()
@@ -229,7 +229,7 @@ example.result = {}
     ],
 )
 def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, said: str) -> None:
-    """Room 6: a teacher writes one in a text file, and is told what is wrong with it."""
+    """A teacher writes one in a text file, and is told what is wrong with it."""
     assert old in GOOD
     parse = partial(parse_lesson, language="en")
     decode(GOOD, Path("my.toml"), parse)
@@ -242,7 +242,7 @@ def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, 
 def test_the_command_lists_lessons_and_checks_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Room 6: a name or a file; what is wrong names the file, the line and what to do."""
+    """A name or a file; what is wrong names the file, the line and what to do."""
     assert main(["lesson", "--lang", "en"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert listed[:-1] == ["weather", *NAMES]
@@ -278,7 +278,7 @@ def test_a_desk_knows_by_the_client_which_lesson_is_played(tmp_path: Path) -> No
 def test_a_client_of_ones_own_passes_when_it_says_something_more(
     name: str,
 ) -> None:
-    """Room 6: the page and the teacher see it as a step of the lesson, not on Offer alone."""
+    """The page and the teacher see it as a step of the lesson, not on Offer alone."""
     seat = Seat(name)
     seat.answer()
     seat.answer()

@@ -238,7 +238,7 @@ def test_a_lesson_says_what_passed_and_shows_no_example_where_nothing_is_to_be_a
 def test_a_lesson_ends_where_the_model_has_no_tool_to_call(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Room 6: its tool `t` says nothing of the weather."""
+    """Its tool `t` says nothing of the weather."""
     server, screen = Server(tmp_path, right), Screen("en", "humanmcp", by_hand=False)
     course = find_lesson("picked-tool")("en")
     played = DemoRunner(server, course, Mood.STRICT, screen, 0)  # type: ignore[arg-type]  # as above

@@ -110,8 +110,16 @@ def test_only_what_a_client_reads_is_broken(desking: Desking, seat: Seat) -> Non
 AT = "2026-11-21T01:00:02.000Z"
 
 
-def test_desk_4_a_broken_answer_says_what_the_client_made_of_it(asked: Asked) -> None:
-    """Desk 10.4: at the answer and in the Sent strip; the right answer may still follow."""
+def test_a_broken_answer_is_called_so_where_its_line_is_not_found(asked: Asked) -> None:
+    """The inbox knows it, too: the transcript may be too long to look through."""
+    session, wrong = asked.key.session, '{"jsonrpc":"2.0","id":1000007,"result":{}}'
+    asked.inbox.record(session, Frame(1, AT, Direction.IN, LINE.encode(), 1))
+    asked.inbox.close(asked.key, ExchangeState.ANSWERED, Answer(wrong, "desk", AT, deliberate=True))
+    until(lambda: ">sent anyway</b>" in asked.desk.page("/history"), "the answer in the history")
+
+
+def test_a_broken_answer_says_what_the_client_made_of_it(asked: Asked) -> None:
+    """At the answer and in the Sent strip; the right answer may still follow."""
     session, wrong = asked.key.session, '{"jsonrpc":"2.0","id":1000007,"result":{}}'
     asked.inbox.record(session, Frame(1, AT, Direction.IN, LINE.encode(), 1))
     asked.inbox.record(
@@ -132,8 +140,8 @@ def test_desk_4_a_broken_answer_says_what_the_client_made_of_it(asked: Asked) ->
     assert '"id": 7' in box.partition("</textarea>")[0]
 
 
-def test_desk_4_a_cancelled_call_has_no_empty_box_and_a_way_to_answer_late(asked: Asked) -> None:
-    """Desk 10.4: what was begun stays to be copied; an empty locked box says nothing."""
+def test_a_cancelled_call_has_no_empty_box_and_a_way_to_answer_late(asked: Asked) -> None:
+    """What was begun stays to be copied; an empty locked box says nothing."""
     asked.inbox.close(asked.key, ExchangeState.CANCELLED, reason="too slow")
     page = until(
         lambda: page if "too slow" in (page := asked.desk.page(asked.path)) else "", "the banner"

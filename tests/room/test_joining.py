@@ -34,7 +34,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooming]:
 
 
 def test_the_code_gives_a_seat_with_a_lesson_that_has_begun(room: Rooming) -> None:
-    """Room 1 and 3: nothing but a browser; the practice host asks at once."""
+    """Nothing but a browser; the practice host asks at once."""
     learner = room.learner("Yuki")
     asked = learner.question()
     assert asked["method"] == "initialize"
@@ -46,7 +46,7 @@ def test_the_code_gives_a_seat_with_a_lesson_that_has_begun(room: Rooming) -> No
 
 
 def test_no_process_and_no_thread_is_added_for_a_learner(room: Rooming) -> None:
-    """Room 3: one attendant serves everybody."""
+    """One attendant serves everybody."""
     room.learner("first").question()
     tasks = Path(f"/proc/{room.process.pid}/task")
     for name in "abcdef":
@@ -273,7 +273,7 @@ def test_a_removed_seat_opens_nothing_and_never_comes_back(tmp_path: Path) -> No
 
 
 def test_a_code_is_six_letters_that_cannot_be_mistaken() -> None:
-    """Room 4: an alphabet without 0 O 1 I L."""
+    """An alphabet without 0 O 1 I L."""
     codes = {records.new_code() for _ in range(200)}
     assert len(codes) == 200
     assert {len(one) for one in codes} == {6}

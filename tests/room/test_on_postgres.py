@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 def test_seats_in_a_database_are_answered_and_go_on_on_another_machine(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:
-    """Room 9: each seat has an inbox of its own there, which goes on with the room's folder."""
+    """Each seat has an inbox of its own there, which goes on with the room's folder."""
     with Rooming(tmp_path / "one", "--inbox", postgres.url) as room:
         ann, ben = room.learner("Ann"), room.learner("Ben")
         ann.answer_as_offered("initialize")

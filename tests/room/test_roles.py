@@ -73,7 +73,7 @@ INTRUDERS: Final[dict[str, Callable[[Rooming], Visitor]]] = {
 
 @pytest.mark.parametrize("who", INTRUDERS)
 def test_no_route_shows_or_changes_another_seat(scene: Scene, who: str) -> None:
-    """Room 6: A's secret is in no answer, and what A wrote stays as it is."""
+    """A's secret is in no answer, and what A wrote stays as it is."""
     intruder = INTRUDERS[who](scene.room)
     before = kept(scene)
     for method, path in routes():

@@ -45,7 +45,7 @@ def number_of(teacher: Visitor, name: str) -> str:
 
 
 def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
-    """Room 5.1 and 5.4: step, waiting since, hand, and the stable codes of what is being typed."""
+    """Step, waiting since, hand, and the stable codes of what is being typed."""
     ann, ben = room.learner("Ann"), room.learner("Ben")
     teacher = room.teacher()
     ann.answer_as_offered("initialize")
@@ -68,7 +68,7 @@ def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
 
 
 def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Rooming) -> None:
-    """Room 5.2: read only until the teacher takes the pen, which the learner sees."""
+    """Read only until the teacher takes the pen, which the learner sees."""
     learner, other, teacher = room.learner("Ann"), room.learner("Ben"), room.teacher()
     number = number_of(teacher, "Ann")
     teacher.submit("/room", act="hint", seat=number, hint="Look at the id <b>")
@@ -101,7 +101,7 @@ def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Roomin
 
 
 def test_everybody_is_led_to_a_step_stopped_and_begun_anew(room: Rooming) -> None:
-    """Room 5.3: what comes before a step is answered as the lesson would, and counts as no try."""
+    """What comes before a step is answered as the lesson would, and counts as no try."""
     learners, teacher = [room.learner(name) for name in ("Ann", "Ben")], room.teacher()
     learners[0].answer_as_offered("initialize")
     teacher.submit("/room", act="step", step=3)
@@ -241,7 +241,7 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
 
 
 def test_the_wall_shows_the_chosen_seat_and_never_a_name(room: Rooming) -> None:
-    """Room 10: colour and animal; names only where the teacher turns them on."""
+    """Colour and animal; names only where the teacher turns them on."""
     learner, teacher = room.learner("Annabel"), room.teacher()
     guest = room.visitor().follow(room.wall_link)
     assert "chooses what is shown" in guest.get("/wall").text
@@ -256,7 +256,7 @@ def test_the_wall_shows_the_chosen_seat_and_never_a_name(room: Rooming) -> None:
 
 
 def test_a_class_is_handed_in_as_a_page_a_seat_and_a_table(room: Rooming) -> None:
-    """Room 5.5: steps, tries and codes; a name that a spreadsheet would run is a text."""
+    """Steps, tries and codes; a name that a spreadsheet would run is a text."""
     learner, teacher = room.learner("=cmd()"), room.teacher()
     asked = learner.answer_as_offered("initialize")
     wrong = learner.answer(learner.question("tools/list"), '{"result":{"tools":[{"nam":"x"}]}}')
@@ -272,7 +272,7 @@ def test_a_class_is_handed_in_as_a_page_a_seat_and_a_table(room: Rooming) -> Non
 
 
 def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path) -> None:
-    """Room 8 and 10: the same code, links, steps, draft; nobody has to join again."""
+    """The same code, links, steps, draft; nobody has to join again."""
     home = tmp_path / "home"
     with Rooming(home) as room:
         learners = [room.learner(f"L{number}") for number in range(4)]
@@ -310,7 +310,7 @@ def test_a_killed_room_is_back_with_every_seat_and_what_was_typed(tmp_path: Path
 
 
 def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -> None:
-    """Room 6: its tasks and hints stand in the seat's page, and the room remembers it."""
+    """Its tasks and hints stand in the seat's page, and the room remembers it."""
     with Rooming(tmp_path / "home", "--lesson", "first-answer") as room:
         ann, teacher = room.learner("Ann"), room.teacher()
         assert "Your first answer" in teacher.get("/room").text
@@ -333,7 +333,7 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
 
 
 def test_a_client_of_ones_own_counts_in_a_lesson_for_client_developers(tmp_path: Path) -> None:
-    """Room 6: the teacher sees its steps in the grid, in the place of the practice host's."""
+    """The teacher sees its steps in the grid, in the place of the practice host's."""
     with Rooming(tmp_path / "home", "--lesson", "late-answer", "--lang", "en") as room:
         learner, teacher = room.learner("Ann"), room.teacher()
         learner.question("initialize")

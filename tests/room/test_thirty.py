@@ -45,7 +45,7 @@ def lesson(room: Rooming, name: str) -> Visitor:
 
 
 def test_thirty_learners_join_at_once_and_pass_the_first_lesson(room: Rooming) -> None:
-    """Room 10: nobody is given what another was asked or said."""
+    """Nobody is given what another was asked or said."""
     with ThreadPoolExecutor(LEARNERS) as people:
         learners = list(people.map(partial(lesson, room), map("L{}".format, range(LEARNERS))))
     teacher = room.teacher()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_desk_2_2_the_verdict_on_the_client_stands_in_the_terminal(
+def test_the_verdict_on_the_client_stands_in_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As soon as it lists again; and after the time that it was given, that it did not."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.answering.summary import message_in
 from humanmcp.inbox.contract import Item, Key, Purpose, UnknownItemError
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction, Frame
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId, encoded
 
 if TYPE_CHECKING:
@@ -70,8 +70,10 @@ class OtherHalves:
             return item.state.value, None
         state, response = self._recorded(session, request)
         if response is None and item is not None and item.answer is not None:
-            line = encoded(item.answer.line)
-            response = Frame(0, item.answer.at, Direction.OUT, line, request.number)
+            sent = item.answer
+            note = DELIBERATE if sent.deliberate else ""
+            out = Direction.OUT
+            response = Frame(0, sent.at, out, encoded(sent.line), request.number, sent.by, note)
         return (ExchangeState.ANSWERED.value, response) if response is not None else (state, None)
 
     def _recorded(self, session: str, request: Frame) -> tuple[str, Frame | None]:

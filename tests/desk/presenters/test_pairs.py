@@ -30,7 +30,7 @@ def found(*said: tuple[float, Direction, str]) -> list[Pair]:
 CALL = '"id":1,"method":"tools/call","params":{"name":"dice"}'
 
 
-def test_desk_2_6_an_answer_stands_with_its_request_and_how_long_it_took() -> None:
+def test_an_answer_stands_with_its_request_and_how_long_it_took() -> None:
     """Of both ways, also where ids are the same; a failed tool is an error."""
     rows = found(
         (0, IN, CALL),
@@ -44,7 +44,7 @@ def test_desk_2_6_an_answer_stands_with_its_request_and_how_long_it_took() -> No
     ]
 
 
-def test_desk_2_6_an_answer_with_a_wrong_id_stands_with_its_request_unless_another_has_it() -> None:
+def test_an_answer_with_a_wrong_id_stands_with_its_request_unless_another_has_it() -> None:
     """It was sent so on purpose: our number says what it was for."""
     said = [(IN, 7, CALL), (OUT, 7, '"id":99,"result":{}'), (OUT, 7, '"id":1,"result":{}')]
 
@@ -67,7 +67,7 @@ def test_desk_2_6_an_answer_with_a_wrong_id_stands_with_its_request_unless_anoth
     assert [one.answer and one.answer.seq for one in both] == [3, None]
 
 
-def test_desk_2_6_pings_are_one_row() -> None:
+def test_pings_are_one_row() -> None:
     """Those of a session; a request that nobody answered waits."""
     ping = '"id":%d,"method":"ping"'
     rows = found(
@@ -79,7 +79,7 @@ def test_desk_2_6_pings_are_one_row() -> None:
     ]
 
 
-def test_desk_2_6_a_row_knows_the_last_one_that_asked_the_same() -> None:
+def test_a_row_knows_the_last_one_that_asked_the_same() -> None:
     """Its answer is compared, where there is one."""
     rows = compared(
         found(
@@ -98,7 +98,7 @@ def test_what_differs_is_told_line_by_line() -> None:
     assert list(difference("a\nb", "a\nc")) == [("same", "a"), ("gone", "b"), ("new", "c")]
 
 
-def test_desk_2_5_an_answer_can_be_copied_as_the_command_that_gives_it() -> None:
+def test_an_answer_can_be_copied_as_the_command_that_gives_it() -> None:
     """A text, a tool error, a result, an error; anything else has no command."""
 
     def command(line: str) -> list[str]:

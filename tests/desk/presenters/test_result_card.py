@@ -42,7 +42,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("method", "result", "kind", "said"), CASES)
-def test_desk_2_12_each_answer_has_a_card(
+def test_each_answer_has_a_card(
     method: str, result: dict[str, object], kind: str, said: str
 ) -> None:
     """Its headline is a sentence of the page, and its rows say what matters."""
@@ -53,7 +53,7 @@ def test_desk_2_12_each_answer_has_a_card(
     assert all(say("desk", f"present.card.{kind}", language) for language in LANGUAGES)
 
 
-def test_desk_2_12_an_error_says_its_code_and_message() -> None:
+def test_an_error_says_its_code_and_message() -> None:
     """Whatever it answers."""
     card = result_card("", '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No."}}')
     assert card is not None
@@ -67,7 +67,7 @@ def test_desk_2_12_an_error_says_its_code_and_message() -> None:
         *({"tools": 7}, {"messages": 7}, {"contents": {}}, {"tools": []}),
     ],
 )
-def test_desk_2_12_what_says_nothing_has_no_card(result: object) -> None:
+def test_what_says_nothing_has_no_card(result: object) -> None:
     """The message itself stands below."""
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
     for method in ("tools/list", "prompts/get", "resources/read"):
@@ -76,7 +76,7 @@ def test_desk_2_12_what_says_nothing_has_no_card(result: object) -> None:
 
 
 @pytest.mark.parametrize("entry", [7, None, "a", [], {"name": 7, "uri": {}, "role": 1, "text": 1}])
-def test_desk_2_12_what_is_not_what_it_should_be_is_shown_as_it_came(entry: object) -> None:
+def test_what_is_not_what_it_should_be_is_shown_as_it_came(entry: object) -> None:
     """Nothing of a line is trusted."""
     found = {one: [entry] * (MOST + 1) for one in ("tools", "messages", "contents", "content")}
     found["resourceTemplates"] = [entry]

@@ -33,7 +33,7 @@ def desk(tmp_path: Path) -> Iterator[Desking]:
         yield desk
 
 
-def test_desk_2_7_a_rule_is_counted_and_switched_off_and_on(desk: Desking) -> None:
+def test_a_rule_is_counted_and_switched_off_and_on(desk: Desking) -> None:
     """One that is off answers nothing; how many are on stands in the bar of every page."""
     with Serving(desk.home, "--opening", "book") as host:
         begin_by_book(host)
@@ -68,7 +68,7 @@ def _waits(desk: Desking, host: Serving) -> bool:
     return bool(desk.get("/api/exchanges")["waiting"])
 
 
-def test_desk_2_7_gaps_are_shown_filled_before_they_are_kept(desk: Desking) -> None:
+def test_gaps_are_shown_filled_before_they_are_kept(desk: Desking) -> None:
     """The rule and the saved answer keep the gap; the next request fills it."""
     (desk.home / "book.toml").unlink()
     with Serving(desk.home, "--by-hand") as host:
@@ -89,7 +89,7 @@ def test_desk_2_7_gaps_are_shown_filled_before_they_are_kept(desk: Desking) -> N
         assert [one["text"] for one in json.loads(island)["saved"]] == ["sunny in Nagoya"]
 
 
-def test_desk_2_7_one_becomes_the_server_whose_lists_are_pasted(desk: Desking) -> None:
+def test_one_becomes_the_server_whose_lists_are_pasted(desk: Desking) -> None:
     """Its answers, a line each, or only the list; what is none of it says so."""
     pasted = '{"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}}\n{"prompts":[]}'
     assert desk.submit("/book", act="be pasted", lists=pasted).status == 303
@@ -100,7 +100,7 @@ def test_desk_2_7_one_becomes_the_server_whose_lists_are_pasted(desk: Desking) -
     assert (refused.status, "There is no list in it" in refused.text) == (422, True)
 
 
-def test_desk_2_7_one_becomes_the_server_that_a_command_starts(desk: Desking) -> None:
+def test_one_becomes_the_server_that_a_command_starts(desk: Desking) -> None:
     """It is asked once, and ends; a command that is no server says why."""
     server = shlex.join([sys.executable, "-m", "humanmcp", "serve", "--auto", "--home"])
     command = f"{server} {shlex.quote(str(desk.home.parent / 'other'))}"
@@ -110,7 +110,7 @@ def test_desk_2_7_one_becomes_the_server_that_a_command_starts(desk: Desking) ->
     assert (refused.status, "did not say what it offers" in refused.text) == (422, True)
 
 
-def test_desk_2_7_what_was_changed_or_removed_is_put_back(desk: Desking) -> None:
+def test_what_was_changed_or_removed_is_put_back(desk: Desking) -> None:
     """Not where somebody else has changed the book since; a saved answer comes back, too."""
     book = desk.home / "book.toml"
     assert 'value="undo"' not in desk.page("/book")
@@ -130,7 +130,7 @@ def test_desk_2_7_what_was_changed_or_removed_is_put_back(desk: Desking) -> None
     assert [one["text"] for one in desk.get("/api/answers")["answers"]] == ["sunny"]
 
 
-def test_desk_2_7_what_the_book_refuses_stays_where_it_was_typed(desk: Desking) -> None:
+def test_what_the_book_refuses_stays_where_it_was_typed(desk: Desking) -> None:
     """A rule, lists and a command; what is wrong with a rule is said of the rule."""
     seen = RULE.strip("\n")
     refused = desk.submit("/book", seen=seen, act="change", text='[[rules]]\ntext = "typed').text

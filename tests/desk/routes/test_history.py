@@ -36,7 +36,7 @@ def session(tmp_path: Path) -> Iterator[tuple[Desking, str]]:
         yield desk, name
 
 
-def test_desk_2_5_a_session_is_saved_in_each_format(session: tuple[Desking, str]) -> None:
+def test_a_session_is_saved_in_each_format(session: tuple[Desking, str]) -> None:
     """The page offers them; a file has its name, and no secret unless it is wanted."""
     desk, name = session
     page = desk.page(f"/export/{name}")
@@ -73,7 +73,7 @@ def test_http_32_a_row_and_a_line_show_the_heads_that_carried_them(tmp_path: Pat
         assert "retry-after" in desk.page(f"/line/{name}/3")
 
 
-def test_desk_2_12_the_projector_shows_what_matters_and_the_model_behind(
+def test_the_projector_shows_what_matters_and_the_model_behind(
     session: tuple[Desking, str],
 ) -> None:
     """The envelope apart from the parameters, the model's line, a theme and no bar of its own."""
@@ -87,7 +87,7 @@ def test_desk_2_12_the_projector_shows_what_matters_and_the_model_behind(
     assert 'class="present bare"' in page
 
 
-def test_desk_2_5_a_request_that_waits_is_copied_and_an_answer_has_a_card(
+def test_a_request_that_waits_is_copied_and_an_answer_has_a_card(
     tmp_path: Path,
 ) -> None:
     """As the line that it is, as Markdown, with its session; an error says its code and words."""

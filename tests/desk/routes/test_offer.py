@@ -75,7 +75,7 @@ def test_a_session_is_told_at_once_and_watched(tmp_path: Path) -> None:
 
 
 def test_of_many_sessions_the_page_names_six_and_folds_the_rest(tmp_path: Path) -> None:
-    """Desk 10.4: the chips of thirty sessions took four rows; the chosen one is in sight."""
+    """The chips of thirty sessions took four rows; the chosen one is in sight."""
     home = tmp_path / "home"
     inbox = FolderInbox(home)
     made = [SessionFacts("", "2026-11-21T01:00:00.000Z", title=f"s{at}", pid=1) for at in range(8)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_desk_2_13_old_sessions_are_found_by_client_and_removed(tmp_path: Path) -> None:
+def test_old_sessions_are_found_by_client_and_removed(tmp_path: Path) -> None:
     """Those of one client stand together; one that still runs stays, whatever is sent."""
     home = tmp_path / "home"
     inbox = FolderInbox(home)
@@ -35,7 +35,7 @@ def test_desk_2_13_old_sessions_are_found_by_client_and_removed(tmp_path: Path) 
         assert left == {names[1], names[2], runs}
 
 
-def test_desk_2_13_limits_are_set_checked_beside_their_fields_and_kept(tmp_path: Path) -> None:
+def test_limits_are_set_checked_beside_their_fields_and_kept(tmp_path: Path) -> None:
     """What is wrong keeps what was typed, and nothing is set; an empty field is what is known."""
     home = tmp_path / "home"
     inbox = FolderInbox(home)

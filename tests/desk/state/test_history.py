@@ -223,7 +223,7 @@ def test_http_32_heads_find_their_line_while_several_are_on_the_way(past: Past) 
     ]
 
 
-def test_desk_3_a_word_is_found_in_any_of_many_lines_without_reading_them_all(past: Past) -> None:
+def test_a_word_is_found_in_any_of_many_lines_without_reading_them_all(past: Past) -> None:
     """Whatever its case, also where it stands at the seam of two blocks; other words count, too."""
     filler = "x" * 3000
     for number in range(1000):
@@ -244,7 +244,7 @@ def test_a_phrase_is_found_where_its_words_stand_together(past: Past) -> None:
         assert [one.seq for one in found.steps] == lines
 
 
-def test_desk_2_6_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
+def test_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
     """`kind:error tool:dice`: an answer names no tool, its request does."""
     for number, tool in ((1, "dice"), (2, "coin")):
         line = call(number, tool)

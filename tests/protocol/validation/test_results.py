@@ -285,7 +285,7 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
         assert serious(check(exchange, mended(verdict)).diagnostics) in ([], ["M61"])
 
 
-def test_row_92_nan_is_refused_and_mended_to_null() -> None:
+def test_nan_is_refused_and_mended_to_null() -> None:
     """No JSON; the TypeScript client drops the line and waits until it gives up."""
     text = '{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":NaN}}'
     verdict = check(asked(CALL), text, TextForm.RESULT)
@@ -296,7 +296,7 @@ def test_row_92_nan_is_refused_and_mended_to_null() -> None:
     assert check(asked(CALL), mended(verdict), TextForm.RESULT).sendable
 
 
-def test_row_19_null_structured_content_is_legal_in_2026() -> None:
+def test_null_structured_content_is_legal_in_2026() -> None:
     """2026-07-28: any JSON value."""
     text = f'{{{DONE},"content":[{{"type":"text","text":"null"}}],"structuredContent":null}}'
     assert check(asked(CALL, revision=R2026), text, TextForm.RESULT).sendable
@@ -548,7 +548,7 @@ WIDE_FORM = {
 def test_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
     field: str, value: object, code: str, said: str
 ) -> None:
-    """Row 3: only the type and `enum` were looked at."""
+    """Only the type and `enum` were looked at."""
     exchange = asked("elicitation/create", WIDE_FORM)
     verdict = check(
         exchange, json.dumps({"action": "accept", "content": {field: value}}), TextForm.RESULT
@@ -559,7 +559,7 @@ def test_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
 
 
 def test_every_field_that_does_not_fit_is_told_at_its_place() -> None:
-    """Row 3: one look at the form is enough."""
+    """One look at the form is enough."""
     exchange = asked("elicitation/create", WIDE_FORM)
     content = {"size": 9, "mail": "x", "many": ["a", "x"]}
     text = json.dumps({"action": "accept", "content": content})

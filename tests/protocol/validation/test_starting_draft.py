@@ -78,7 +78,7 @@ _FIELDS = (
 def test_no_starting_draft_is_both_sendable_and_wrong(
     fields: dict[str, Any], needed: set[str]
 ) -> None:
-    """Row 3: what only the person knows is refused until it is written; the referee decides."""
+    """What only the person knows is refused until it is written; the referee decides."""
     form = {"type": "object", "properties": fields, "required": sorted(needed & set(fields))}
     exchange = asked("elicitation/create", {"message": "?", "requestedSchema": form})
     draft = start(exchange)

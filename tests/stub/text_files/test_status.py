@@ -405,8 +405,8 @@ def test_several_writers_at_once_are_all_sent_and_none_twice(tmp_path: Path) -> 
             stub.hear(within=0.5)
 
 
-def test_desk_2_2_what_the_client_made_of_what_was_said_stands_at_the_end(tmp_path: Path) -> None:
-    """Desk 2.2: a changed list, and an answer with an id that nobody asked with."""
+def test_what_the_client_made_of_what_was_said_stands_at_the_end(tmp_path: Path) -> None:
+    """A changed list, and an answer with an id that nobody asked with."""
     changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     with AtFiles(tmp_path, "--opening", "book") as stub:
         stub.say(initialize("some-client"))

@@ -116,7 +116,7 @@ UNCHECKED: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
 def test_what_was_not_compared_is_said_with_the_reason(
     schema: dict[str, Any], value: Json, english: str, japanese: str
 ) -> None:
-    """Row 8: in both languages."""
+    """In both languages."""
     detail = validator.compare(value, schema).unchecked
     assert english in told(detail, "en", "M91")
     assert japanese in told(detail, "ja", "M91")

@@ -89,13 +89,13 @@ def test_everyday_patterns_are_tried() -> None:
 def test_repeated_groups_look_arounds_and_references_back_are_tried(
     pattern: str, fits: str, breaks: str
 ) -> None:
-    """Row 8: such patterns were silently accepted, whatever was typed."""
+    """Such patterns were silently accepted, whatever was typed."""
     assert validator.compare(fits, {"pattern": pattern}) == validator.Comparison()
     assert validator.mismatch(breaks, {"pattern": pattern}) is not None
 
 
 def test_a_schema_of_thousands_of_members_is_compared() -> None:
-    """Row 8: above 2,000 values nothing was said at all."""
+    """Above 2,000 values nothing was said at all."""
     names = [f"p{at}" for at in range(3000)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
     found = validator.mismatch(dict.fromkeys(names, "x") | {"p2999": 5}, schema)
@@ -121,7 +121,7 @@ def test_a_schema_of_thousands_of_members_is_compared() -> None:
 def test_what_is_not_compared_is_said_to_be_unchecked(
     schema: dict[str, Any], value: Json, why: str
 ) -> None:
-    """Row 8: silence looked like approval."""
+    """Silence looked like approval."""
     found = validator.first_found(StructuredUnfit, value, schema, ("result",))
     assert [(each.code, dict(each.detail)["rule"]) for each in found] == [("M91", why)]
 
@@ -183,7 +183,7 @@ def test_a_valid_schema_has_no_trouble(schema: dict[str, Any]) -> None:
 def test_a_schema_that_is_none_is_told_with_its_place(
     schema: dict[str, Any], path: tuple[str, ...]
 ) -> None:
-    """Row 34: several model APIs reject all tools when one schema is wrong."""
+    """Several model APIs reject all tools when one schema is wrong."""
     found = validator.trouble_in(schema)
     assert found is not None
     assert found[0] == path
@@ -191,7 +191,7 @@ def test_a_schema_that_is_none_is_told_with_its_place(
 
 @pytest.mark.parametrize("pattern", ["^(?:(?=a)a|(?=a)aa)+$", r"^(?:(a|b)\1|a|aa)+$"])
 def test_a_pattern_that_goes_back_too_often_is_said_to_be_unchecked(pattern: str) -> None:
-    """Row 8: of the text itself, within a form that was tried, and of a name."""
+    """Of the text itself, within a form that was tried, and of a name."""
     text = "a" * 40 + "!"
     cases: tuple[tuple[dict[str, Any], Json], ...] = (
         ({"pattern": pattern}, text),
