@@ -137,7 +137,8 @@ def test_two_pages_finish_the_weather_conversation(lay: Callable[..., Table]) ->
     }
     token = json.loads(server.locator("#island").text_content() or "{}")["id"]
     answer = {"jsonrpc": "2.0", "id": json.loads(token), "result": tools}
-    server.locator("#document, .editor [contenteditable]").first.fill(json.dumps(answer))
+    editor = "#document:visible, .editor [contenteditable]:visible"
+    server.locator(editor).first.fill(json.dumps(answer))
     server.locator("#send").click()
 
     shows(model, '"sampling/createMessage"')
