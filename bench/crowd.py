@@ -15,10 +15,10 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.policy.answer_book import Mode
-from humanmcp.stub.connection import MemoryConnection
-from humanmcp.stub.options import ServeOptions
-from humanmcp.stub.serve import ServerParts
+from humanmcp.protocol.rules.answer_book import Mode
+from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.options import ServeOptions
+from humanmcp.server.serve import ServerParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A class, in real processes: what a waiting stub costs, and how soon a reply is out of many."""
+"""A class, in real processes: what a waiting server costs, and how soon a reply is out of many."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def affordable(wanted: int, files_each: int) -> int:
 
 
 class _Seat(NamedTuple):
-    """One stub of a class: the process, its session, and the requests that wait, oldest first."""
+    """One server of a class: the process, its session, and the requests that wait, oldest first."""
 
     peer: Peer
     session: str
@@ -45,23 +45,23 @@ class _Seat(NamedTuple):
 
 
 def idle(folder: Path, rounds: int) -> Iterator[Figure]:
-    """The share of a core that a stub takes while one request waits and nobody does anything."""
+    """The share of a core that a server takes while one request waits and nobody does anything."""
     if not Path("/proc/self/task").exists():
         return
     seconds = IDLE_FOR if rounds > BARELY else 0.5
     for name, flags, bound in (
-        ("a waiting stub", (), 0.1),
-        ("a waiting stub, --files and just asked", ("--files", str(folder / "text")), 0.1),
+        ("a waiting server", (), 0.1),
+        ("a waiting server, --files and just asked", ("--files", str(folder / "text")), 0.1),
     ):
         home = folder / f"idle-{len(flags)}"
-        with Peer(humanmcp(home, "--auto", *flags)) as stub:
-            stub.open()
-            stub.write(call(1))
+        with Peer(humanmcp(home, "--auto", *flags)) as server:
+            server.open()
+            server.write(call(1))
             watch(partial(_waits, home))
             time.sleep(1)
-            began = on_core(stub)
+            began = on_core(server)
             time.sleep(seconds)
-            share = (on_core(stub) - began) / seconds * 100
+            share = (on_core(server) - began) / seconds * 100
         yield Figure(f"{name}: share of a core", f"{share:.3f} %", share, bound, "% of a core")
 
 
@@ -76,13 +76,13 @@ def on_core(peer: Peer) -> float:
 
 
 def classes(folder: Path, rounds: int) -> Iterator[Figure]:
-    """From the reply in the folder to the pipe, with more and more stubs that wait."""
-    for stubs, waiting in CLASSES if rounds > BARELY else CLASSES[:2]:
-        took = _class(folder / f"class-{stubs}-{waiting}", stubs, waiting, rounds)
+    """From the reply in the folder to the pipe, with more and more servers that wait."""
+    for servers, waiting in CLASSES if rounds > BARELY else CLASSES[:2]:
+        took = _class(folder / f"class-{servers}-{waiting}", servers, waiting, rounds)
         p50, p99 = statistics.median(took) * 1e3, percentile(took, 0.99) * 1e3
-        plural = "s" if stubs > 1 else ""
+        plural = "s" if servers > 1 else ""
         yield Figure(
-            f"reply to stdout, {stubs} stub{plural} with {waiting} waiting",
+            f"reply to stdout, {servers} server{plural} with {waiting} waiting",
             f"p50 {p50:.1f} ms, p99 {p99:.1f} ms",
             p99,
             100,
@@ -90,11 +90,11 @@ def classes(folder: Path, rounds: int) -> Iterator[Figure]:
         )
 
 
-def _class(home: Path, stubs: int, waiting: int, rounds: int) -> list[float]:
+def _class(home: Path, servers: int, waiting: int, rounds: int) -> list[float]:
     """Let a class work for a while: requests come and are answered; return how long that took."""
     with ExitStack() as stack:
         inbox = FolderInbox(home)
-        seats = [_seat(stack, inbox, number, waiting) for number in range(stubs)]
+        seats = [_seat(stack, inbox, number, waiting) for number in range(servers)]
         time.sleep(1)  # all of them are done with their start
         selector = stack.enter_context(selectors.DefaultSelector())
         for seat in seats:

@@ -1,4 +1,4 @@
-"""Every measurement of the stub and the check. Each returns its rows of the table."""
+"""Every measurement of the server and the check. Each returns its rows of the table."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def start_up(folder: Path, rounds: int) -> Iterator[Figure]:
     """From the spawn to the first automatic answer, the two servers taking turns."""
     ours, theirs = [], []
     for _round in range(rounds):
-        with Peer(humanmcp(folder / "start", "--auto")) as stub:
-            ours.append(stub.open())
+        with Peer(humanmcp(folder / "start", "--auto")) as server:
+            ours.append(server.open())
         with Peer(SDK_SERVER) as sdk:
             theirs.append(sdk.open())
     yield ratio("spawn to first automatic answer", ours, theirs, 0.15)
@@ -53,12 +53,12 @@ def round_trip(folder: Path, rounds: int) -> Iterator[Figure]:
     book = folder / "book.toml"
     book.write_text(BOOK, encoding="utf-8")
     ours, theirs = [], []
-    stub_command = humanmcp(folder / "round", "--auto", "--book", str(book))
-    with Peer(stub_command) as stub, Peer(SDK_SERVER) as sdk:
-        stub.open()
+    server_command = humanmcp(folder / "round", "--auto", "--book", str(book))
+    with Peer(server_command) as server, Peer(SDK_SERVER) as sdk:
+        server.open()
         sdk.open()
         for number in range(1, rounds + 1):
-            ours.append(stub.ask(call(number)))
+            ours.append(server.ask(call(number)))
             theirs.append(sdk.ask(call(number)))
     yield ratio("a call answered by a rule, round trip", ours, theirs, 1.0)
 
@@ -70,12 +70,12 @@ def against_typescript(folder: Path, rounds: int) -> Iterator[Figure]:
     book = folder / "book.toml"
     book.write_text(BOOK, encoding="utf-8")
     ours, theirs = [], []
-    stub_command = humanmcp(folder / "typescript", "--auto", "--book", str(book))
-    with Peer(stub_command) as stub, Peer(TS_SERVER) as sdk:
-        stub.open()
+    server_command = humanmcp(folder / "typescript", "--auto", "--book", str(book))
+    with Peer(server_command) as server, Peer(TS_SERVER) as sdk:
+        server.open()
         sdk.open()
         for number in range(1, rounds + 1):
-            ours.append(stub.ask(call(number)))
+            ours.append(server.ask(call(number)))
             theirs.append(sdk.ask(call(number)))
     yield ratio("a call answered by a rule, to the TypeScript SDK's", ours, theirs, 1.0)
 
@@ -86,8 +86,8 @@ def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
     arriving: list[float] = []
     sending: list[float] = []
     typing: list[float] = []
-    with Peer(humanmcp(home, "--auto", "--files", str(texts))) as stub:
-        stub.open()
+    with Peer(humanmcp(home, "--auto", "--files", str(texts))) as server:
+        server.open()
         inbox = FolderInbox(home)
         watch(lambda: bool(inbox.sessions()))
         name = inbox.sessions()[0].name
@@ -95,7 +95,7 @@ def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
         for number in range(2, rounds * 2 + 2):  # 1 is initialize
             pending = str(session / "pending" / f"{number:04d}" / "request.json")
             began = time.perf_counter()
-            stub.write(call(number))
+            server.write(call(number))
             arriving.append(watch(exists(pending)) - began)
             if number % 2:
                 inbox.send(Key(name, number), Reply("sunny", TextForm.TEXT, by="bench"))
@@ -108,7 +108,7 @@ def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
                 (texts / "out.txt").write_text(answer, encoding="utf-8")
                 into = typing
             began = time.perf_counter()
-            stub.read()
+            server.read()
             into.append(time.perf_counter() - began)
     yield spread("request on stdin to visible in the folder", arriving, 50)
     yield spread("reply in the folder to stdout", sending, 50)
@@ -176,20 +176,20 @@ def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> f
 
 
 def memory(folder: Path, rounds: int) -> Iterator[Figure]:
-    """The stub's memory after the handshake, and with requests waiting."""
-    with Peer(humanmcp(folder / "memory", "--auto")) as stub:
-        stub.open()
-        idle = stub.resident()
-        _pile_up(stub, folder / "memory", rounds)
-        full = stub.resident()
-    yield Figure("memory of the stub, idle", f"{idle:.1f} MB", idle, 25, "MB")
-    yield Figure(f"memory of the stub, {rounds} pending", f"{full:.1f} MB", full, 25, "MB")
+    """The server's memory after the handshake, and with requests waiting."""
+    with Peer(humanmcp(folder / "memory", "--auto")) as server:
+        server.open()
+        idle = server.resident()
+        _pile_up(server, folder / "memory", rounds)
+        full = server.resident()
+    yield Figure("memory of the server, idle", f"{idle:.1f} MB", idle, 25, "MB")
+    yield Figure(f"memory of the server, {rounds} pending", f"{full:.1f} MB", full, 25, "MB")
 
 
-def _pile_up(stub: Peer, home: Path, count: int) -> None:
+def _pile_up(server: Peer, home: Path, count: int) -> None:
     """Let requests wait, and see the last of them in the folder."""
     for number in range(2, count + 2):
-        stub.write(call(number))
+        server.write(call(number))
     (session,) = (home / "sessions").iterdir()
     watch(exists(str(session / "pending" / f"{count + 1:04d}" / "request.json")))
 
@@ -200,10 +200,10 @@ def shutdown(folder: Path, rounds: int) -> Iterator[Figure]:
         took = []
         for one in range(max(3, rounds // 20)):
             home = folder / f"{way}-{one}"
-            with Peer(humanmcp(home, "--auto")) as stub:
-                stub.open()
-                _pile_up(stub, home, 20)
-                took.append(stub.ends_after(leave))
+            with Peer(humanmcp(home, "--auto")) as server:
+                server.open()
+                _pile_up(server, home, 20)
+                took.append(server.ends_after(leave))
         worst = percentile(took, 1.0) * 1e3
         yield Figure(f"{way} to exit, 20 pending", f"{worst:.0f} ms", worst, 200, "ms")
 

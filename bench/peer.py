@@ -25,7 +25,7 @@ TOO_LONG: Final = 30.0
 
 
 def humanmcp(home: Path, *flags: str) -> tuple[str, ...]:
-    """Return the command of a stub."""
+    """Return the command of a server."""
     return (sys.executable, "-m", "humanmcp", "serve", "--home", str(home), *flags)
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from docs.make_manifests import COMMAND
-from humanmcp.connecting import hosts, starting
-from humanmcp.connecting.hosts import HOSTS, Format
+from humanmcp.setup import hosts, starting
+from humanmcp.setup.hosts import HOSTS, Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.connecting.hosts import Host
+    from humanmcp.setup.hosts import Host
 
 BLOCK: Final = re.compile(
     r"(?<=<!-- install: made by `make docs` -->\n).*?(?=^<!-- install: end -->$)",

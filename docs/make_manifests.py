@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import __version__
 from humanmcp.common import published
-from humanmcp.connecting.hosts import HostCommand
+from humanmcp.setup.hosts import HostCommand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

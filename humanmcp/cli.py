@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "first": {
         "demo": "humanmcp.demo.command",
-        "serve": "humanmcp.stub.serve",
+        "serve": "humanmcp.server.serve",
         "desk": "humanmcp.desk.command",
-        "inbox": "humanmcp.terminal_desk.inbox",
-        "answer": "humanmcp.terminal_desk.answer",
+        "inbox": "humanmcp.terminal.inbox",
+        "answer": "humanmcp.terminal.answer",
         "config": "humanmcp.setup.config",
         "doctor": "humanmcp.setup.doctor",
     },
     "answering": {
-        "show": "humanmcp.terminal_desk.show",
-        "check": "humanmcp.terminal_desk.check",
-        "say": "humanmcp.terminal_desk.say",
+        "show": "humanmcp.terminal.show",
+        "check": "humanmcp.terminal.check",
+        "say": "humanmcp.terminal.say",
         "book": "humanmcp.book.command",
     },
     "teaching": {
@@ -62,7 +62,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "sessions": {
         "export": "humanmcp.export.command",
         "diff": "humanmcp.export.diff",
-        "forget": "humanmcp.terminal_desk.forget",
+        "forget": "humanmcp.terminal.forget",
         "hosts": "humanmcp.export.hosts",
     },
 }

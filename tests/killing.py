@@ -24,7 +24,7 @@ from humanmcp.export import command, html, server  # noqa: F401 - imported once 
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run
-from humanmcp.terminal_desk import forget  # noqa: F401 - imported once for every run
+from humanmcp.terminal import forget  # noqa: F401 - imported once for every run
 from tests.living_on import APPENDED, live_on
 
 CHANGES: Final = {"os.rename", "os.remove", "os.link", "os.chmod", "os.mkdir", "os.rmdir"}

@@ -18,11 +18,11 @@ from humanmcp.inbox.transcripts import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.http.recorded import request_part, response_part
-from humanmcp.protocol.policy.answer_book import OpeningPolicy
-from humanmcp.stub import resuming  # noqa: F401 - imported once for every run
-from humanmcp.stub.connection import MemoryConnection, TransportNote
-from humanmcp.stub.options import ServeOptions
-from humanmcp.stub.serve import ServerParts
+from humanmcp.protocol.rules.answer_book import OpeningPolicy
+from humanmcp.server import resuming  # noqa: F401 - imported once for every run
+from humanmcp.server.connection import MemoryConnection, TransportNote
+from humanmcp.server.options import ServeOptions
+from humanmcp.server.serve import ServerParts
 from tests.serving_http import INITIALIZED, call, initialize
 from tests.waiting import PATIENCE
 
@@ -58,7 +58,7 @@ def live_on(home: Path) -> None:
     while not living.is_done:
         assert time.monotonic() < until, living.frames
         living.step()
-    living.stub.leave(to_others=True)
+    living.server.leave(to_others=True)
 
 
 def _audit_the_transcript() -> None:
@@ -97,10 +97,10 @@ class _Living:
         facts = next(iter(inbox.left(PORT)), new)
         self.connection = MemoryConnection()
         self.connection.notes = self.notes = _Notes()
-        self.stub = parts.session(self.connection, inbox, lambda _one: None, facts)
-        self.name = self.stub.ledger.name
+        self.server = parts.session(self.connection, inbox, lambda _one: None, facts)
+        self.name = self.server.ledger.name
         self.desk = FolderInbox(home)
-        self.stub.begin(lambda: None)
+        self.server.begin(lambda: None)
 
     @property
     def frames(self) -> list[Frame]:
@@ -131,7 +131,7 @@ class _Living:
                 self.desk.send(Key(self.name, item.key.number), Reply("sunny", TextForm.TEXT))
         if call(2) in heard and not [*self.desk.folder(self.name).glob("outbox/*.json")]:
             self.desk.submit(self.name, Reply(OUTGOING, order=Order.SAY, by="desk", at=_stamp()))
-        self.stub.step(time.monotonic())
+        self.server.step(time.monotonic())
 
 
 def _stamp() -> str:

@@ -27,7 +27,7 @@ def bare_environment(home: Path) -> dict[str, str]:
 
 
 class Serving:
-    """One stub, started the way a host starts it. `home` is its inbox folder."""
+    """One server, started the way a host starts it. `home` is its inbox folder."""
 
     def __init__(self, home: Path, *flags: str, command: tuple[str, ...] = COMMAND) -> None:
         """Start it."""

@@ -27,7 +27,7 @@ PROGRAM: Final = (sys.executable, "-m", "humanmcp", "answer")
 MODERN: Final = "2026-07-28"
 INITIALIZED: Final = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 QUICK: Final = (
-    "import sys; from humanmcp.stub.http import responding; "
+    "import sys; from humanmcp.server.http import responding; "
     "responding.STATUS_WITHIN = 0.2; responding.COMMENT_EVERY = 0.2; "
     "responding.POLLED_AFTER = {quick}; responding.POLL_AGAIN = 200; "
     "from humanmcp.cli import main; sys.exit(main())"

@@ -22,7 +22,6 @@ from humanmcp.cli import COMMANDS, main
 from humanmcp.common import logfile, paths
 from humanmcp.common.book_file import decode, parse_book
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
-from humanmcp.connecting.hosts import HOSTS
 from humanmcp.demo.command import DEMO_FOLDER
 from humanmcp.demo.lesson_file import OWN
 from humanmcp.demo.lesson_format import (
@@ -38,13 +37,14 @@ from humanmcp.desk.state import saved_answers
 from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
-from humanmcp.protocol.policy.book_format import SERVER_KEYS
-from humanmcp.protocol.policy.known_clients import CLIENTS
-from humanmcp.protocol.policy.rule_format import NOTICES, RULE_KEYS
+from humanmcp.protocol.rules.book_format import SERVER_KEYS
+from humanmcp.protocol.rules.known_clients import CLIENTS
+from humanmcp.protocol.rules.rule_format import NOTICES, RULE_KEYS
 from humanmcp.room.command import ROOMS
-from humanmcp.stub.text_files import files, on_purpose
-from humanmcp.stub.text_files import folder as open_folder
-from humanmcp.stub.text_files.sent_folder import SENT
+from humanmcp.server.text_files import files, on_purpose
+from humanmcp.server.text_files import folder as open_folder
+from humanmcp.server.text_files.sent_folder import SENT
+from humanmcp.setup.hosts import HOSTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,7 @@ def seconds(cell: str) -> float | None:
 
 
 def test_the_waiting_times_of_the_manual_are_those_that_the_program_knows() -> None:
-    """Docs/how-to/connect-a-host.md is read against `protocol/policy/known_clients.py`."""
+    """Docs/how-to/connect-a-host.md is read against `protocol/rules/known_clients.py`."""
     page = read(ROOT / "docs" / "how-to" / "connect-a-host.md")
     table = page.split("| host | limit of a call |")[1].split("\n\n")[0]
     rows = [[cell.strip() for cell in row.split("|")[1:5]] for row in table.splitlines()[2:]]

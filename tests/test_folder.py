@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.host.table import Chair
 from humanmcp.inbox import layout
-from humanmcp.stub.text_files.files import OUT
+from humanmcp.server.text_files.files import OUT
 from tests.browser.seats import call
 from tests.desk.desking import Desking
 from tests.serving import Serving

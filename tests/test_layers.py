@@ -26,9 +26,9 @@ PACKAGE: Final = "humanmcp"
 FLOORS: Final = (
     ("protocol",),
     ("inbox",),
-    ("answering", "calling", "listening"),
+    ("answering", "http"),
     ("demo", "export"),
-    ("stub", "desk", "tap", "host", "terminal_desk", "setup"),
+    ("server", "desk", "tap", "host", "terminal", "setup"),
     ("book", "play", "pytest", "room", "welcome"),
     ("cli",),
     ("__main__",),
@@ -41,8 +41,8 @@ CELLAR: Final = {
     "common/api_key": ("locales",),
     "common/book_file": ("locales", "protocol", "common/toml_sections"),
     "common/child": ("locales", "common/line_cutter"),
-    "connecting": ("protocol", "common/settings", "common/toml_edit"),
     "common/file_descriptors": ("locales",),
+    "common/jsonc": ("protocol",),
     "common/line_cutter": (),
     "locales": ("protocol",),
     "common/logfile": (),
@@ -57,6 +57,8 @@ CELLAR: Final = {
     "common/terminal": ("protocol",),
     "common/toml_edit": ("common/toml_sections",),
     "common/toml_sections": (),
+    "setup/hosts": ("protocol", "common/settings", "common/toml_edit"),
+    "setup/starting": ("protocol", "common/settings", "common/toml_edit", "setup/hosts"),
 }
 """Below every floor: small things that many rooms use, each with what it may import itself."""
 
@@ -64,7 +66,7 @@ CELLAR_KEYS: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "common/file_descriptors", "locales", "common/paths"),
     "answering": ("__init__", "common/timestamps", "locales"),
-    "stub": (
+    "server": (
         "__init__",
         "common/book_file",
         "common/child",
@@ -85,7 +87,7 @@ CORE: Final = (
     ("diagnostics",),
     ("spec",),
     ("repair", "conversation"),
-    ("policy", "validation"),
+    ("rules", "validation"),
     ("session", "http"),
 )
 """The floors of `protocol/`: each package imports those of lower floors only."""
@@ -100,8 +102,8 @@ GUESTS: Final = {
     "answering": ("typing_extensions",),
     "desk": ("fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
-    "listening": ("starlette", "uvicorn"),
-    "stub/http": ("h11", "starlette", "uvicorn"),
+    "http": ("starlette", "uvicorn"),
+    "server/http": ("h11", "starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),
     "room": ("fastapi", "segno", "starlette"),
@@ -117,9 +119,9 @@ IMPURE: Final = frozenset(
 IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "input", "open"})
 """What the core does without: clocks, files, sockets, threads, logs, chance, the interpreter."""
 
-STDOUT_OWNERS: Final = frozenset({"stub/pipe.py", "common/terminal.py"})
+STDOUT_OWNERS: Final = frozenset({"server/pipe.py", "common/terminal.py"})
 MOST_MODULES: Final = 200
-"""What `import humanmcp.stub.serve` may load, besides our folders; a bare interpreter: about 30."""
+"""What `import humanmcp.server.serve` may load, besides our folders; Python alone: about 30."""
 
 
 class Import(NamedTuple):
@@ -141,7 +143,8 @@ def room_of(parts: Sequence[str]) -> str:
     """Return the room of a module, from its path below the package."""
     if not parts:
         return "__init__"
-    return "/".join(parts[:2]) if parts[0] == "common" and len(parts) > 1 else parts[0]
+    file = "/".join(parts[:2])
+    return file if parts[0] == "common" or file in CELLAR else parts[0]
 
 
 def rooms(house: Path) -> set[str]:
@@ -326,7 +329,7 @@ def test_one_place_chooses_the_inbox() -> None:
 
 
 def test_every_library_is_used_in_its_own_room_only() -> None:
-    """The stub, among others, has the standard library and nothing else."""
+    """The server, among others, has the standard library and nothing else."""
     assert uninvited(HOUSE) == []
 
 
@@ -360,13 +363,14 @@ def test_every_command_lives_in_a_room_below_the_command_line() -> None:
         assert room in allowed("cli") - set(CELLAR)
 
 
-def test_the_stub_starts_without_any_installed_library() -> None:
+def test_the_server_starts_without_any_installed_library() -> None:
     """It imports with no site-packages at all, and loads few modules even of the standard library.
 
     Some hosts give a server 1.5 s from its spawn to its first answer.
     """
     script = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import humanmcp.cli, humanmcp.stub.serve;"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import humanmcp.cli;"
+        "import humanmcp.server.serve;"
         "sys.stderr.write('\\n'.join(sys.modules))"
     )
     run = subprocess.run(
@@ -382,7 +386,7 @@ def test_the_stub_starts_without_any_installed_library() -> None:
 # -- the rules themselves can fail ------------------------------------------------------------
 
 OFFENCES: Final = {
-    "stub/serve.py": (
+    "server/serve.py": (
         "from humanmcp.desk import app\nimport fastapi\nimport sys\nsys.stdout.write('x')\n"
     ),
     "inbox/folder.py": "def f():\n    from humanmcp import cli\n",
@@ -409,7 +413,7 @@ def bad_house(tmp_path: Path) -> Path:
 def test_a_wrong_arrow_is_found(bad_house: Path) -> None:
     """Sideways, upwards, relative and inside a function."""
     found = "\n".join(wrong_arrows(bad_house))
-    assert "stub/serve.py:1" in found
+    assert "server/serve.py:1" in found
     assert "inbox/folder.py:2" in found
     assert "protocol/session.py:2" in found
 
@@ -421,8 +425,8 @@ def test_a_wrong_arrow_of_the_core_is_found(bad_house: Path) -> None:
 
 
 def test_an_uninvited_library_is_found(bad_house: Path) -> None:
-    """A web framework in the stub."""
-    assert uninvited(bad_house) == ["stub/serve.py:2: stub must not import fastapi"]
+    """A web framework in the server."""
+    assert uninvited(bad_house) == ["server/serve.py:2: server must not import fastapi"]
 
 
 def test_an_impurity_is_found(bad_house: Path) -> None:
@@ -433,7 +437,7 @@ def test_an_impurity_is_found(bad_house: Path) -> None:
 
 def test_a_stray_print_is_found(bad_house: Path) -> None:
     """By its own name or by that of the stream."""
-    assert stdout_users(bad_house) == ["protocol/session.py:4", "stub/serve.py:4"]
+    assert stdout_users(bad_house) == ["protocol/session.py:4", "server/serve.py:4"]
 
 
 def test_an_unplaced_room_is_found(bad_house: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from humanmcp.inbox import layout
 from humanmcp.inbox.transcripts import MOST_OPEN
-from humanmcp.stub.text_files.folder import LOCK_NAME
+from humanmcp.server.text_files.folder import LOCK_NAME
 from tests.serving_http import ServingHttp
 from tests.waiting import until
 

@@ -19,7 +19,7 @@ from docs import make_install, make_manifests
 from humanmcp import __version__
 from humanmcp.common import published
 from humanmcp.common.settings import Settings
-from humanmcp.connecting.hosts import HOSTS
+from humanmcp.setup.hosts import HOSTS
 from tests.serving import bare_environment
 
 ROOT: Final = Path(__file__).parent.parent

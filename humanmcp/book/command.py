@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from humanmcp.book.preview import ROOM, doubts, rule_lines
-from humanmcp.calling.address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.common import paths
 from humanmcp.common.book_file import parse_book, read_book
 from humanmcp.common.child import ChildCommand
 from humanmcp.common.regular_file import write_whole
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
+from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import stopped, trouble
 
@@ -64,7 +64,7 @@ def _check(path: Path, language: str) -> int:
 
 def _copy(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     from humanmcp.book.copying import as_toml  # noqa: PLC0415 - a check does without a client
-    from humanmcp.protocol.policy.book_writer import copied  # noqa: PLC0415 - likewise
+    from humanmcp.protocol.rules.book_writer import copied  # noqa: PLC0415 - likewise
 
     book = copied(_frames(arguments, settings, language))
     text = as_toml(book)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.host.client.transport import ServerTarget
-    from humanmcp.protocol.policy.book_writer import CopiedBook
+    from humanmcp.protocol.rules.book_writer import CopiedBook
 
 NAME: Final = "humanmcp-book"
 """Who the client is that reads what a server offers."""

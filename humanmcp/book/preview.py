@@ -10,16 +10,16 @@ from humanmcp.protocol.diagnostics.raw import json_text
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.tree import object_at
-from humanmcp.protocol.policy.filling import fill_answer, placeholders
-from humanmcp.protocol.policy.memory import GIVEN
-from humanmcp.protocol.policy.rule import RuleAction
-from humanmcp.protocol.policy.rule_format import KEY_OF
+from humanmcp.protocol.rules.filling import fill_answer, placeholders
+from humanmcp.protocol.rules.memory import GIVEN
+from humanmcp.protocol.rules.rule import RuleAction
+from humanmcp.protocol.rules.rule_format import KEY_OF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.protocol.policy.answer_book import Book
-    from humanmcp.protocol.policy.rule import Rule
+    from humanmcp.protocol.rules.answer_book import Book
+    from humanmcp.protocol.rules.rule import Rule
 
 ROOM: Final = "book_command"
 _SHOWN: Final = 160

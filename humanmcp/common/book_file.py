@@ -1,7 +1,7 @@
 """The answer book's file: read at the start, and again whenever it is saved.
 
-Knows TOML and the file; what a book means stands in `protocol/policy/answer_book.py`, how it is
-written in `protocol/policy/book_format.py`.
+Knows TOML and the file; what a book means stands in `protocol/rules/answer_book.py`, how it is
+written in `protocol/rules/book_format.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, in_language
-from humanmcp.protocol.policy.answer_book import Book
+from humanmcp.protocol.rules.answer_book import Book
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +73,7 @@ def parse_book(text: str, path: Path) -> Book:
     Raises:
         BookFileError: it is no TOML, or something in it has no meaning.
     """
-    from humanmcp.protocol.policy.book_format import parse  # noqa: PLC0415 - 5 ms of a start
+    from humanmcp.protocol.rules.book_format import parse  # noqa: PLC0415 - 5 ms of a start
 
     return decode(text, path, parse)
 
@@ -86,7 +86,7 @@ def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded])
     """
     import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
 
-    from humanmcp.protocol.policy.book_values import BookError  # noqa: PLC0415 - as above
+    from humanmcp.protocol.rules.book_values import BookError  # noqa: PLC0415 - as above
 
     try:
         return parse(tomllib.loads(text.removeprefix("\ufeff")))

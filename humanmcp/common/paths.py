@@ -1,7 +1,7 @@
 """Where humanmcp keeps its things: one folder, derived from the home directory alone.
 
-Hosts start servers with a stripped environment (HOME, LOGNAME, PATH, SHELL, TERM, USER), so a stub
-and a desk can only agree on a place that needs nothing else.
+Hosts start servers with a stripped environment (HOME, LOGNAME, PATH, SHELL, TERM, USER), so
+a server and a desk can only agree on a place that needs nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from humanmcp.locales.stop import StopError
 FOLDER_NAME = ".humanmcp"
 
 BOOK_NAME: Final = "book.toml"
-"""The book that every stub of an inbox folder reads unless it was given another."""
+"""The book that every server of an inbox folder reads unless it was given another."""
 
 
 class UnsafeFolderError(StopError):

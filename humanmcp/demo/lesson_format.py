@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.demo.passing import ANSWERS, SURVIVED, Passing
 from humanmcp.demo.steps import INITIALIZE, Course, DemoStep, initialized
-from humanmcp.protocol.policy.book_values import (
+from humanmcp.protocol.rules.book_values import (
     BookError,
     flag,
     json_text,

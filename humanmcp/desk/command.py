@@ -29,10 +29,10 @@ from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.desk.state.watcher import Following
+from humanmcp.http.own_addresses import outside_of
+from humanmcp.http.sockets import QuietServer, listen
 from humanmcp.inbox.lock import LifeLock, is_held
 from humanmcp.inbox.opening import open_inbox
-from humanmcp.listening.addresses import outside_of
-from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 

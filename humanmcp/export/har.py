@@ -21,7 +21,7 @@ from humanmcp.protocol.http.guard import HttpAddress
 from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.http.recorded import carried, exchanges_in, headers_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.policy.timeouts import STATUS_WITHIN
+from humanmcp.protocol.rules.timeouts import STATUS_WITHIN
 
 if TYPE_CHECKING:
     from humanmcp.export.conversation import Conversation, Entry

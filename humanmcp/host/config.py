@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.calling.address import AddressError, ServerAddress, expanded
+from humanmcp.common import jsonc
 from humanmcp.common.child import ChildCommand
-from humanmcp.connecting import jsonc
+from humanmcp.http.server_address import AddressError, ServerAddress, expanded
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.repair.reading import read
 

@@ -12,11 +12,11 @@ from humanmcp.protocol.conversation.transcript import HTTP, Direction
 from humanmcp.protocol.http.recorded import as_json
 
 if TYPE_CHECKING:
-    from humanmcp.calling.transport import HttpPart
     from humanmcp.common.child import EndedError
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.client.callbacks import Stray
     from humanmcp.host.client.client import Client
+    from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.events import Event
 

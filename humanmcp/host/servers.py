@@ -32,12 +32,12 @@ from humanmcp.protocol.conversation.events import NoticeArrived
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.calling.transport import HttpPart
     from humanmcp.host.client.callbacks import ServerRequestHandler, Stray
     from humanmcp.host.client.client import Wait
     from humanmcp.host.client.handshake import Identity
     from humanmcp.host.config import ServerEntry
     from humanmcp.host.conversation import ImageBlock
+    from humanmcp.http.transport import HttpPart
     from humanmcp.protocol.conversation.events import Event
 
 _TROUBLE: Final = (StartError, OpeningError, NoAnswerError, EndedError)

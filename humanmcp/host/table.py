@@ -205,7 +205,7 @@ class Table:
             raise server.trouble
 
     def _find_server(self) -> None:
-        """Find the server's session: a stub tells its process id."""
+        """Find the server's session: a server tells its process id."""
         client = self.servers.all[0].client
         transport = client.transport if client is not None else None
         if not isinstance(transport, ChildTransport):
@@ -235,7 +235,7 @@ class Table:
 
 
 def server_command(plan: Plan) -> ChildCommand:
-    """Return how the server's seat is started: a stub in either case, by hand or by a book."""
+    """Return how the server's seat is started: a server in either case, by hand or by a book."""
     person = Chair.SERVER in plan.people
     words = [sys.executable, "-m", "humanmcp", "serve", "--home", str(plan.home)]
     book = ["--book", str(played("by_hand.toml" if person else "weather.toml"))]

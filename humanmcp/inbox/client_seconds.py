@@ -42,7 +42,7 @@ class ClientSeconds:
     def put(self, client: str, seconds: float) -> None:
         """Remember it, in the place of what was there: its user may have set another limit.
 
-        Of two processes that do so in the same moment one may be forgotten; stubs learn it again.
+        Of two processes that do so in the same moment one may be forgotten; servers learn it again.
         """
         name = client[:LONGEST_NAME]
         if not name:

@@ -10,7 +10,7 @@ The promises
    death of any process at any moment.
 2. Of several `send` for one exchange exactly one wins. The others raise `TakenError`, and nothing
    that a person typed is lost: a losing text is kept as a draft of its own (`Item.kept`).
-3. `take` gives each winning reply to the stub once in the life of a process, and again after a
+3. `take` gives each winning reply to the server once in the life of a process, and again after a
    crash if the exchange was not closed: an exchange leaves `pending` only through `close`.
 4. `close` moves an exchange to its last state once; a second `close` changes nothing.
 5. A frame given to `record` is in the transcript, in order, before `record` returns.
@@ -175,7 +175,7 @@ class Waiting(NamedTuple):
 class Draft(NamedTuple):
     """What a person is writing. `touched` says that it is no longer the text we started them with.
 
-    `hold` asks the stub to stop the countdown of the answer book for this exchange.
+    `hold` asks the server to stop the countdown of the answer book for this exchange.
     `by` names the desk, `at` is when it was saved (UTC, ISO 8601). `action` is that of the reply
     that the text is for: what goes on in the place of a held request, or what answers it.
     """
@@ -400,7 +400,7 @@ class SessionInbox(Protocol):
         """
 
 
-class StubInbox(SessionInbox, Protocol):
+class ServerInbox(SessionInbox, Protocol):
     """The inbox for the process that speaks to the peer: it begins a session and puts things in."""
 
     def begin(self, facts: SessionFacts) -> str:
@@ -533,7 +533,7 @@ class DeskInbox(SessionInbox, Protocol):
         """Keep a text that something else takes the place of, beside the draft (`Item.kept`)."""
 
     def send(self, key: Key, reply: Reply) -> None:
-        """Send a reply. The stub judges it; a refused one comes back as the draft.
+        """Send a reply. The server judges it; a refused one comes back as the draft.
 
         Raises:
             TakenError: another reply was first. The text was kept as the draft.
@@ -576,5 +576,5 @@ class DeskInbox(SessionInbox, Protocol):
         """
 
 
-class Inbox(StubInbox, DeskInbox, Protocol):
+class Inbox(ServerInbox, DeskInbox, Protocol):
     """Where exchanges wait. The promises stand at the top of this module."""

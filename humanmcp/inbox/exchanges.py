@@ -113,7 +113,7 @@ class SessionFolder:
                 continue
         raise UnknownItemError(f"{self.name}/{number}")
 
-    # -- what the stub does -------------------------------------------------------------------
+    # -- what the server does -------------------------------------------------------------------
 
     def deliver(self, item: Item) -> Signature | None:
         """Make the folder of an exchange appear, complete. Returns its draft's signature."""
@@ -185,7 +185,7 @@ class SessionFolder:
         reason: str,
         taken: Signature | None,
     ) -> None:
-        """Move an exchange to its last state. `taken` is the reply that the stub has seen."""
+        """Move an exchange to its last state. `taken` is the reply that the server has seen."""
         path = self.at(ExchangeState.PENDING, number)
         target = self.at(state, number)
         try:

@@ -76,25 +76,25 @@ class FolderInbox:
 
     @cached_property
     def _sessions(self) -> SessionShelf:
-        from humanmcp.inbox.shelves import SessionShelf  # noqa: PLC0415 - no stub reads what it wrote
+        from humanmcp.inbox.shelves import SessionShelf  # noqa: PLC0415 - no server reads what it wrote
 
         return SessionShelf(self._path)
 
     @cached_property
     def _items(self) -> ItemShelf:
-        from humanmcp.inbox.shelves import ItemShelf  # noqa: PLC0415 - no stub reads what it wrote
+        from humanmcp.inbox.shelves import ItemShelf  # noqa: PLC0415 - no server reads what it wrote
 
         return ItemShelf()
 
     @cached_property
     def _holds(self) -> Remembered:
-        from humanmcp.inbox.shelves import Remembered  # noqa: PLC0415 - no stub holds anything
+        from humanmcp.inbox.shelves import Remembered  # noqa: PLC0415 - no server holds anything
 
         return Remembered()
 
     def watch(self, wake: Callable[[str, int], None]) -> Watch:
         """Return what wakes with a session and the number of its exchange that may have changed."""
-        from humanmcp.inbox.watch import Watch  # noqa: PLC0415 - no stub watches
+        from humanmcp.inbox.watch import Watch  # noqa: PLC0415 - no server watches
 
         return Watch(self.home, wake)
 
@@ -107,7 +107,7 @@ class FolderInbox:
         self._letters.sweep(self._path)
 
     def folder(self, session: str) -> Path:
-        """Return the folder of a session: a stub puts its text files there."""
+        """Return the folder of a session: a server puts its text files there."""
         return self._folder(session).path
 
     def _folder(self, session: str) -> SessionFolder:
@@ -131,7 +131,7 @@ class FolderInbox:
             raise NotHeldError(session)
         return own
 
-    # -- the stub's side ----------------------------------------------------------------------
+    # -- the server's side ----------------------------------------------------------------------
 
     def begin(self, facts: SessionFacts) -> str:
         """Open a session and hold it open while this process lives. Returns its name."""
@@ -447,7 +447,7 @@ class FolderInbox:
             self._folder(key.session).put_aside(key.number, draft)
 
     def send(self, key: Key, reply: Reply) -> None:
-        """Send a reply. The stub judges it; a refused one comes back as the draft."""
+        """Send a reply. The server judges it; a refused one comes back as the draft."""
         with keeping("reply", number=key.number):
             self._folder(key.session).send(key.number, reply)
         self._ring(key.session)
@@ -473,7 +473,7 @@ class FolderInbox:
 
     def forget(self, key: Key) -> None:
         """Forget an exchange that is over, with every copy of what was said in it."""
-        from humanmcp.inbox.forgetting import forget_exchange  # noqa: PLC0415 - no stub does it
+        from humanmcp.inbox.forgetting import forget_exchange  # noqa: PLC0415 - no server does it
 
         folder, facts = self._folder(key.session), self.facts(key.session)
         with keeping("forgetting", name=f"{key.session}/{key.number}"):
@@ -481,7 +481,7 @@ class FolderInbox:
 
     def forget_session(self, session: str) -> None:
         """Forget a session that is over, with everything in its folder."""
-        from humanmcp.inbox.forgetting import forget_session  # noqa: PLC0415 - no stub does it
+        from humanmcp.inbox.forgetting import forget_session  # noqa: PLC0415 - no server does it
 
         folder, facts = self._folder(session), self.facts(session)
         with keeping("forgetting", name=session):
@@ -499,6 +499,6 @@ class FolderInbox:
 
     def before(self, session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`."""
-        from humanmcp.inbox.backwards import frames_before  # noqa: PLC0415 - no stub does it
+        from humanmcp.inbox.backwards import frames_before  # noqa: PLC0415 - no server does it
 
         return frames_before(self._folder(session).path / layout.TRANSCRIPT, seq, count, word)

@@ -16,7 +16,7 @@ from humanmcp.inbox.contract import InboxError, Key, StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.contract import Answer, Reply, StubInbox
+    from humanmcp.inbox.contract import Answer, Reply, ServerInbox
     from humanmcp.protocol.conversation.exchange import ExchangeState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 class InboxSession:
     """One session of an inbox, for the process that runs it. Safe to use from several threads."""
 
-    def __init__(self, inbox: StubInbox, session: str) -> None:
+    def __init__(self, inbox: ServerInbox, session: str) -> None:
         """Run a session that this process has begun."""
         self._inbox = inbox
         self._session = session

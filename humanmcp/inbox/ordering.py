@@ -12,7 +12,7 @@ from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Reply
-    from humanmcp.protocol.policy.rule import OfferChange
+    from humanmcp.protocol.rules.rule import OfferChange
 
 _SWITCHES: Final = frozenset({Order.PROGRESS, Order.SILENCE})
 _HIGHEST: Final = 255
@@ -66,8 +66,8 @@ def offer_change(text: str) -> OfferChange | None:
     """Read what an order changes of what is offered; None for what is none."""
     import json  # noqa: PLC0415 - seldom wanted
 
-    from humanmcp.protocol.policy.book_values import BookError  # noqa: PLC0415 - likewise
-    from humanmcp.protocol.policy.rule_format import read_change  # noqa: PLC0415 - likewise
+    from humanmcp.protocol.rules.book_values import BookError  # noqa: PLC0415 - likewise
+    from humanmcp.protocol.rules.rule_format import read_change  # noqa: PLC0415 - likewise
 
     try:
         given = json.loads(text)

@@ -1,6 +1,6 @@
 """What people say first: a notification or a request of their own, and what became of it.
 
-A saying is a file with a number for its name, its ticket; the stub puts a result beside it.
+A saying is a file with a number for its name, its ticket; the server puts a result beside it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Outbox:
             _log.warning("what became of saying %s cannot be read: %s", ticket, error)
             return None
 
-    # -- the stub's side ----------------------------------------------------------------------
+    # -- the server's side ----------------------------------------------------------------------
 
     def outgoing(self) -> Sequence[tuple[str, Reply]]:
         """Return what is not settled, oldest first."""

@@ -1,4 +1,4 @@
-"""What a stub asks for a hundred times a second: new replies, new drafts, new sayings.
+"""What a server asks for a hundred times a second: new replies, new drafts, new sayings.
 
 Asking costs one or two `stat` calls for each exchange that waits, and reads only what has changed.
 No library and no limit of the machine is needed, and it works on network drives and everywhere
@@ -127,7 +127,7 @@ class ExchangePolls:
     def _torn(self, poll: _Poll, seen: Signature, error: Exception) -> None:
         """Put a reply that stays unreadable out of the way: it would keep everybody from sending.
 
-        Only the stub does so, and only it takes replies away: no readable one can be hit.
+        Only the server does so, and only it takes replies away: no readable one can be hit.
         """
         now = time.monotonic()
         if poll.torn is None or poll.torn[0] != seen:

@@ -84,7 +84,7 @@ class SessionShelf:
         if self._gone.get(name) is not facts:
             if is_held(self._path / name / layout.LOCK):
                 return facts
-            # A stub that ends writes first and lets go then: what was read may be old by now.
+            # A server that ends writes first and lets go then: what was read may be old by now.
             facts = self._read(name)
             if facts is None or facts.life is not Life.OPEN:
                 return facts

@@ -162,7 +162,7 @@ class Watch:
 
 def _start(path: Path, on_event: Callable[[FileSystemEvent], None]) -> BaseObserver:
     """Start one recursive observer. What readers do themselves (open, close) is not reported."""
-    from watchdog import events, observers  # noqa: PLC0415 - the stub never pays for it
+    from watchdog import events, observers  # noqa: PLC0415 - the server never pays for it
 
     # A folder that appears while its parent's folders are listed is found twice, which harms
     # nobody; the warning names every folder that is watched.

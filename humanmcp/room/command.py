@@ -18,9 +18,9 @@ from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
 from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.http import error_handlers
+from humanmcp.http.own_addresses import outside_of, own_addresses, own_names
+from humanmcp.http.sockets import QuietServer, listen
 from humanmcp.inbox.lock import LifeLock, is_held
-from humanmcp.listening.addresses import outside_of, own_addresses, own_names
-from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.room import entering

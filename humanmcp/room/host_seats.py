@@ -9,9 +9,9 @@ from starlette.responses import PlainTextResponse
 
 from humanmcp.locales import say
 from humanmcp.protocol.http.guard import PATH, HttpAddress
-from humanmcp.protocol.policy.answer_book import Mode
-from humanmcp.stub.http.app import HttpApp
-from humanmcp.stub.http.sessions import HttpSessions
+from humanmcp.protocol.rules.answer_book import Mode
+from humanmcp.server.http.app import HttpApp
+from humanmcp.server.http.sessions import HttpSessions
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import SessionFacts
     from humanmcp.room.classroom import Classroom
     from humanmcp.room.seat import RoomSeat
-    from humanmcp.stub.http.connection import HttpConnection
-    from humanmcp.stub.stub_session import StubSession
+    from humanmcp.server.http.connection import HttpConnection
+    from humanmcp.server.session import ServedSession
 
 MCP: Final = PATH.removeprefix("/")
 
@@ -62,7 +62,7 @@ class HostSeats:
         return self._open[number]
 
     def _made(self, seat: RoomSeat) -> tuple[HttpApp, HttpSessions, asyncio.Task[None]]:
-        def make(connection: HttpConnection, facts: SessionFacts) -> StubSession:
+        def make(connection: HttpConnection, facts: SessionFacts) -> ServedSession:
             return seat.maker(Mode.NORMAL).session(connection, seat.inbox, facts=facts)
 
         room = self._room

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.demo.steps import Course, DemoStep
     from humanmcp.inbox.contract import Draft, Inbox
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.stub.connection import MemoryConnection
+    from humanmcp.server.connection import MemoryConnection
 
 _SOON: Final = 0.02
 BY: Final = "practice"

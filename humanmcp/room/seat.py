@@ -26,13 +26,13 @@ from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, StoreEr
 from humanmcp.locales import language_of, say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.policy.answer_book import Mode
+from humanmcp.protocol.rules.answer_book import Mode
 from humanmcp.room import records
 from humanmcp.room.practice import BY, LessonStanding, Outcome, Practice, PracticeLine, as_reply
 from humanmcp.room.records import StepRecord
-from humanmcp.stub.connection import MemoryConnection
-from humanmcp.stub.options import ServeOptions
-from humanmcp.stub.serve import ServerParts
+from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.options import ServeOptions
+from humanmcp.server.serve import ServerParts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -231,15 +231,15 @@ class RoomSeat:
             self._played = self._parts.lesson(self.record)
             self.record.steps.setdefault(self._played, {})
             connection = MemoryConnection()
-            stub = self.maker(Mode.BY_HAND).session(connection, self.inbox)
+            server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             self.practice = Practice(
                 self._course,
-                PracticeLine(connection, self.inbox, stub.ledger.name),
+                PracticeLine(connection, self.inbox, server.ledger.name),
                 self._changed,
                 partial(self._step_is_over, self._played),
             )
             prepare(self.practice)
-            self._parts.attendant.attend(stub)
+            self._parts.attendant.attend(server)
             self._parts.attendant.attend(self.practice)
 
     def take_lesson(self, lesson: str) -> None:

@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Final, cast
 
 from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.commands import HostEntryShape
-from humanmcp.calling.address import ServerAddress
 from humanmcp.common.settings import Settings, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
-from humanmcp.connecting.hosts import (
+from humanmcp.http.server_address import ServerAddress
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError, as_laid_out
+from humanmcp.setup.everywhere import tell_what_now
+from humanmcp.setup.hosts import (
     BY_NAME,
     DEFAULT_NAME,
     Format,
@@ -27,16 +31,12 @@ from humanmcp.connecting.hosts import (
     place,
     user_place,
 )
-from humanmcp.connecting.starting import (
+from humanmcp.setup.starting import (
     PASSED_ON,
     HostEntry,
     manner_for,
     passed_on,
 )
-from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.setup.config_file import ConfigFile, ConfigFileError, as_laid_out
-from humanmcp.setup.everywhere import tell_what_now
 
 if TYPE_CHECKING:
     import argparse

@@ -17,24 +17,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from humanmcp.common import toml_edit
+from humanmcp.common import jsonc, toml_edit
 from humanmcp.common.regular_file import (
     NotRegularError,
     keep_owner,
     read_regular,
     replace_regular,
 )
-from humanmcp.connecting import jsonc
-from humanmcp.connecting.hosts import HOSTS, Format, place, user_place
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.repair import reading
+from humanmcp.setup.hosts import HOSTS, Format, place, user_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from humanmcp.connecting.hosts import Host
+    from humanmcp.setup.hosts import Host
 
 _MCP_IN_SETTINGS: Final = ("mcp", "servers")
 _BACKUPS_READ: Final = 20

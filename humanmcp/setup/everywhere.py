@@ -10,19 +10,19 @@ import enum
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
-from humanmcp.connecting.hosts import command_in, is_ours
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
+from humanmcp.setup.hosts import command_in, is_ours
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from humanmcp.connecting.hosts import Host
     from humanmcp.setup.config_file import Keys
+    from humanmcp.setup.hosts import Host
 
 ROOM: Final = "wrap"
 _COMMAND: Final = 60

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, user_place
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.setup import trial
 from humanmcp.setup.checks import Finding, Level, ok, problem, warning
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
+from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, is_ours, user_place
 from humanmcp.setup.wrapping import is_wrapped
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, to_stderr
-from humanmcp.connecting.hosts import BY_NAME, Format, Host, place
-from humanmcp.connecting.starting import starter
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, sentence_of
-from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
+from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError
 from humanmcp.setup.everywhere import Standing, change_all, tell_what_now
+from humanmcp.setup.hosts import BY_NAME, Format, Host, place
+from humanmcp.setup.starting import starter
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped, wrapped
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.connecting.hosts import command_in, is_ours
+from humanmcp.setup.hosts import command_in, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.calling.address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.common import paths
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.file_descriptors import claim
@@ -26,14 +25,15 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import StopSignals
 from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import stamp
+from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import InboxError, Seat, SessionFacts, StubInbox
+from humanmcp.inbox.contract import InboxError, Seat, ServerInbox, SessionFacts
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import describe as sentence
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
-from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
+from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
 from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, ServerProcess
 from humanmcp.tap.held_queue import HeldQueue
 from humanmcp.tap.hold_policy import Held, HoldPolicy
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.state import ConversationState
-    from humanmcp.protocol.policy.hold_patterns import Pattern
+    from humanmcp.protocol.rules.hold_patterns import Pattern
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _front(arguments: argparse.Namespace, wanted: _Wanted, language: str) -> int:
     """Give the server an address, with a tap for each client that comes."""
-    from humanmcp.listening.addresses import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
+    from humanmcp.http.own_addresses import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
     from humanmcp.tap.http_front import serve  # noqa: PLC0415 - as above
     from humanmcp.tap.http_sessions import TapCommand, TapFront  # noqa: PLC0415 - as above
 
@@ -260,7 +260,7 @@ def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
     return listening.so_far()
 
 
-def _begin(settings: Settings, wanted: _Wanted) -> tuple[StubInbox, SessionFacts]:
+def _begin(settings: Settings, wanted: _Wanted) -> tuple[ServerInbox, SessionFacts]:
     home = paths.make_private(paths.home_folder(settings.home))
     with suppress(OSError):  # without a log everything else works
         log_to(home)

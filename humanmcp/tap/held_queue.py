@@ -28,15 +28,15 @@ from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD,
 from humanmcp.protocol.diagnostics.kinds.rpc import SaidFirstAtTap
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.layout import pretty
-from humanmcp.protocol.policy.answer_book import by_rule
-from humanmcp.protocol.policy.timeouts import patience
+from humanmcp.protocol.rules.answer_book import by_rule
+from humanmcp.protocol.rules.timeouts import patience
 from humanmcp.protocol.validation.held import HeldMessage, answers, judge
 from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.inbox.contract import StubInbox
+    from humanmcp.inbox.contract import ServerInbox
     from humanmcp.tap.hold_policy import Cancelled, Held, HoldPolicy
     from humanmcp.tap.recorder import TapRecorder
     from humanmcp.tap.sink import Sink
@@ -64,7 +64,7 @@ class HeldQueue:
     def __init__(  # noqa: PLR0913 - everything that a held message meets
         self,
         *,
-        inbox: StubInbox,
+        inbox: ServerInbox,
         session: str,
         recorder: TapRecorder,
         gate: HoldPolicy,

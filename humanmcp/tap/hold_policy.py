@@ -15,16 +15,16 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import text_at
-from humanmcp.protocol.policy.answer_book import first_rule
-from humanmcp.protocol.policy.filling import fill_answer
-from humanmcp.protocol.policy.rule import Rule, RuleAction
+from humanmcp.protocol.rules.answer_book import first_rule
+from humanmcp.protocol.rules.filling import fill_answer
+from humanmcp.protocol.rules.rule import Rule, RuleAction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
-    from humanmcp.protocol.policy.answer_book import Book
-    from humanmcp.protocol.policy.hold_patterns import Pattern
+    from humanmcp.protocol.rules.answer_book import Book
+    from humanmcp.protocol.rules.hold_patterns import Pattern
 
 _END: Final = b"\r\n"
 

@@ -11,7 +11,7 @@ from humanmcp.inbox.contract import Life, Purpose, Seat
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
+from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
 
 if TYPE_CHECKING:
     import argparse

@@ -20,7 +20,7 @@ from io import BufferedReader
 from queue import Empty
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from humanmcp.listening.bodies import LARGEST, LARGEST_TOGETHER, SLOWEST
+from humanmcp.http.bodies import LARGEST, LARGEST_TOGETHER, SLOWEST
 from humanmcp.locales import say
 from humanmcp.protocol.http import guard
 from humanmcp.protocol.http.headers import SESSION, SPELLING, Headers, content_length

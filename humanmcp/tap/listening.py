@@ -27,7 +27,7 @@ from humanmcp.protocol.validation.unanswered import Unanswered
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.contract import SessionFacts, StubInbox
+    from humanmcp.inbox.contract import ServerInbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -67,7 +67,7 @@ class Listening:
 
     def __init__(
         self,
-        inbox: StubInbox,
+        inbox: ServerInbox,
         facts: SessionFacts,
         *,
         remark: Callable[[bytes, str], object],

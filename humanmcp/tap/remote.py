@@ -17,10 +17,10 @@ import os
 import threading
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.calling.address import SessionOverError
-from humanmcp.calling.transport import HttpTransport
 from humanmcp.common.child import EndedError, lines
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.http.server_address import SessionOverError
+from humanmcp.http.transport import HttpTransport
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN
 from humanmcp.protocol.http.client import named_after
@@ -31,8 +31,8 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.calling.address import ServerAddress
-    from humanmcp.calling.transport import HttpPart
+    from humanmcp.http.server_address import ServerAddress
+    from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
 
 INTERNAL_ERROR: Final = -32603

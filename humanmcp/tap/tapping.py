@@ -20,7 +20,7 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.poll_schedule import NAP, PollSchedule
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
+from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
 from humanmcp.tap.hold_policy import Cancelled, Held
 from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import BY_TAP
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
-    from humanmcp.inbox.contract import StubInbox
+    from humanmcp.inbox.contract import ServerInbox
     from humanmcp.tap.child import ServerProcess
     from humanmcp.tap.held_queue import HeldQueue
     from humanmcp.tap.hold_policy import HoldPolicy
@@ -88,7 +88,7 @@ class TapEvents:
 class TappedSession:
     """The session in the inbox. There is none when the inbox cannot be used: all passes then."""
 
-    inbox: StubInbox
+    inbox: ServerInbox
     name: str
     holds: HeldQueue
     shelf: BookFile | None = None

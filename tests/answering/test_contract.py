@@ -24,7 +24,7 @@ from tests.answering.contract import MESSAGE, RESULT, TEXT, Files, Page, Seat, T
 from tests.browser.seats import call, request
 from tests.desk.desking import Desking
 from tests.serving import Serving
-from tests.terminal_desk.rooms import Taker
+from tests.terminal.rooms import Taker
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Scene(NamedTuple):
 
 @pytest.fixture
 def scene(home: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Scene]:
-    """A desk and a stub on one inbox folder."""
+    """A desk and a server on one inbox folder."""
     with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand", "--lang", "en") as host:
         yield Scene(Page(desk), Terminal(home, capsys), Files(host), host)
 
@@ -192,7 +192,7 @@ def test_a_session_that_has_ended_takes_no_answer(scene: Scene, name: str) -> No
 
 
 def write(host: Serving, line: str) -> None:
-    """Write a line to one of several stubs that began at the same moment."""
+    """Write a line to one of several servers that began at the same moment."""
     stdin = host.process.stdin
     assert stdin is not None
     stdin.write(line.encode() + b"\n")

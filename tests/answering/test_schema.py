@@ -16,7 +16,7 @@ from humanmcp.answering.schema.exchanges import RowShape, exchange_shape
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Waiting
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
-from tests.terminal_desk.rooms import CALL, Room, Shell
+from tests.terminal.rooms import CALL, Room, Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

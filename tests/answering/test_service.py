@@ -13,7 +13,7 @@ from humanmcp.answering.service import Outcome
 from humanmcp.inbox.contract import Action, Answer, Draft, Life, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from tests.terminal_desk.rooms import CALL, Room, ago
+from tests.terminal.rooms import CALL, Room, ago
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

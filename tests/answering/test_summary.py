@@ -13,7 +13,7 @@ from humanmcp.export.reading import Recording
 from humanmcp.inbox.contract import Item, Key
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.terminal_desk.inbox import request_in_short
+from humanmcp.terminal.inbox import request_in_short
 
 
 def line(method: str, params: dict[str, object]) -> str:

@@ -32,7 +32,7 @@ def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
     manual = (ROOT / "bench" / "README.md").read_text(encoding="utf-8")
     for what in printed:
         stem = re.sub(r",( \d+)? (pending|idle|sessions)$", "", what).removesuffix(" to exit")
-        stem = re.sub(r"\d+ stubs? with \d+", "N stubs with W", stem)
+        stem = re.sub(r"\d+ servers? with \d+", "N servers with W", stem)
         stem = re.sub(r"\d+ (waiting sessions|sessions with|sessions$)", r"N \1", stem)
         stem = re.sub(r"^\d+ people|seat of \d+", lambda one: re.sub(r"\d+", "N", one[0]), stem)
         assert stem in manual, what

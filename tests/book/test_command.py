@@ -12,7 +12,7 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.common.book_file import read_book
 from tests.asking import R2025
-from tests.calling.peer import Peer, answer
+from tests.http.peer import Peer, answer
 from tests.serving import Serving
 
 if TYPE_CHECKING:

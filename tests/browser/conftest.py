@@ -68,7 +68,7 @@ def desk(home: Path) -> Iterator[Desking]:
 
 @pytest.fixture
 def host(home: Path, desk: Desking) -> Iterator[Serving]:
-    """A stub, with the test in the host's place. It answers nothing by itself."""
+    """A server, with the test in the host's place. It answers nothing by itself."""
     with Serving(home, "--by-hand") as serving:
         yield serving
 

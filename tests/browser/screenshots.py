@@ -1,7 +1,7 @@
 """Take a picture of every view: light, dark, phone and Japanese; and the moving one.
 
 `python -m tests.browser.screenshots [FOLDER]` writes them to `screenshots/`, which git ignores.
-A real stub and a real desk are behind each of them.
+A real server and a real desk are behind each of them.
 """
 
 from __future__ import annotations

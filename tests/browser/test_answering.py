@@ -1,4 +1,4 @@
-"""Answering in the page: U01 to U05, U11, U15 and U17, with a real stub and a real browser."""
+"""Answering in the page: U01 to U05, U11, U15 and U17, with a real server and a real browser."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ META: dict[str, Any] = {
 def test_every_template_can_be_sent_as_it_is(
     desk: Desking, host: Serving, window: Windows, era: str
 ) -> None:
-    """Opened, untouched, sent, for both eras; the check of the stub lets each one pass."""
+    """Opened, untouched, sent, for both eras; the check of the server lets each one pass."""
     page = window().page
     modern = era == "modern"
     # of a prompt only the person knows the words; test_drafting.py answers one.

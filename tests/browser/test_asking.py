@@ -1,4 +1,4 @@
-"""Ask the user back, in the page, while a call waits: with a real stub and a test as the host."""
+"""Ask the user back, in the page, while a call waits: with a real server and a test as the host."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_answer_is_there_after_a_restart_of_the_desk_too(
 def test_a_question_that_is_wrong_comes_back_and_can_be_sent_anyway(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """The stub judges it as everything that is said first."""
+    """The server judges it as everything that is said first."""
     begin(host, desk, elicitation={})
     host.say(call())
     name = until(host.find_session, "a session").name

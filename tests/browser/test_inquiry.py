@@ -1,4 +1,4 @@
-"""A question that an agent asks a person, in the page: L6, with a real stub and a real browser."""
+"""A question that an agent asks a person, in the page: with a real server and a real browser."""
 
 from __future__ import annotations
 

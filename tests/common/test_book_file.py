@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.common.book_file import BookFile, BookFileError
-from humanmcp.protocol.policy.answer_book import Book
+from humanmcp.protocol.rules.answer_book import Book
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""The log that stubs and taps share."""
+"""The log that servers and taps share."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from humanmcp.protocol.conversation.events import (
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.policy.answer_book import Book, decide
+from humanmcp.protocol.rules.answer_book import Book, decide
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import addressed, kind_of, unaddressed
@@ -108,7 +108,7 @@ class Player:
         return replace(_settled(outcome, text, number), form=form, anyway=anyway)
 
     def _save(self, text: str) -> Played:
-        """Do with a text in `out.txt` what the stub does with it."""
+        """Do with a text in `out.txt` what the server does with it."""
         exchange = addressed(text, self.session.pending)
         if kind_of(text) in (Kind.REQUEST, Kind.NOTIFICATION) or (
             exchange is None and self.session.unreadable and check.id_of(text) is None

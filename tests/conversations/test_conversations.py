@@ -34,7 +34,7 @@ def test_the_session_alone_says_what_the_file_says(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_running_stub_writes_what_the_file_says(file: Path, tmp_path: Path) -> None:
+def test_a_running_server_writes_what_the_file_says(file: Path, tmp_path: Path) -> None:
     """The same through a process and its two text files, byte for byte, and it ends with 0."""
     conversation = read(file)
     with Serving(tmp_path / "home", *conversation.flags) as serving:

@@ -23,7 +23,7 @@ from humanmcp.demo.lesson_file import (
 from humanmcp.demo.lesson_format import parse_lesson
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.practice import Outcome, Practice, PracticeLine
-from humanmcp.stub.connection import EndOfInput, MemoryConnection
+from humanmcp.server.connection import EndOfInput, MemoryConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

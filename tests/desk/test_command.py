@@ -101,7 +101,7 @@ def test_who_starts_a_desk_where_one_has_died_finds_the_new_one(started: Path) -
 
 
 def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> None:
-    """A host kills the whole group of a stub two seconds after it closed its stdin."""
+    """A host kills the whole group of a server two seconds after it closed its stdin."""
     code = (
         "import sys, time\n"
         "from humanmcp.desk.http.launch import find_or_start\n"

@@ -42,7 +42,7 @@ def ask(seat: AtInbox) -> tuple[threading.Thread, list[str | None]]:
 def test_a_reply_is_taken_by_the_ring_of_the_bell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Redesign, section 2: the same wake as in the stub, and no look fifty times a second."""
+    """Redesign, section 2: the same wake as in the server, and no look fifty times a second."""
     monkeypatch.setattr(poll_schedule, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
     seat = AtInbox(inbox, Seat.MODEL, language="en")

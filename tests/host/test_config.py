@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.calling.address import ServerAddress
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.config import HostConfigError, ServerEntry, find, parse, read_config
+from humanmcp.http.server_address import ServerAddress
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""The stub against our client and against the SDK's: the same transcript."""
+"""The server against our client and against the SDK's: the same transcript."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLACES: Final = ("東京", "大阪", "北海道")
 
 
 def words(home: Path) -> tuple[str, ...]:
-    """Return the command of the stub."""
+    """Return the command of the server."""
     return (sys.executable, "-m", "humanmcp", "serve", "--by-hand", "--home", str(home))
 
 
@@ -91,7 +91,9 @@ def test_a_person_sees_no_difference_between_our_client_and_an_sdk(tmp_path: Pat
 
 
 @pytest.mark.parametrize("opening", [Opening.MODERN, Opening.PROBE])
-def test_our_client_and_our_stub_speak_the_modern_era_too(tmp_path: Path, opening: Opening) -> None:
+def test_our_client_and_our_server_speak_the_modern_era_too(
+    tmp_path: Path, opening: Opening
+) -> None:
     """2026-07-28: the weather session without a handshake, answered by the same person."""
     with Person(tmp_path):
         client = Client(ChildTransport(ChildCommand(words(tmp_path / "home"))), Nobody())

@@ -65,7 +65,7 @@ HINT: Final = Diagnostic("M07", Severity.HINT)
 
 
 def item_of(session: str, number: int = 1, text: str = "starting text") -> Item:
-    """Make an exchange as a stub delivers it."""
+    """Make an exchange as a server delivers it."""
     return Item(
         key=Key(session, number),
         line=LINE,
@@ -78,7 +78,7 @@ def item_of(session: str, number: int = 1, text: str = "starting text") -> Item:
 
 
 def frame_of(seq: int, raw: bytes = b'{"jsonrpc":"2.0"}', number: int = 0) -> Frame:
-    """Make a frame as a stub records it."""
+    """Make a frame as a server records it."""
     return Frame(seq, AT, Direction.IN, raw, number)
 
 
@@ -86,7 +86,7 @@ class InboxContract:
     """Every promise of the contract. A subclass gives the fixture `store`."""
 
     @pytest.fixture
-    def stub(self, store: Store) -> Inbox:
+    def server(self, store: Store) -> Inbox:
         """Look at the store as the process of a session."""
         return store.view()
 
@@ -96,28 +96,28 @@ class InboxContract:
         return store.view()
 
     @pytest.fixture
-    def session(self, stub: Inbox) -> str:
+    def session(self, server: Inbox) -> str:
         """Begin a session."""
-        return stub.begin(SessionFacts(name="", started=AT))
+        return server.begin(SessionFacts(name="", started=AT))
 
     @pytest.fixture
-    def key(self, stub: Inbox, session: str) -> Key:
+    def key(self, server: Inbox, session: str) -> Key:
         """Deliver one exchange."""
-        stub.deliver(item_of(session))
+        server.deliver(item_of(session))
         return Key(session, 1)
 
     # -- 1: what was delivered can be read, and survives --------------------------------------
 
     def test_a_delivered_exchange_is_seen_by_every_desk_at_once(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """Promise 1: nothing has to happen between `deliver` and reading it elsewhere."""
-        stub.deliver(item_of(session))
+        server.deliver(item_of(session))
         assert desk.items(session) == [item_of(session)]
         assert desk.item(Key(session, 1)) == item_of(session)
 
     def test_every_part_of_an_exchange_arrives_as_it_was(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """Promise 1: no member is lost on the way, whatever its value."""
         item = item_of(session, 7)._replace(
@@ -126,7 +126,7 @@ class InboxContract:
             draft=Draft("[1]", TextForm.RESULT, touched=True, hold=True, by="files", at=AT),
             diagnostics=(PROBLEM, HINT),
         )
-        stub.deliver(item)
+        server.deliver(item)
         assert desk.item(item.key) == item
 
     @pytest.mark.parametrize(
@@ -142,37 +142,37 @@ class InboxContract:
         assert draft.text == text
 
     def test_everything_is_there_after_the_death_of_the_process(
-        self, store: Store, stub: Inbox, desk: Inbox, key: Key
+        self, store: Store, server: Inbox, desk: Inbox, key: Key
     ) -> None:
-        """Promise 1: the exchange and what was typed for it outlive the stub."""
+        """Promise 1: the exchange and what was typed for it outlive the server."""
         desk.save(key, Draft("typed", touched=True))
-        store.kill(stub)
+        store.kill(server)
         found = store.view().item(key)
         assert found.draft == Draft("typed", touched=True)
         assert found.state is ExchangeState.PENDING
 
-    def test_a_number_is_delivered_once(self, stub: Inbox, key: Key) -> None:
+    def test_a_number_is_delivered_once(self, server: Inbox, key: Key) -> None:
         """An exchange is not overwritten by another one with its number."""
         with pytest.raises(Exception, match="could not be kept"):
-            stub.deliver(item_of(key.session)._replace(line="other"))
-        assert stub.item(key).line == LINE
+            server.deliver(item_of(key.session)._replace(line="other"))
+        assert server.item(key).line == LINE
 
     def test_a_repeated_request_replaces_the_line_and_the_id(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """`update`: the draft and everything else stays."""
         waiting = Waiting(limit=600.0, means="hold")
-        stub.update(key, line='{"id":9}', id="9", waiting=waiting)
+        server.update(key, line='{"id":9}', id="9", waiting=waiting)
         expected = item_of(key.session)._replace(line='{"id":9}', id="9", waiting=waiting)
         assert desk.item(key) == expected
 
     def test_an_update_after_the_end_changes_nothing(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """A timer may fire when the answer is on its way."""
-        stub.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
+        server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
         before = desk.item(key)
-        stub.update(key, line="late", id="9", waiting=Waiting(held=True))
+        server.update(key, line="late", id="9", waiting=Waiting(held=True))
         assert desk.item(key) == before
 
     # -- 2: one reply wins, and nothing typed is lost -----------------------------------------
@@ -188,7 +188,7 @@ class InboxContract:
         assert found.reply == Reply("first", by="Aiko")
         assert found.kept == (Draft("second", TextForm.TEXT, touched=True, by="Bo", at=AT),)
 
-    def test_of_many_replies_exactly_one_wins(self, store: Store, stub: Inbox, key: Key) -> None:
+    def test_of_many_replies_exactly_one_wins(self, store: Store, server: Inbox, key: Key) -> None:
         """Promise 2: whoever they are, and however close; the losing texts are all kept."""
         texts = [f"reply {number}" for number in range(16)]
         start = threading.Barrier(len(texts))
@@ -204,38 +204,38 @@ class InboxContract:
 
         with ThreadPoolExecutor(len(texts)) as pool:
             winners = [text for text in pool.map(send, texts) if text]
-        assert [reply.text for _, reply in stub.take(key.session)] == winners
+        assert [reply.text for _, reply in server.take(key.session)] == winners
         assert len(winners) == 1
-        kept = [draft.text for draft in stub.item(key).kept]
+        kept = [draft.text for draft in server.item(key).kept]
         assert sorted(kept + winners) == sorted(texts)
 
     def test_a_reply_after_the_end_is_turned_away_and_kept(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """Promise 2, E26: answered by the book while somebody typed."""
-        stub.close(key, ExchangeState.ANSWERED, Answer("{}", "book: weather", AT))
+        server.close(key, ExchangeState.ANSWERED, Answer("{}", "book: weather", AT))
         with pytest.raises(TakenError) as caught:
             desk.send(key, Reply("late"))
         assert (caught.value.state, caught.value.by) == (ExchangeState.ANSWERED, "book: weather")
         assert [draft.text for draft in desk.item(key).kept] == ["late"]
 
     def test_a_reply_that_nobody_took_is_kept_when_another_answer_was_first(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """Promise 2: `send` returned, and then the client cancelled."""
         desk.send(key, Reply("just too late", by="Aiko"))
-        stub.close(key, ExchangeState.CANCELLED, reason="took too long")
+        server.close(key, ExchangeState.CANCELLED, reason="took too long")
         found = desk.item(key)
         assert [draft.text for draft in found.kept] == ["just too late"]
         assert found.reply is None
 
     def test_the_reply_that_was_sent_stays_beside_the_answer(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """What was typed and what was sent can be compared later."""
         desk.send(key, Reply("{ }"))
-        stub.take(key.session)
-        stub.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT, deliberate=True))
+        server.take(key.session)
+        server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT, deliberate=True))
         found = desk.item(key)
         assert found.reply == Reply("{ }")
         assert found.answer == Answer("{}", "desk", AT, deliberate=True)
@@ -243,24 +243,24 @@ class InboxContract:
 
     # -- 3: a reply is taken once in a process ------------------------------------------------
 
-    def test_a_reply_is_taken_once(self, stub: Inbox, desk: Inbox, key: Key) -> None:
+    def test_a_reply_is_taken_once(self, server: Inbox, desk: Inbox, key: Key) -> None:
         """Promise 3: and with all its parts."""
         reply = Reply("text", TextForm.TOOL_ERROR, anyway=True, by="desk", at=AT)
-        assert stub.take(key.session) == []
+        assert server.take(key.session) == []
         desk.send(key, reply)
-        assert stub.take(key.session) == [(key, reply)]
-        assert stub.take(key.session) == []
+        assert server.take(key.session) == [(key, reply)]
+        assert server.take(key.session) == []
 
     def test_a_reply_is_taken_again_after_a_crash(
-        self, store: Store, stub: Inbox, desk: Inbox, key: Key
+        self, store: Store, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """Promise 3: an exchange leaves `pending` only through `close`.
 
         By the process that holds the session then (`resume`): no other one takes anything.
         """
         desk.send(key, Reply("text"))
-        stub.take(key.session)
-        store.kill(stub)
+        server.take(key.session)
+        store.kill(server)
         after = store.view()
         after.resume(key.session)
         assert after.take(key.session) == [(key, Reply("text"))]
@@ -268,23 +268,23 @@ class InboxContract:
         assert store.view().take(key.session) == []
 
     def test_replies_come_in_the_order_they_were_sent(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """Promise 3: oldest first, whatever the number of the exchange."""
         for number in (1, 2, 3):
-            stub.deliver(item_of(session, number))
+            server.deliver(item_of(session, number))
         sent = [Key(session, 3), Key(session, 1), Key(session, 2)]
         for key in sent:
             desk.send(key, Reply(f"to {key.number}"))
-        assert [key for key, _ in stub.take(session)] == sent
+        assert [key for key, _ in server.take(session)] == sent
 
     # -- giving back --------------------------------------------------------------------------
 
-    def test_a_refused_reply_is_the_draft_again(self, stub: Inbox, desk: Inbox, key: Key) -> None:
+    def test_a_refused_reply_is_the_draft_again(self, server: Inbox, desk: Inbox, key: Key) -> None:
         """`refuse`: the text goes back with every part of its problems."""
         desk.send(key, Reply("{“result”: 1}", TextForm.RESULT, by="Aiko", at=AT))
-        stub.take(key.session)
-        stub.refuse(key, [PROBLEM, HINT])
+        server.take(key.session)
+        server.refuse(key, [PROBLEM, HINT])
         found = desk.item(key)
         assert found.draft == Draft(
             "{“result”: 1}", TextForm.RESULT, touched=True, by="Aiko", at=AT
@@ -294,36 +294,36 @@ class InboxContract:
         assert found.kept == ()
 
     def test_after_a_refusal_the_next_reply_is_taken(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """`refuse`: even the very same text may be sent again."""
         for _ in range(3):
             desk.send(key, Reply("same"))
-            assert stub.take(key.session) == [(key, Reply("same"))]
-            stub.refuse(key, [PROBLEM])
+            assert server.take(key.session) == [(key, Reply("same"))]
+            server.refuse(key, [PROBLEM])
 
     def test_a_refusal_does_not_overwrite_what_somebody_else_typed(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """Promise 2: two people at one exchange; the one who did not send keeps his text."""
         desk.save(key, Draft("his", touched=True, by="Bo"))
         desk.send(key, Reply("hers", by="Aiko"))
-        stub.take(key.session)
-        stub.refuse(key, [PROBLEM])
+        server.take(key.session)
+        server.refuse(key, [PROBLEM])
         found = desk.item(key)
         assert found.draft is not None
         assert found.draft.text == "hers"
         assert found.kept == (Draft("his", touched=True, by="Bo"),)
 
     def test_a_refusal_after_the_end_changes_nothing(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """The client may cancel while a reply is checked."""
         desk.send(key, Reply("text"))
-        stub.take(key.session)
-        stub.close(key, ExchangeState.CANCELLED)
+        server.take(key.session)
+        server.close(key, ExchangeState.CANCELLED)
         before = desk.item(key)
-        stub.refuse(key, [PROBLEM])
+        server.refuse(key, [PROBLEM])
         assert desk.item(key) == before
 
     # -- 4: an exchange ends once -------------------------------------------------------------
@@ -332,34 +332,36 @@ class InboxContract:
         "state", [ExchangeState.ANSWERED, ExchangeState.CANCELLED, ExchangeState.ABANDONED]
     )
     def test_an_exchange_moves_to_its_last_state_once(
-        self, stub: Inbox, desk: Inbox, key: Key, state: ExchangeState
+        self, server: Inbox, desk: Inbox, key: Key, state: ExchangeState
     ) -> None:
         """Promise 4: a second `close` changes nothing. The draft is kept beside it."""
         desk.save(key, Draft("typed", touched=True))
-        stub.close(key, state, reason="because")
-        stub.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT), "other")
+        server.close(key, state, reason="because")
+        server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT), "other")
         found = desk.item(key)
         assert (found.state, found.answer, found.reason) == (state, None, "because")
         assert found.draft == Draft("typed", touched=True)
         assert desk.items(key.session) == []
         assert desk.items(key.session, state) == [found]
 
-    def test_what_is_typed_after_the_end_is_kept(self, stub: Inbox, desk: Inbox, key: Key) -> None:
+    def test_what_is_typed_after_the_end_is_kept(
+        self, server: Inbox, desk: Inbox, key: Key
+    ) -> None:
         """`save`: a desk that has not noticed yet loses nothing."""
-        stub.close(key, ExchangeState.CANCELLED)
+        server.close(key, ExchangeState.CANCELLED)
         desk.save(key, Draft("still typing", touched=True))
         assert desk.item(key).draft == Draft("still typing", touched=True)
         assert desk.item(key).state is ExchangeState.CANCELLED
 
-    def test_an_exchange_does_not_end_as_pending(self, stub: Inbox, key: Key) -> None:
+    def test_an_exchange_does_not_end_as_pending(self, server: Inbox, key: Key) -> None:
         """`close` takes a last state only."""
         with pytest.raises(ValueError, match="PENDING"):
-            stub.close(key, ExchangeState.PENDING)
+            server.close(key, ExchangeState.PENDING)
 
     # -- 5: the transcript --------------------------------------------------------------------
 
     def test_a_recorded_frame_can_be_read_at_once(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """Promise 5: in order, byte for byte, also what is no UTF-8."""
         frames = [
@@ -368,46 +370,48 @@ class InboxContract:
             Frame(3, AT, Direction.NOTE, "結果\u2028".encode(), note="a note"),
         ]
         for count, frame in enumerate(frames, 1):
-            stub.record(session, frame)
+            server.record(session, frame)
             assert list(desk.frames(session)) == frames[:count]
 
-    def test_reading_goes_on_where_it_stopped(self, stub: Inbox, desk: Inbox, session: str) -> None:
+    def test_reading_goes_on_where_it_stopped(
+        self, server: Inbox, desk: Inbox, session: str
+    ) -> None:
         """`frames`: only those after a number, forwards and backwards."""
         frames = [frame_of(seq) for seq in range(1, 8)]
         for frame in frames:
-            stub.record(session, frame)
+            server.record(session, frame)
         for after in (0, 3, 6, 7, 2, 99, 0):
             assert list(desk.frames(session, after)) == frames[after:]
 
     def test_frames_that_belong_together_are_recorded_at_once(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """A line, and what HTTP said beside it, in the order in which they are given."""
         frames = [frame_of(seq, number=seq % 2) for seq in range(1, 4)]
-        stub.record(session, *frames, durable=True)
-        stub.record(session, frame_of(4))
+        server.record(session, *frames, durable=True)
+        server.record(session, frame_of(4))
         assert list(desk.frames(session)) == [*frames, frame_of(4)]
 
     def test_the_last_frames_can_be_read_without_the_first(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """`before`: oldest first; before 0 means from the end."""
         frames = [frame_of(seq, b"x" * (seq % 7)) for seq in range(1, 31)]
         assert list(desk.before(session, 0, 5)) == []
         for frame in frames:
-            stub.record(session, frame)
+            server.record(session, frame)
         for seq, count in ((0, 5), (31, 5), (30, 1), (3, 5), (1, 5), (99, 99), (0, 30), (17, 4)):
             expected = [frame for frame in frames if not seq or frame.seq < seq][-count:]
             assert list(desk.before(session, seq, count)) == expected
 
     def test_frames_of_many_threads_are_all_there(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
-        """Promise 5: reader and writer thread of a stub record at the same time; none is torn."""
+        """Promise 5: reader and writer thread of a server record at the same time; none is torn."""
 
         def record(first: int) -> None:
             for seq in range(first, first + 50):
-                stub.record(session, frame_of(seq, b"x" * seq))
+                server.record(session, frame_of(seq, b"x" * seq))
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(record, (1, 101, 201, 301)))
@@ -461,23 +465,23 @@ class InboxContract:
         assert [facts.name for facts in desk.sessions()] == [session]
 
     def test_a_session_whose_process_died_is_gone(
-        self, store: Store, stub: Inbox, desk: Inbox, session: str
+        self, store: Store, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """Promise 8: for readers old and new, and nobody has cleaned up."""
         assert desk.facts(session).life is Life.OPEN
-        store.kill(stub)
+        store.kill(server)
         assert desk.facts(session).life is Life.GONE
         assert [facts.life for facts in store.view().sessions()] == [Life.GONE]
 
     def test_a_session_whose_client_comes_back_goes_on_in_the_next_process(
-        self, store: Store, stub: Inbox, desk: Inbox
+        self, store: Store, server: Inbox, desk: Inbox
     ) -> None:
         """Promise 8: with all that waits, a reply that nobody took, and for every reader."""
-        name = stub.begin(SessionFacts("", AT, http_id="id", http_port=8766))
-        stub.deliver(item_of(name))
-        stub.record(name, frame_of(1))
-        assert stub.left(8766) == []
-        store.kill(stub)
+        name = server.begin(SessionFacts("", AT, http_id="id", http_port=8766))
+        server.deliver(item_of(name))
+        server.record(name, frame_of(1))
+        assert server.left(8766) == []
+        store.kill(server)
         assert desk.facts(name).life is Life.GONE
         desk.send(Key(name, 1), Reply("whole"))
         following = store.view()
@@ -494,14 +498,14 @@ class InboxContract:
         following.record(name, frame_of(2))
         assert [frame.seq for frame in desk.frames(name)] == [1, 2]
 
-    def test_a_session_goes_on_in_one_process_alone(self, store: Store, stub: Inbox) -> None:
+    def test_a_session_goes_on_in_one_process_alone(self, store: Store, server: Inbox) -> None:
         """Promise 8: the first that asks has it; one that left it does not."""
-        name = stub.begin(SessionFacts("", AT, http_id="id", http_port=8766))
+        name = server.begin(SessionFacts("", AT, http_id="id", http_port=8766))
         with pytest.raises(StoreError):
             store.view().resume(name)
-        assert stub.is_held(name)
-        stub.leave(name)
-        assert stub.is_held(name) is False
+        assert server.is_held(name)
+        server.leave(name)
+        assert server.is_held(name) is False
         second = store.view()
         second.resume(name)
         with pytest.raises(StoreError):
@@ -511,32 +515,32 @@ class InboxContract:
             store.view().resume(name)
 
     def test_a_session_that_ended_in_order_is_closed(
-        self, store: Store, stub: Inbox, desk: Inbox, session: str
+        self, store: Store, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """`end`: the death of the process afterwards changes nothing, nor does a second `end`."""
-        stub.end(session)
-        stub.end(session)
+        server.end(session)
+        server.end(session)
         assert desk.facts(session).life is Life.CLOSED
-        store.kill(stub)
+        store.kill(server)
         assert desk.facts(session).life is Life.CLOSED
 
     def test_what_is_pending_at_the_end_is_abandoned(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """`end`: with its draft; a reply that nobody took becomes a kept text."""
         for number in (1, 2):
-            stub.deliver(item_of(session, number))
+            server.deliver(item_of(session, number))
         desk.save(Key(session, 1), Draft("half", touched=True))
         desk.send(Key(session, 2), Reply("whole"))
-        stub.end(session)
+        server.end(session)
         first, second = desk.items(session, ExchangeState.ABANDONED)
         assert first.draft == Draft("half", touched=True)
         assert [draft.text for draft in second.kept] == ["whole"]
 
-    def test_every_fact_of_a_session_is_told(self, stub: Inbox, desk: Inbox) -> None:
+    def test_every_fact_of_a_session_is_told(self, server: Inbox, desk: Inbox) -> None:
         """`begin` and `describe`: no member is lost on the way."""
         begun = SessionFacts("", AT, Seat.TAP, pid=77, files="/tmp/x", title="3年2組")
-        name = stub.begin(begun)
+        name = server.begin(begun)
         assert desk.facts(name) == begun._replace(name=name, letter="a")
         later = begun._replace(
             name=name, client="c\u202e", client_version="1", revision="2025-11-25"
@@ -550,27 +554,27 @@ class InboxContract:
             initialized=True,
         )
         assert desk.established(name) == Established()
-        stub.describe(later, established)
+        server.describe(later, established)
         assert desk.facts(name) == later._replace(letter="a")
         assert desk.established(name) == established
 
-    def test_sessions_are_listed_newest_first(self, stub: Inbox, desk: Inbox) -> None:
+    def test_sessions_are_listed_newest_first(self, server: Inbox, desk: Inbox) -> None:
         """`sessions`: whatever the order in which the store names them.
 
         A7: and whatever the clock said: somebody may have set it back between two of them.
         """
         names = [
-            stub.begin(SessionFacts("", f"2026-11-20T18:49:0{second}Z")) for second in (3, 1, 2)
+            server.begin(SessionFacts("", f"2026-11-20T18:49:0{second}Z")) for second in (3, 1, 2)
         ]
         assert [facts.name for facts in desk.sessions()] == names[::-1]
 
-    def test_a_probe_is_not_listed(self, stub: Inbox, desk: Inbox) -> None:
+    def test_a_probe_is_not_listed(self, server: Inbox, desk: Inbox) -> None:
         """Design 7: a process that only ever saw `server/discover` is no session to show."""
-        name = stub.begin(SessionFacts("", AT, probe=True))
+        name = server.begin(SessionFacts("", AT, probe=True))
         assert desk.sessions() == []
         assert desk.facts(name).probe
         assert [one.name for one in desk.probes()] == [name]
-        stub.describe(SessionFacts(name, AT), Established())
+        server.describe(SessionFacts(name, AT), Established())
         assert [facts.name for facts in desk.sessions()] == [name]
 
     def test_two_sessions_of_the_same_second_are_two(self, store: Store, desk: Inbox) -> None:
@@ -580,105 +584,105 @@ class InboxContract:
         assert len(names) == 20
 
     def test_exchanges_are_listed_oldest_first(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """`items`: by their numbers, also past 9999."""
         numbers = [2, 10000, 1, 9999, 30]
         for number in numbers:
-            stub.deliver(item_of(session, number))
+            server.deliver(item_of(session, number))
         assert [item.key.number for item in desk.items(session)] == sorted(numbers)
 
     # -- drafts -------------------------------------------------------------------------------
 
-    def test_only_saved_drafts_are_told_to_the_stub(
-        self, stub: Inbox, desk: Inbox, key: Key
+    def test_only_saved_drafts_are_told_to_the_server(
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
         """`drafts`: not the text we started with, each saved one once, and `hold` with it."""
-        assert stub.drafts(key.session) == []
+        assert server.drafts(key.session) == []
         draft = Draft("x", touched=True, hold=True, by="desk", at=AT)
         desk.save(key, draft)
-        assert stub.drafts(key.session) == [(key, draft)]
-        assert stub.drafts(key.session) == []
+        assert server.drafts(key.session) == [(key, draft)]
+        assert server.drafts(key.session) == []
         for count in range(20):
             desk.save(key, Draft(str(count % 10)))
-            assert stub.drafts(key.session) == [(key, Draft(str(count % 10)))]
+            assert server.drafts(key.session) == [(key, Draft(str(count % 10)))]
 
     def test_a_draft_that_was_given_back_is_no_saved_one(
-        self, stub: Inbox, desk: Inbox, key: Key
+        self, server: Inbox, desk: Inbox, key: Key
     ) -> None:
-        """`drafts`: the stub wrote that itself."""
+        """`drafts`: the server wrote that itself."""
         desk.send(key, Reply("x"))
-        stub.take(key.session)
-        stub.refuse(key, [PROBLEM])
-        assert stub.drafts(key.session) == []
+        server.take(key.session)
+        server.refuse(key, [PROBLEM])
+        assert server.drafts(key.session) == []
 
     # -- what a tap is to hold ------------------------------------------------------------------
 
     def test_what_a_tap_is_to_hold_is_replaced_as_a_whole(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """`hold`, `holds`: nothing at first, and from the next look on what was set last."""
-        assert list(stub.holds(session)) == []
+        assert list(server.holds(session)) == []
         for patterns in (["tools/*", "initialize"], [], ["*"]):
             desk.hold(session, patterns)
-            assert list(stub.holds(session)) == patterns
+            assert list(server.holds(session)) == patterns
 
     # -- what people say first ----------------------------------------------------------------
 
-    def test_the_opening_is_held_until_it_is_given_back(self, stub: Inbox, desk: Inbox) -> None:
+    def test_the_opening_is_held_until_it_is_given_back(self, server: Inbox, desk: Inbox) -> None:
         """Of every session, also of those that begin later; twice is once."""
-        assert not stub.opening_is_held()
+        assert not server.opening_is_held()
         for on in (True, True, False, False):
             desk.hold_opening(on=on)
-            assert stub.opening_is_held() is on
+            assert server.opening_is_held() is on
 
     def test_a_saying_is_offered_until_it_is_settled(
-        self, stub: Inbox, desk: Inbox, session: str
+        self, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """`say`, `sayings`, `settle`, `refused`: sent when there are no problems."""
-        assert stub.outgoing(session) == []
+        assert server.outgoing(session) == []
         reply = Reply('{"method":"notifications/progress"}', anyway=True, by="desk", at=AT)
         ticket = desk.submit(session, reply)
         assert desk.refused(session, ticket) is None
         for _ in range(2):
-            assert stub.outgoing(session) == [(ticket, reply)]
-        stub.settle(session, ticket, [])
-        assert stub.outgoing(session) == []
+            assert server.outgoing(session) == [(ticket, reply)]
+        server.settle(session, ticket, [])
+        assert server.outgoing(session) == []
         assert desk.refused(session, ticket) == ()
 
     def test_a_saying_is_given_back_with_its_problems(
-        self, store: Store, stub: Inbox, desk: Inbox, session: str
+        self, store: Store, server: Inbox, desk: Inbox, session: str
     ) -> None:
         """`refused`: told to every desk."""
         ticket = desk.submit(session, Reply("{"))
-        stub.settle(session, ticket, [PROBLEM])
+        server.settle(session, ticket, [PROBLEM])
         assert store.view().refused(session, ticket) == (PROBLEM,)
 
     def test_sayings_come_in_the_order_they_were_said(
-        self, store: Store, stub: Inbox, session: str
+        self, store: Store, server: Inbox, session: str
     ) -> None:
-        """`sayings`: also when several desks say something at once, and while the stub looks."""
+        """`sayings`: also when several desks say something at once, and while the server looks."""
         said = [(store.view().submit(session, Reply(str(n))), Reply(str(n))) for n in range(12)]
-        assert stub.outgoing(session) == said
+        assert server.outgoing(session) == said
         late = (store.view().submit(session, Reply("late")), Reply("late"))
-        until(lambda: list(stub.outgoing(session)) == [*said, late], "the late saying is offered")
+        until(lambda: list(server.outgoing(session)) == [*said, late], "the late saying is offered")
 
     # -- promise 9 ---------------------------------------------------------------------------------
 
     def test_a_session_has_one_letter_everywhere_and_keeps_it(self, store: Store) -> None:
         """In the order in which sessions become visible, whoever looks, whoever ended."""
-        stub, desk = store.view(), store.view()
-        probed = stub.begin(SessionFacts("", AT, probe=True))
-        first = stub.begin(SessionFacts("", "2026-11-20T18:49:08Z"))
-        stub.describe(SessionFacts(probed, AT, client="host"), Established())
+        server, desk = store.view(), store.view()
+        probed = server.begin(SessionFacts("", AT, probe=True))
+        first = server.begin(SessionFacts("", "2026-11-20T18:49:08Z"))
+        server.describe(SessionFacts(probed, AT, client="host"), Established())
         last = store.view().begin(SessionFacts("", "2001-01-01T00:00:00Z"))  # the clock went back
         wanted = {first: "a", probed: "b", last: "c"}
-        for view in (stub, desk, store.view()):
+        for view in (server, desk, store.view()):
             assert {one.name: one.letter for one in view.sessions()} == wanted
             assert [one.letter for one in view.sessions()] == ["c", "b", "a"]
             assert {name: view.facts(name).letter for name in wanted} == wanted
-        stub.end(first)
-        assert stub.begin(SessionFacts("", AT)) != first
+        server.end(first)
+        assert server.begin(SessionFacts("", AT)) != first
         assert {one.name: one.letter for one in store.view().sessions()}.items() > wanted.items()
 
     def test_many_sessions_that_begin_at_once_share_no_letter(self, store: Store) -> None:
@@ -690,6 +694,6 @@ class InboxContract:
 
     def test_a_probe_has_no_letter(self, store: Store) -> None:
         """What nobody sees uses none up."""
-        stub = store.view()
-        assert stub.facts(stub.begin(SessionFacts("", AT, probe=True))).letter == ""
-        assert stub.facts(stub.begin(SessionFacts("", AT))).letter == "a"
+        server = store.view()
+        assert server.facts(server.begin(SessionFacts("", AT, probe=True))).letter == ""
+        assert server.facts(server.begin(SessionFacts("", AT))).letter == "a"

@@ -1,6 +1,6 @@
 """Programs that the tests start as real processes, to kill them or to let them race.
 
-`python -m tests.inbox.living stub HOME` delivers and records until it is killed, and says what it
+`python -m tests.inbox.living server HOME` delivers and records until it is killed, and says what it
 was told is done. `desk HOME SESSION` saves and sends. `race HOME SESSION NAME` sends one reply for
 each number it reads.
 """
@@ -26,7 +26,7 @@ def say(*words: object) -> None:
     sys.stderr.flush()
 
 
-def stub(home: str) -> None:
+def server(home: str) -> None:
     """Deliver, record, answer every other reply and refuse the rest, for ever."""
     inbox = FolderInbox(Path(home))
     session = inbox.begin(SessionFacts("", AT))
@@ -77,7 +77,7 @@ def race(home: str, session: str, name: str) -> None:
             say("won")
 
 
-PROGRAMS: Final[Mapping[str, Callable[..., None]]] = {"stub": stub, "desk": desk, "race": race}
+PROGRAMS: Final[Mapping[str, Callable[..., None]]] = {"server": server, "desk": desk, "race": race}
 
 if __name__ == "__main__":
     PROGRAMS[sys.argv[1]](*sys.argv[2:])

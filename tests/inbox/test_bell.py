@@ -69,7 +69,7 @@ def test_nobody_listens_and_nobody_waits(path: Path) -> None:
 
 
 def test_where_there_are_no_fifos_there_is_no_bell(tmp_path: Path) -> None:
-    """As on a drive that cannot hold one: the stub then looks by itself."""
+    """As on a drive that cannot hold one: the server then looks by itself."""
     assert Bell.hang(tmp_path / "missing" / "bell") is None
 
 
@@ -129,16 +129,16 @@ def test_a_desk_rings_whatever_it_sends(
     tmp_path: Path, act: Callable[[FolderInbox, Key], None]
 ) -> None:
     """After it was sent: who looks then finds it."""
-    stub = FolderInbox(tmp_path / "home")
-    name = stub.begin(SessionFacts("", AT))
-    stub.deliver(Item(Key(name, 1), CALL, "tools/call", "1", "2025-11-25", AT))
-    bell = stub.bell(name)
+    server = FolderInbox(tmp_path / "home")
+    name = server.begin(SessionFacts("", AT))
+    server.deliver(Item(Key(name, 1), CALL, "tools/call", "1", "2025-11-25", AT))
+    bell = server.bell(name)
     assert bell is not None
     assert not bell.answer()
-    act(FolderInbox(stub.home), Key(name, 1))
+    act(FolderInbox(server.home), Key(name, 1))
     assert bell.answer()
-    assert (stub.folder(name) / layout.BELL).stat().st_mode & 0o777 == 0o600
-    stub.end(name)
+    assert (server.folder(name) / layout.BELL).stat().st_mode & 0o777 == 0o600
+    server.end(name)
     assert not (tmp_path / "home" / "sessions" / name / layout.BELL).exists()
 
 

@@ -20,8 +20,8 @@ from humanmcp.inbox.client_seconds import (
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from tests.server.test_serve import INITIALIZE, call
 from tests.serving import Serving
-from tests.stub.test_serve import INITIALIZE, call
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def test_another_stub_knows_what_one_has_learned(home: Path) -> None:
+def test_another_server_knows_what_one_has_learned(home: Path) -> None:
     """The newest counts, for that client alone; the file is for its owner only."""
     limits = ClientSeconds(home)
     assert limits.of("a") is None
@@ -48,7 +48,7 @@ def test_another_stub_knows_what_one_has_learned(home: Path) -> None:
     assert stat.S_IMODE((home / layout.LEARNED).stat().st_mode) == 0o600
 
 
-def test_what_another_stub_learns_later_is_seen(home: Path) -> None:
+def test_what_another_server_learns_later_is_seen(home: Path) -> None:
     """A chat may last for days."""
     limits = ClientSeconds(home)
     assert limits.of("a") is None

@@ -34,10 +34,10 @@ LOST: Final = Reply("lost", by="Bo")
 
 
 class Scene(NamedTuple):
-    """A stub and a desk at one exchange. Somebody has typed `typed`."""
+    """A server and a desk at one exchange. Somebody has typed `typed`."""
 
     home: Path
-    stub: FolderInbox
+    server: FolderInbox
     desk: FolderInbox
     key: Key
 
@@ -48,17 +48,17 @@ class Scene(NamedTuple):
 
 def scene_in(home: Path) -> Scene:
     """Deliver one exchange and type something."""
-    stub, desk = FolderInbox(home), FolderInbox(home)
-    key = Key(stub.begin(SessionFacts("", AT)), 1)
-    stub.deliver(item_of(key.session))
+    server, desk = FolderInbox(home), FolderInbox(home)
+    key = Key(server.begin(SessionFacts("", AT)), 1)
+    server.deliver(item_of(key.session))
     desk.save(key, Draft("typed", touched=True))
-    return Scene(home, stub, desk, key)
+    return Scene(home, server, desk, key)
 
 
 def with_reply(scene: Scene) -> None:
-    """Send a reply and let the stub take it."""
+    """Send a reply and let the server take it."""
     scene.desk.send(scene.key, Reply("sent"))
-    scene.stub.take(scene.key.session)
+    scene.server.take(scene.key.session)
 
 
 def lose(scene: Scene) -> None:
@@ -89,12 +89,14 @@ class Deed(NamedTuple):
 DEEDS: Final = {
     "deliver": Deed(
         nothing,
-        lambda scene: scene.stub.deliver(item_of(scene.key.session, 2)),
+        lambda scene: scene.server.deliver(item_of(scene.key.session, 2)),
         frozenset({"typed"}),
     ),
     "update": Deed(
         nothing,
-        lambda scene: scene.stub.update(scene.key, line="{}", id="2", waiting=item_of("").waiting),
+        lambda scene: scene.server.update(
+            scene.key, line="{}", id="2", waiting=item_of("").waiting
+        ),
         frozenset({"typed"}),
     ),
     "save": Deed(
@@ -108,22 +110,24 @@ DEEDS: Final = {
     "lose": Deed(with_reply, lose, frozenset({"typed", "sent"})),
     "refuse": Deed(
         with_reply,
-        lambda scene: scene.stub.refuse(scene.key, [HINT]),
+        lambda scene: scene.server.refuse(scene.key, [HINT]),
         frozenset({"typed", "sent"}),
     ),
     "answer": Deed(
         with_reply,
-        lambda scene: scene.stub.close(scene.key, ExchangeState.ANSWERED, Answer("{}", "desk", AT)),
+        lambda scene: scene.server.close(
+            scene.key, ExchangeState.ANSWERED, Answer("{}", "desk", AT)
+        ),
         frozenset({"typed", "sent"}),
     ),
     "cancel an untaken reply": Deed(
         lambda scene: scene.desk.send(scene.key, Reply("sent")),
-        lambda scene: scene.stub.close(scene.key, ExchangeState.CANCELLED, reason="late"),
+        lambda scene: scene.server.close(scene.key, ExchangeState.CANCELLED, reason="late"),
         frozenset({"typed", "sent"}),
     ),
     "end": Deed(
         lambda scene: scene.desk.send(scene.key, Reply("sent")),
-        lambda scene: scene.stub.end(scene.key.session),
+        lambda scene: scene.server.end(scene.key.session),
         frozenset({"typed", "sent"}),
     ),
     "say": Deed(
@@ -133,7 +137,7 @@ DEEDS: Final = {
     ),
     "record": Deed(
         nothing,
-        lambda scene: scene.stub.record(scene.key.session, frame_of(2, number=1)),
+        lambda scene: scene.server.record(scene.key.session, frame_of(2, number=1)),
         frozenset({"typed"}),
     ),
 }
@@ -158,7 +162,7 @@ def each_call(deed: Deed, tmp_path: Path) -> Iterator[tuple[int, Scene]]:
     """Set the scene again and again, with the number of the call that is to fail."""
     for call in range(1, MORE_CALLS_THAN_ANY):
         scene = scene_in(tmp_path / str(call))
-        scene.stub.record(scene.key.session, frame_of(1, number=1))
+        scene.server.record(scene.key.session, frame_of(1, number=1))
         deed.before(scene)
         yield call, scene
     raise AssertionError(f"{deed.act} makes more than {MORE_CALLS_THAN_ANY} calls")
@@ -208,14 +212,14 @@ def test_a_delivery_that_failed_is_seen_by_nobody_and_can_be_repeated(tmp_path: 
         scene = scene_in(tmp_path / str(call))
         second = item_of(scene.key.session, 2)
         with failing_at(call) as countdown:
-            error = failure_of(partial(scene.stub.deliver, second))
+            error = failure_of(partial(scene.server.deliver, second))
         assert list((scene.home / "tmp").iterdir()) == []
         if error is not None:
             assert error.number == errno.ENOSPC
             assert "the disk is full" in str(error)
             with pytest.raises(UnknownItemError):
                 scene.desk.item(second.key)
-            scene.stub.deliver(second)
+            scene.server.deliver(second)
         assert scene.desk.item(second.key) == second
         if not countdown.happened:
             return
@@ -250,14 +254,14 @@ def test_a_frame_that_could_not_be_written_leaves_the_transcript_as_it_was(
     """Also after an fsync that failed, the next frames are all there."""
     scene = scene_in(tmp_path)
     session = scene.key.session
-    scene.stub.record(session, frame_of(1, number=1))
+    scene.server.record(session, frame_of(1, number=1))
     for call, number in ((1, errno.ENOSPC), (2, errno.EIO)):
         with failing_at(call, number), pytest.raises(StoreError) as caught:
-            scene.stub.record(session, frame_of(2, number=1), durable=True)
+            scene.server.record(session, frame_of(2, number=1), durable=True)
         assert caught.value.number == number
         assert [frame.seq for frame in scene.desk.frames(session)] == [1]
-    scene.stub.record(session, frame_of(2, number=1))
-    scene.stub.record(session, frame_of(3))
+    scene.server.record(session, frame_of(2, number=1))
+    scene.server.record(session, frame_of(3))
     assert [frame.seq for frame in scene.desk.frames(session)] == [1, 2, 3]
 
 
@@ -266,15 +270,15 @@ def test_a_transcript_that_lost_what_was_in_it_is_not_written_on(tmp_path: Path)
     scene = scene_in(tmp_path)
     session = scene.key.session
     for seq in (1, 2):
-        scene.stub.record(session, frame_of(seq, number=1))
+        scene.server.record(session, frame_of(seq, number=1))
     with failing_at(2, errno.EIO), pytest.raises(StoreError):
-        scene.stub.record(session, frame_of(3), durable=True)
-    file = scene.stub.folder(session) / "transcript.jsonl"
+        scene.server.record(session, frame_of(3), durable=True)
+    file = scene.server.folder(session) / "transcript.jsonl"
     kept = file.read_bytes().splitlines(keepends=True)[0]
     file.write_bytes(kept)
     for _ in range(3):
         with pytest.raises(StoreError) as caught:
-            scene.stub.record(session, frame_of(3))
+            scene.server.record(session, frame_of(3))
         assert caught.value.number == errno.EIO
     assert file.read_bytes() == kept
     if Path("/proc/self/fd").is_dir():

@@ -73,7 +73,7 @@ class TestFolderInbox(InboxContract):
 
 
 @pytest.fixture
-def stub(store: FolderStore) -> FolderInbox:
+def server(store: FolderStore) -> FolderInbox:
     """Look at the folder as the process of a session."""
     return store.view()
 
@@ -85,10 +85,10 @@ def desk(store: FolderStore) -> FolderInbox:
 
 
 @pytest.fixture
-def key(stub: FolderInbox) -> Key:
+def key(server: FolderInbox) -> Key:
     """Begin a session and deliver one exchange."""
-    session = stub.begin(SessionFacts("", AT))
-    stub.deliver(item_of(session))
+    session = server.begin(SessionFacts("", AT))
+    server.deliver(item_of(session))
     return Key(session, 1)
 
 
@@ -107,16 +107,16 @@ def everything_in(folder: Path) -> Iterator[Path]:
 
 
 def test_the_folder_looks_as_the_design_says(
-    store: FolderStore, stub: FolderInbox, desk: FolderInbox, key: Key
+    store: FolderStore, server: FolderInbox, desk: FolderInbox, key: Key
 ) -> None:
     """Design 5: every name, and a reply that appears beside the message."""
-    stub.record(key.session, frame_of(1))
+    server.record(key.session, frame_of(1))
     desk.send(key, Reply("{}"))
-    assert {path.name for path in pending(stub, key).iterdir()} == {
+    assert {path.name for path in pending(server, key).iterdir()} == {
         *("request.json", "wait.json", "draft.json", "reply.json"),
     }
-    stub.take(key.session)
-    stub.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
+    server.take(key.session)
+    server.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
     session = store.home / "sessions" / key.session
     assert sorted(path.name for path in session.iterdir()) == sorted(
         [
@@ -128,37 +128,37 @@ def test_the_folder_looks_as_the_design_says(
     assert list((store.home / "tmp").iterdir()) == []
 
 
-def test_a_session_is_named_by_its_time_and_four_digits(stub: FolderInbox) -> None:
+def test_a_session_is_named_by_its_time_and_four_digits(server: FolderInbox) -> None:
     """Design 5: 20261120T184907Z-4f2a."""
-    stamp, digits = stub.begin(SessionFacts("", "")).split("-")
+    stamp, digits = server.begin(SessionFacts("", "")).split("-")
     time.strptime(stamp, "%Y%m%dT%H%M%SZ")
     assert len(digits) == 4
     assert set(digits) <= set("0123456789abcdef")
 
 
-def test_the_request_stands_in_its_file_as_it_came(stub: FolderInbox, key: Key) -> None:
+def test_the_request_stands_in_its_file_as_it_came(server: FolderInbox, key: Key) -> None:
     """Text, not a parsed value: `1.0` and big integers stay what they are."""
-    record = json.loads((pending(stub, key) / "request.json").read_text("utf-8"))
+    record = json.loads((pending(server, key) / "request.json").read_text("utf-8"))
     assert record["line"] == item_of(key.session).line
     assert record["id"] == item_of(key.session).id
 
 
 @POSIX
 def test_only_the_owner_can_read_anything(
-    store: FolderStore, stub: FolderInbox, desk: FolderInbox, key: Key
+    store: FolderStore, server: FolderInbox, desk: FolderInbox, key: Key
 ) -> None:
     """Design 5: folders 0700 and files 0600, whatever the umask allows."""
     before = os.umask(0)
     try:
-        other = Key(stub.begin(SessionFacts("", AT)), 1)
-        stub.deliver(item_of(other.session))
-        stub.record(other.session, frame_of(1, number=1))
+        other = Key(server.begin(SessionFacts("", AT)), 1)
+        server.deliver(item_of(other.session))
+        server.record(other.session, frame_of(1, number=1))
         desk.save(other, Draft("x"))
         desk.send(other, Reply("x"))
         desk.submit(other.session, Reply("x"))
-        stub.take(other.session)
-        stub.refuse(other, [HINT])
-        stub.close(other, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
+        server.take(other.session)
+        server.refuse(other, [HINT])
+        server.close(other, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
     finally:
         os.umask(before)
     for path in everything_in(store.home):
@@ -221,27 +221,27 @@ def test_an_inbox_whose_folder_was_removed_is_empty(store: FolderStore, desk: Fo
     assert desk.sessions() == []
 
 
-def test_a_session_whose_outbox_was_removed_has_nothing_to_say(stub: FolderInbox) -> None:
+def test_a_session_whose_outbox_was_removed_has_nothing_to_say(server: FolderInbox) -> None:
     """Somebody cleaned up while the session was running."""
-    session = stub.begin(SessionFacts("", AT))
-    stub.submit(session, Reply("{}", by="test"))
-    shutil.rmtree(stub.folder(session) / "outbox")
-    assert stub.outgoing(session) == []
+    session = server.begin(SessionFacts("", AT))
+    server.submit(session, Reply("{}", by="test"))
+    shutil.rmtree(server.folder(session) / "outbox")
+    assert server.outgoing(session) == []
 
 
-def test_a_session_name_is_not_given_twice(stub: FolderInbox) -> None:
+def test_a_session_name_is_not_given_twice(server: FolderInbox) -> None:
     """The first one's files are not touched."""
-    stub.begin(SessionFacts("mine", AT, title="first"))
+    server.begin(SessionFacts("mine", AT, title="first"))
     with pytest.raises(StoreError):
-        stub.begin(SessionFacts("mine", AT, title="second"))
-    assert stub.facts("mine").title == "first"
+        server.begin(SessionFacts("mine", AT, title="second"))
+    assert server.facts("mine").title == "first"
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "nul", "x.y", " "])
-def test_a_session_is_not_begun_under_a_name_that_is_a_path(stub: FolderInbox, name: str) -> None:
+def test_a_session_is_not_begun_under_a_name_that_is_a_path(server: FolderInbox, name: str) -> None:
     """Nothing is made outside the sessions folder."""
     with pytest.raises(ValueError, match=r".*"):
-        stub.begin(SessionFacts(name, AT))
+        server.begin(SessionFacts(name, AT))
 
 
 # -- what somebody else wrote -----------------------------------------------------------------
@@ -282,27 +282,27 @@ def read_all(inbox: FolderInbox, session: str) -> None:
 @pytest.mark.parametrize("content", TORN.values(), ids=TORN)
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_that_cannot_be_read_is_passed_over(
-    stub: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
+    server: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
 ) -> None:
     """Torn, or from another program. The exchange beside it is there all the same."""
-    stub.deliver(item_of(key.session, 2))
-    (pending(stub, key) / name).write_bytes(content)
-    for inbox in (stub, desk):
+    server.deliver(item_of(key.session, 2))
+    (pending(server, key) / name).write_bytes(content)
+    for inbox in (server, desk):
         read_all(inbox, key.session)
     assert Key(key.session, 2) in [item.key for item in desk.items(key.session)]
     desk.save(key, Draft("typed", touched=True))
-    stub.close(key, ExchangeState.CANCELLED)
+    server.close(key, ExchangeState.CANCELLED)
 
 
 @pytest.mark.parametrize("content", TORN.values(), ids=TORN)
 @pytest.mark.parametrize("name", ["session.json", "known.json", "outbox/0001.json"])
 def test_a_session_that_cannot_be_read_hides_no_other(
-    stub: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
+    server: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
 ) -> None:
     """A record of a newer format is passed over, too."""
-    other = stub.begin(SessionFacts("", AT))
-    (stub.folder(key.session) / name).write_bytes(content)
-    for inbox in (stub, desk):
+    other = server.begin(SessionFacts("", AT))
+    (server.folder(key.session) / name).write_bytes(content)
+    for inbox in (server, desk):
         read_all(inbox, key.session)
     assert other in [facts.name for facts in desk.sessions()]
 
@@ -322,29 +322,29 @@ def test_what_is_passed_over_stands_in_the_log(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(content=st.binary(max_size=60) | st.text(max_size=30).map(lambda text: text.encode()))
 def test_any_bytes_in_any_record_are_survived(
-    stub: FolderInbox, desk: FolderInbox, key: Key, content: bytes
+    server: FolderInbox, desk: FolderInbox, key: Key, content: bytes
 ) -> None:
     """Whatever lies there, the readers live."""
     for name in RECORDS[1:]:
-        (pending(stub, key) / name).write_bytes(content)
-    with (stub.folder(key.session) / "transcript.jsonl").open("ab") as stream:
+        (pending(server, key) / name).write_bytes(content)
+    with (server.folder(key.session) / "transcript.jsonl").open("ab") as stream:
         stream.write(content + b"\n")
-    for inbox in (stub, desk):
+    for inbox in (server, desk):
         read_all(inbox, key.session)
 
 
 @POSIX
 @pytest.mark.parametrize("kind", ["link", "fifo", "folder", "mode 000"])
 def test_what_is_no_file_is_passed_over_and_nobody_waits_for_it(
-    stub: FolderInbox, desk: FolderInbox, key: Key, tmp_path: Path, kind: str
+    server: FolderInbox, desk: FolderInbox, key: Key, tmp_path: Path, kind: str
 ) -> None:
-    """A link leads nowhere, and a FIFO without a writer does not stop the stub.
+    """A link leads nowhere, and a FIFO without a writer does not stop the server.
 
     FOLDER-1, FOLDER-9.
     """
     secret = tmp_path / "secret"
     secret.write_text('{"text": "secret"}')
-    path = pending(stub, key) / "reply.json"
+    path = pending(server, key) / "reply.json"
     match kind:
         case "link":
             path.symlink_to(secret)
@@ -355,10 +355,10 @@ def test_what_is_no_file_is_passed_over_and_nobody_waits_for_it(
         case _:
             path.write_text("")
             path.chmod(0)
-    for inbox in (stub, desk):
+    for inbox in (server, desk):
         read_all(inbox, key.session)
     assert desk.item(key).reply is None
-    assert stub.take(key.session) == []
+    assert server.take(key.session) == []
 
 
 def test_a_link_in_the_place_of_a_session_is_no_session(
@@ -384,43 +384,43 @@ def test_folders_that_are_not_ours_are_passed_over(desk: FolderInbox, key: Key, 
 
 
 def test_a_reply_that_stays_torn_is_put_out_of_the_way(
-    stub: FolderInbox, desk: FolderInbox, key: Key
+    server: FolderInbox, desk: FolderInbox, key: Key
 ) -> None:
     """It would keep everybody from sending. It is kept, not deleted."""
-    (pending(stub, key) / "reply.json").write_bytes(b'{"text": "half')
+    (pending(server, key) / "reply.json").write_bytes(b'{"text": "half')
     with pytest.raises(TakenError):
         desk.send(key, Reply("turned away for now"))
 
     def sent() -> bool:
-        stub.take(key.session)
-        return not (pending(stub, key) / "reply.json").exists()
+        server.take(key.session)
+        return not (pending(server, key) / "reply.json").exists()
 
     until(sent, "the torn reply is put aside")
     desk.send(key, Reply("whole"))
-    assert stub.take(key.session) == [(key, Reply("whole"))]
-    aside = list(pending(stub, key).glob("torn-*.json"))
+    assert server.take(key.session) == [(key, Reply("whole"))]
+    aside = list(pending(server, key).glob("torn-*.json"))
     assert [path.read_bytes() for path in aside] == [b'{"text": "half']
 
 
 def test_a_reply_that_is_written_in_pieces_is_taken_when_it_is_whole(
-    stub: FolderInbox, key: Key
+    server: FolderInbox, key: Key
 ) -> None:
     """By a program that knows nothing of links: `echo > reply.json` works as well."""
-    with (pending(stub, key) / "reply.json").open("w") as stream:
+    with (pending(server, key) / "reply.json").open("w") as stream:
         for piece in ('{"text"', ': "wh', 'ole"'):
             stream.write(piece)
             stream.flush()
-            assert stub.take(key.session) == []
+            assert server.take(key.session) == []
         stream.write("}")
-    assert stub.take(key.session) == [(key, Reply("whole"))]
+    assert server.take(key.session) == [(key, Reply("whole"))]
 
 
 def test_a_torn_last_line_of_a_transcript_is_passed_over(
-    stub: FolderInbox, desk: FolderInbox, key: Key
+    server: FolderInbox, desk: FolderInbox, key: Key
 ) -> None:
     """And so is one in the middle; the next frames are found."""
-    path = stub.folder(key.session) / "transcript.jsonl"
-    stub.record(key.session, frame_of(1))
+    path = server.folder(key.session) / "transcript.jsonl"
+    server.record(key.session, frame_of(1))
     for torn in (b'{"seq":2,"at"', b'garbage\n{"seq":2,"at":"x","way":"in"'):
         whole = path.read_bytes()
         with path.open("ab") as stream:
@@ -429,7 +429,7 @@ def test_a_torn_last_line_of_a_transcript_is_passed_over(
         path.write_bytes(whole)
     with path.open("ab") as stream:
         stream.write(b'{"seq":1e400}\n\n[]\n{"seq":2}\n')
-    stub._own[key.session].transcript.close()
+    server._own[key.session].transcript.close()
     with path.open("ab") as stream:
         stream.write(b'{"seq":3,"at":"x","way":"in","raw":"{}"}\n')
     assert [frame.seq for frame in desk.frames(key.session)] == [1, 3]
@@ -437,12 +437,12 @@ def test_a_torn_last_line_of_a_transcript_is_passed_over(
 
 
 def test_reading_on_in_a_long_transcript_does_not_start_at_the_beginning(
-    stub: FolderInbox, desk: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
+    server: FolderInbox, desk: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Design 9: a history of 100,000 messages; also when pages stand at different places."""
     seqs = list(range(1, 4001))
     for seq in seqs:
-        stub.record(key.session, frame_of(seq, b"x" * 100))
+        server.record(key.session, frame_of(seq, b"x" * 100))
     assert [frame.seq for frame in desk.frames(key.session)] == seqs
     looked: list[bytes] = []
     pattern = transcripts.SEQ_OF
@@ -460,25 +460,25 @@ def test_reading_on_in_a_long_transcript_does_not_start_at_the_beginning(
         looked.clear()
         assert [frame.seq for frame in desk.frames(key.session, after)] == seqs[after:]
         assert len(looked) < 4000 - after + 1000
-    stub.record(key.session, frame_of(4001))
+    server.record(key.session, frame_of(4001))
     assert [frame.seq for frame in desk.frames(key.session, 4000)] == [4001]
 
 
 @POSIX
 def test_the_line_of_shell_in_the_manual_answers(
-    store: FolderStore, stub: FolderInbox, desk: FolderInbox
+    store: FolderStore, server: FolderInbox, desk: FolderInbox
 ) -> None:
     """docs/reference/folder.md: a person needs no program of ours to send a reply."""
     page = (Path(__file__).parents[2] / "docs" / "reference" / "folder.md").read_text("utf-8")
     script = page.split("```sh\n")[1].split("```")[0]
-    session = stub.begin(SessionFacts("", AT))
+    session = server.begin(SessionFacts("", AT))
     for number in (1, 2, 3):
-        stub.deliver(item_of(session, number))
+        server.deliver(item_of(session, number))
     lines = script.splitlines()
     lines[0] = f"cd {store.home}/sessions/{session}"
     for code in (0, 1):  # the second one comes too late
         assert subprocess.run(["sh", "-ec", "\n".join(lines)], check=False).returncode == code
-    assert stub.take(session) == [(Key(session, 3), Reply("sunny", TextForm.TEXT))]
+    assert server.take(session) == [(Key(session, 3), Reply("sunny", TextForm.TEXT))]
     assert desk.item(Key(session, 3)).reply == Reply("sunny", TextForm.TEXT)
 
 
@@ -486,7 +486,7 @@ def test_the_line_of_shell_in_the_manual_answers(
 
 
 def test_replies_work_on_a_drive_without_links(
-    stub: FolderInbox, desk: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
+    server: FolderInbox, desk: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on exFAT and some network drives: still exactly one wins."""
 
@@ -497,7 +497,7 @@ def test_replies_work_on_a_drive_without_links(
     desk.send(key, Reply("first"))
     with pytest.raises(TakenError):
         desk.send(key, Reply("second"))
-    assert stub.take(key.session) == [(key, Reply("first"))]
+    assert server.take(key.session) == [(key, Reply("first"))]
     assert [draft.text for draft in desk.item(key).kept] == ["second"]
 
 
@@ -533,13 +533,13 @@ def test_a_file_that_windows_holds_for_a_moment_is_waited_for(
 
 
 def test_the_order_of_things_does_not_depend_on_the_clock(
-    stub: FolderInbox, desk: FolderInbox
+    server: FolderInbox, desk: FolderInbox
 ) -> None:
     """The clock jumps back between two requests."""
-    session = stub.begin(SessionFacts("", AT))
+    session = server.begin(SessionFacts("", AT))
     for number, at in ((1, "2026-11-20T12:00:00Z"), (2, "1999-01-01T00:00:00Z")):
-        stub.deliver(item_of(session, number)._replace(arrived=at))
-        stub.record(session, frame_of(number, number=number)._replace(at=at))
+        server.deliver(item_of(session, number)._replace(arrived=at))
+        server.record(session, frame_of(number, number=number)._replace(at=at))
     assert [item.key.number for item in desk.items(session)] == [1, 2]
     assert [frame.seq for frame in desk.frames(session)] == [1, 2]
 
@@ -548,10 +548,10 @@ def test_the_order_of_things_does_not_depend_on_the_clock(
 
 
 def test_asking_for_replies_reads_no_file_and_lists_no_folder(
-    stub: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
+    server: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Design 5: the stub asks 100 times a second; a few `stat` calls are all."""
-    stub.take(key.session)
+    """Design 5: the server asks 100 times a second; a few `stat` calls are all."""
+    server.take(key.session)
 
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError
@@ -559,23 +559,23 @@ def test_asking_for_replies_reads_no_file_and_lists_no_folder(
     monkeypatch.setattr(os, "open", forbidden)
     monkeypatch.setattr(os, "scandir", forbidden)
     monkeypatch.setattr(os, "listdir", forbidden)
-    assert stub.take(key.session) == []
-    assert stub.drafts(key.session) == []
+    assert server.take(key.session) == []
+    assert server.drafts(key.session) == []
 
 
 def test_listing_sessions_again_reads_nothing_again(
-    stub: FolderInbox, desk: FolderInbox, monkeypatch: pytest.MonkeyPatch
+    server: FolderInbox, desk: FolderInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """500 sessions: only their `stat` and their locks are looked at."""
     for _ in range(5):
-        stub.begin(SessionFacts("", AT))
+        server.begin(SessionFacts("", AT))
     before = desk.sessions()
     monkeypatch.setattr("humanmcp.inbox.exchanges.read_file", lambda _: pytest.fail("was read"))
     assert desk.sessions() == before
 
 
 def test_the_folder_needs_the_standard_library_only() -> None:
-    """The stub starts in tens of milliseconds: nothing heavy comes with the inbox."""
+    """The server starts in tens of milliseconds: nothing heavy comes with the inbox."""
     heavy = ("asyncio", "tempfile", "shutil", "uuid", "tomllib", "watchdog", "subprocess", "socket")
     program = "import sys, humanmcp.inbox.folder\nsys.stderr.write(' '.join(sys.modules))"
     command = [sys.executable, "-c", program]

@@ -23,7 +23,7 @@ ASKED: Final = "what-is-the-password"
 
 
 class AtFiles(Serving):
-    """A stub with `--files`."""
+    """A server with `--files`."""
 
     def __init__(self, home: Path, folder: Path) -> None:
         """Start it in a folder of its own."""
@@ -49,15 +49,15 @@ def holding(folder: Path, *words: str) -> list[str]:
     )
 
 
-def answer(stub: Serving, text: str, number: int = 1) -> Key:
+def answer(server: Serving, text: str, number: int = 1) -> Key:
     """Answer the call of a number as a person at a desk, after a text that lost."""
-    desk = FolderInbox(stub.home)
+    desk = FolderInbox(server.home)
     session = until(lambda: [one.name for one in desk.sessions()], "the session")[0]
     key = Key(session, number)
     until(lambda: [item for item in desk.items(session) if item.key == key], "the call")
     result = json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False)
     desk.send(key, Reply(f'{{"jsonrpc":"2.0","id":{number + 6},"result":{result}}}', by="desk"))
-    stub.hear()
+    server.hear()
     with pytest.raises(TakenError):
         desk.send(key, Reply(f"lost {text}", by="desk"))
     until(lambda: desk.item(key).state is ExchangeState.ANSWERED, "the end of the exchange")
@@ -66,19 +66,19 @@ def answer(stub: Serving, text: str, number: int = 1) -> Key:
 
 def test_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path: Path) -> None:
     """Nothing of it stands in any file, and what comes before and after it is untouched."""
-    with Serving(tmp_path / "home", "--by-hand") as stub:
-        stub.say(call(7))
-        key = answer(stub, SECRET)
-        assert holding(stub.home, SECRET, ASKED) != []
-        inbox = FolderInbox(stub.home)
+    with Serving(tmp_path / "home", "--by-hand") as server:
+        server.say(call(7))
+        key = answer(server, SECRET)
+        assert holding(server.home, SECRET, ASKED) != []
+        inbox = FolderInbox(server.home)
         before = list(inbox.frames(key.session))
         inbox.forget(key)
-        assert holding(stub.home, SECRET, ASKED) == []
+        assert holding(server.home, SECRET, ASKED) == []
         with pytest.raises(UnknownItemError):
             inbox.item(key)
-        stub.written = [(inbox.folder(key.session) / "in.txt").read_bytes()]
-        stub.say(call(8, "and now?"))
-        answer(stub, "later", 2)
+        server.written = [(inbox.folder(key.session) / "in.txt").read_bytes()]
+        server.say(call(8, "and now?"))
+        answer(server, "later", 2)
         frames = list(inbox.frames(key.session))
         assert [one.seq for one in frames] == list(range(1, len(frames) + 1))
         gone = [one for one in frames if one.note == FORGOTTEN]
@@ -91,14 +91,14 @@ def test_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path: Pa
 def test_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Path) -> None:
     """The line of in.txt and the file in sent/, in a folder of the person's own too."""
     files = tmp_path / "mine"
-    with AtFiles(tmp_path / "home", files) as stub:
-        stub.say(call(7))
-        stub.type(json.dumps({"content": [{"type": "text", "text": SECRET}]}, indent=1))
-        stub.hear()
-        inbox = FolderInbox(stub.home)
+    with AtFiles(tmp_path / "home", files) as server:
+        server.say(call(7))
+        server.type(json.dumps({"content": [{"type": "text", "text": SECRET}]}, indent=1))
+        server.hear()
+        inbox = FolderInbox(server.home)
         key = Key(inbox.sessions()[0].name, 1)
         until(lambda: inbox.item(key).state is ExchangeState.ANSWERED, "the end of the exchange")
-        sent = stub.home / "sessions" / key.session / "sent"
+        sent = server.home / "sessions" / key.session / "sent"
         until(lambda: list(sent.glob("*.txt")), "the text that was sent")
         size = (files / "in.txt").stat().st_size
         inbox.forget(key)
@@ -110,25 +110,25 @@ def test_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Path)
 
 def test_what_a_client_waits_for_is_not_forgotten(tmp_path: Path) -> None:
     """Nor a session that runs."""
-    with Serving(tmp_path / "home", "--by-hand") as stub:
-        stub.say(call(7))
-        inbox = FolderInbox(stub.home)
+    with Serving(tmp_path / "home", "--by-hand") as server:
+        server.say(call(7))
+        inbox = FolderInbox(server.home)
         session = until(inbox.sessions, "the session")[0].name
         until(lambda: inbox.items(session), "the call")
         with pytest.raises(NotForgottenError, match="waits"):
             inbox.forget(Key(session, 1))
         with pytest.raises(NotForgottenError, match="still runs"):
             inbox.forget_session(session)
-        answer(stub, "it can still be answered")
+        answer(server, "it can still be answered")
 
 
 def test_a_session_that_is_over_is_forgotten_whole(tmp_path: Path) -> None:
     """With its lines in the in.txt of the person's own folder, which stays."""
     files = tmp_path / "mine"
-    with AtFiles(tmp_path / "home", files) as stub:
-        stub.say(call(7))
-        key = answer(stub, SECRET)
-        stub.say(call(8))
+    with AtFiles(tmp_path / "home", files) as server:
+        server.say(call(7))
+        key = answer(server, SECRET)
+        server.say(call(8))
     inbox = FolderInbox(tmp_path / "home")
     until(lambda: inbox.facts(key.session).life.value != "open", "the end")
     inbox.forget_session(key.session)

@@ -13,7 +13,7 @@ from humanmcp.desk.state.board import Board
 from humanmcp.inbox import layout
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.terminal_desk.choose import choose, seats
+from humanmcp.terminal.choose import choose, seats
 
 if TYPE_CHECKING:
     from pathlib import Path

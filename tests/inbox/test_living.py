@@ -52,14 +52,14 @@ def rest_of(process: subprocess.Popen[str]) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_nothing_acknowledged_is_lost_by_kill_9(seed: int, tmp_path: Path) -> None:
-    """Promises 1, 2, 5 and 8, FAILURE-1, FAILURE-4: stub and desk killed at a random moment."""
+    """Promises 1, 2, 5 and 8, FAILURE-1, FAILURE-4: server and desk killed at a random moment."""
     chance = random.Random(seed)
     home = str(tmp_path / "home")
-    with started("stub", home) as stub:
-        session = next_line(stub).removeprefix("session ")
+    with started("server", home) as server:
+        session = next_line(server).removeprefix("session ")
         with started("desk", home, session) as desk:
             said = [next_line(desk) for _ in range(chance.randrange(1, 40))]
-            first, second = (stub, desk) if chance.random() < 0.5 else (desk, stub)
+            first, second = (server, desk) if chance.random() < 0.5 else (desk, server)
             lines = {id(first): rest_of(first)}
             lines[id(second)] = rest_of(second)
     after = FolderInbox(Path(home))
@@ -69,7 +69,7 @@ def test_nothing_acknowledged_is_lost_by_kill_9(seed: int, tmp_path: Path) -> No
         item.key.number: item for state in ExchangeState for item in after.items(session, state)
     }
     recorded = {frame.seq for frame in after.frames(session)}
-    for line in lines[id(stub)] + said + lines[id(desk)]:
+    for line in lines[id(server)] + said + lines[id(desk)]:
         deed, number, *text = line.split(" ", 2)
         match deed:
             case "recorded":
@@ -118,12 +118,12 @@ def test_of_two_processes_that_send_at_once_one_wins(tmp_path: Path) -> None:
 def test_a_session_is_gone_as_soon_as_its_process_is_killed(tmp_path: Path) -> None:
     """Promise 8, FAILURE-20: the system frees the lock; no process number is looked at."""
     home = str(tmp_path / "home")
-    with started("stub", home) as stub:
-        session = next_line(stub).removeprefix("session ")
+    with started("server", home) as server:
+        session = next_line(server).removeprefix("session ")
         desk = FolderInbox(Path(home))
         assert desk.facts(session).life is Life.OPEN
-        stub.kill()
-        stub.wait()
+        server.kill()
+        server.wait()
         until(lambda: desk.facts(session).life is Life.GONE, "the session is gone")
 
 

@@ -28,7 +28,7 @@ def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
 
 
 def test_looking_at_a_lock_does_not_take_it(tmp_path: Path) -> None:
-    """A reader never makes a session look alive, nor a stub fail."""
+    """A reader never makes a session look alive, nor a server fail."""
     path = tmp_path / "lock"
     LifeLock.take(path).release()
     assert not is_held(path)

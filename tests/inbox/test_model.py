@@ -56,7 +56,7 @@ class ModelExchange:
 class ModelSession:
     """What a session must look like, and the inbox of its process."""
 
-    stub: FolderInbox
+    server: FolderInbox
     life: Life = Life.OPEN
     exchanges: dict[int, ModelExchange] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class InboxMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Let go of everything."""
         for session in self.model.values():
-            for own in session.stub._own.values():
+            for own in session.server._own.values():
                 own.transcript.close()
                 own.lock.release()
         self.place.cleanup()
@@ -87,14 +87,14 @@ class InboxMachine(RuleBasedStateMachine):
         """Return the model of an exchange."""
         return self.model[key.session].exchanges[key.number]
 
-    # -- the stub -----------------------------------------------------------------------------
+    # -- the server -----------------------------------------------------------------------------
 
     @rule(target=sessions)
     def begin(self) -> str:
         """Start a process."""
-        stub = FolderInbox(self.home)
-        name = stub.begin(SessionFacts("", AT))
-        self.model[name] = ModelSession(stub)
+        server = FolderInbox(self.home)
+        name = server.begin(SessionFacts("", AT))
+        self.model[name] = ModelSession(server)
         return name
 
     @rule(target=keys, session=sessions)
@@ -104,7 +104,7 @@ class InboxMachine(RuleBasedStateMachine):
         if model.life is not Life.OPEN:
             return multiple()
         number = len(model.exchanges) + 1
-        model.stub.deliver(item_of(session, number))
+        model.server.deliver(item_of(session, number))
         model.exchanges[number] = ModelExchange()
         return Key(session, number)
 
@@ -121,7 +121,7 @@ class InboxMachine(RuleBasedStateMachine):
             and exchange.reply is not None
             and not exchange.taken
         }
-        found = model.stub.take(session)
+        found = model.server.take(session)
         assert {key.number: reply.text for key, reply in found} == expected
         assert len(found) == len(expected)
         for number in expected:
@@ -135,7 +135,7 @@ class InboxMachine(RuleBasedStateMachine):
             return
         if exchange.reply is None or not exchange.taken:
             return
-        model.stub.refuse(key, [HINT])
+        model.server.refuse(key, [HINT])
         if exchange.touched and exchange.draft != exchange.reply:
             exchange.keep(exchange.draft)
         exchange.draft, exchange.touched = exchange.reply, True
@@ -148,7 +148,7 @@ class InboxMachine(RuleBasedStateMachine):
         if model.life is not Life.OPEN:
             return
         answer = Answer("{}", "desk", AT) if state is ExchangeState.ANSWERED else None
-        model.stub.close(key, state, answer)
+        model.server.close(key, state, answer)
         self.exchange(key).close(state)
 
     @rule(session=sessions)
@@ -157,7 +157,7 @@ class InboxMachine(RuleBasedStateMachine):
         model = self.model[session]
         if model.life is not Life.OPEN:
             return
-        model.stub.end(session)
+        model.server.end(session)
         model.life = Life.CLOSED
         for exchange in model.exchanges.values():
             exchange.close(ExchangeState.ABANDONED)
@@ -168,7 +168,7 @@ class InboxMachine(RuleBasedStateMachine):
         model = self.model[session]
         if model.life is not Life.OPEN:
             return
-        model.stub._own[session].lock.release()
+        model.server._own[session].lock.release()
         model.life = Life.GONE
 
     # -- the desks ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""An idle stub looks seldom, and at the right moment all the same."""
+"""An idle server looks seldom, and at the right moment all the same."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def count(agenda: PollSchedule, start: float, seconds: float) -> int:
     return sum(1 for _ in wakes(agenda, start, seconds))
 
 
-def test_a_waiting_stub_wakes_once_a_second_and_not_a_hundred_times() -> None:
+def test_a_waiting_server_wakes_once_a_second_and_not_a_hundred_times() -> None:
     """The looks at the desks, the text and the rest fall on the same moments."""
     agenda = schedule(bell=True, files=False)
     agenda.arrived(1000.0)

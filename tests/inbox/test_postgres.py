@@ -30,8 +30,8 @@ from humanmcp.inbox.postgres.inbox import PostgresInbox
 from humanmcp.inbox.postgres.migrations import NEWEST
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
-from humanmcp.stub.journal import Journal
-from humanmcp.stub.process import Clock
+from humanmcp.server.journal import Journal
+from humanmcp.server.process import Clock
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of
 from tests.waiting import PATIENCE, until
 
@@ -105,10 +105,10 @@ def test_every_table_and_column_is_documented(postgres: PostgresServer) -> None:
 
 def test_of_a_thousand_races_each_has_one_winner(store: PostgresStore) -> None:
     """Two processes answer each of the same thousand exchanges at the same time."""
-    stub, views = store.view(), [store.view() for _ in range(2)]
-    session = stub.begin(SessionFacts("", AT))
+    server, views = store.view(), [store.view() for _ in range(2)]
+    session = server.begin(SessionFacts("", AT))
     for number in range(1, RACES + 1):
-        stub.deliver(item_of(session, number))
+        server.deliver(item_of(session, number))
 
     ready = threading.Barrier(2)
 
@@ -125,34 +125,34 @@ def test_of_a_thousand_races_each_has_one_winner(store: PostgresStore) -> None:
         won = list(pool.map(send, range(2)))
     assert sum(won) == RACES
     assert all(won), "they raced"
-    assert len(stub.take(session)) == RACES
-    item = stub.item(Key(session, RACES))
+    assert len(server.take(session)) == RACES
+    item = server.item(Key(session, RACES))
     assert item.reply is not None
     assert {item.reply.text, *(draft.text for draft in item.kept)} == {"0", "1"}
 
 
 def test_a_bell_rings_when_another_process_sends(store: PostgresStore) -> None:
     """The reply is there when it rings, with nothing but the ring to look for."""
-    stub, desk = store.view(), store.view()
-    session = stub.begin(SessionFacts("", AT))
-    stub.deliver(item_of(session))
+    server, desk = store.view(), store.view()
+    session = server.begin(SessionFacts("", AT))
+    server.deliver(item_of(session))
     rung = threading.Event()
-    stub.bell(session).listen(rung.set)
-    assert stub._db.follower.hears.wait(PATIENCE)
+    server.bell(session).listen(rung.set)
+    assert server._db.follower.hears.wait(PATIENCE)
     desk.send(Key(session, 1), Reply("sunny"))
     assert rung.wait(PATIENCE)
-    assert stub.take(session) == [(Key(session, 1), Reply("sunny"))]
+    assert server.take(session) == [(Key(session, 1), Reply("sunny"))]
 
 
 def test_a_reply_is_not_lost_with_the_connection_that_took_it(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database took note and died before it could say so: the next look has it, once."""
-    stub, desk = store.view(), store.view()
-    session = stub.begin(SessionFacts("", AT))
-    stub.deliver(item_of(session))
+    server, desk = store.view(), store.view()
+    session = server.begin(SessionFacts("", AT))
+    server.deliver(item_of(session))
     desk.send(Key(session, 1), Reply("sunny"))
-    run, own = stub._db.run, threading.current_thread()
+    run, own = server._db.run, threading.current_thread()
 
     def lost(*words: Any, **values: object) -> object:  # noqa: ANN401 - what `run` takes
         found = run(*words, **values)
@@ -160,41 +160,41 @@ def test_a_reply_is_not_lost_with_the_connection_that_took_it(
             raise DatabaseAwayError("postgresql://x", "gone")
         return found
 
-    monkeypatch.setattr(stub._db, "run", lost)
+    monkeypatch.setattr(server._db, "run", lost)
     with pytest.raises(DatabaseAwayError):
-        stub._take({"owner": stub._db.follower.lease, "inbox": stub._inbox})
+        server._take({"owner": server._db.follower.lease, "inbox": server._inbox})
     monkeypatch.undo()
-    assert stub.take(session) == [(Key(session, 1), Reply("sunny"))]
-    assert stub.take(session) == []
+    assert server.take(session) == [(Key(session, 1), Reply("sunny"))]
+    assert server.take(session) == []
 
 
 def test_a_watch_wakes_for_an_exchange_a_line_and_a_death(store: PostgresStore) -> None:
     """What changed is found by number, also what came between two looks."""
-    stub, desk = store.view(), store.view()
-    session = stub.begin(SessionFacts("", AT))
+    server, desk = store.view(), store.view()
+    session = server.begin(SessionFacts("", AT))
     woken: set[tuple[str, int]] = set()
     with desk.watch(lambda *what: woken.add(what)):
-        stub.deliver(item_of(session, 7))
+        server.deliver(item_of(session, 7))
         until(lambda: (session, 7) in woken, "the exchange is told")
         woken.clear()
-        stub.record(session, frame_of(1))
+        server.record(session, frame_of(1))
         until(lambda: (session, 0) in woken, "the line is told")
         woken.clear()
-        store.kill(stub)
+        store.kill(server)
         until(lambda: (session, 0) in woken, "the death is told")
 
 
 def test_a_watch_tells_of_more_changes_than_a_look_expects(store: PostgresStore) -> None:
     """Those of another inbox among them."""
-    stub, desk = store.view(), store.view()
-    session = stub.begin(SessionFacts("", AT))
+    server, desk = store.view(), store.view()
+    session = server.begin(SessionFacts("", AT))
     woken: set[tuple[str, int]] = set()
     watch = desk.watch(lambda *what: woken.add(what))
     with watch:
         desk._db.follower.leave(watch._look)
         for number in range(1, 260):
-            stub.deliver(item_of(session, number))
-        other = PostgresInbox(stub._db, store.home, f"{store.name} beside")
+            server.deliver(item_of(session, number))
+        other = PostgresInbox(server._db, store.home, f"{store.name} beside")
         beside = other.begin(SessionFacts("", AT))
         other.record(beside, frame_of(1))
         watch._look()
@@ -251,31 +251,31 @@ def test_a_line_of_a_process_that_lost_its_session_is_neither_recorded_nor_sent(
 
 def test_behind_a_pooler_looks_alone_find_what_comes(store: PostgresStore) -> None:
     """A connection that hears nothing: it is found out at the start, and said."""
-    stub, desk = store.view(), store.view()
-    stub._db.__dict__["follower"] = Follower(stub._db, channel="elsewhere", probed_for=0.1)
-    session = stub.begin(SessionFacts("", AT))
-    stub.deliver(item_of(session))
-    stub.bell(session).listen(lambda: None)
-    until(lambda: "pooler" in stub._db.follower.why_polling, "it is found out")
+    server, desk = store.view(), store.view()
+    server._db.__dict__["follower"] = Follower(server._db, channel="elsewhere", probed_for=0.1)
+    session = server.begin(SessionFacts("", AT))
+    server.deliver(item_of(session))
+    server.bell(session).listen(lambda: None)
+    until(lambda: "pooler" in server._db.follower.why_polling, "it is found out")
     desk.send(Key(session, 1), Reply("sunny"))
-    until(lambda: bool(stub.take(session)), "the reply is found")
+    until(lambda: bool(server.take(session)), "the reply is found")
 
 
 def test_a_large_message_lies_in_a_table_of_its_own(store: PostgresStore) -> None:
     """Lists do not carry it along, whoever asks for it gets it whole, and it can be forgotten."""
-    stub = store.view()
-    session = stub.begin(SessionFacts("", AT))
+    server = store.view()
+    session = server.begin(SessionFacts("", AT))
     line = '{"id":1,"x":"' + "東" * 100_000 + '"}'
-    stub.deliver(item_of(session)._replace(line=line))
-    stub.record(session, frame_of(1, line.encode(), number=1))
-    assert stub.item(Key(session, 1)).line == line
-    assert [frame.text for frame in stub.frames(session)] == [line]
+    server.deliver(item_of(session)._replace(line=line))
+    server.record(session, frame_of(1, line.encode(), number=1))
+    assert server.item(Key(session, 1)).line == line
+    assert [frame.text for frame in server.frames(session)] == [line]
     count = "SELECT count(*) FROM humanmcp.large JOIN humanmcp.sessions s ON s.id = session"
-    assert stub._db.run(f"{count} WHERE s.name = %(name)s", name=session) == [(2,)]
-    stub.end(session)
-    stub.forget(Key(session, 1))
-    assert stub._db.run(f"{count} WHERE s.name = %(name)s", name=session) == [(0,)]
-    assert [(frame.note, frame.raw) for frame in stub.frames(session)] == [(FORGOTTEN, b"")]
+    assert server._db.run(f"{count} WHERE s.name = %(name)s", name=session) == [(2,)]
+    server.end(session)
+    server.forget(Key(session, 1))
+    assert server._db.run(f"{count} WHERE s.name = %(name)s", name=session) == [(0,)]
+    assert [(frame.note, frame.raw) for frame in server.frames(session)] == [(FORGOTTEN, b"")]
 
 
 def test_processes_that_start_together_make_the_tables_once(postgres: PostgresServer) -> None:
@@ -323,11 +323,11 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
     postgres: PostgresServer, store: PostgresStore
 ) -> None:
     """In the middle of traffic: nothing is lost, nothing is there twice, and it goes on."""
-    stub, desk = store.view(), store.view()
+    server, desk = store.view(), store.view()
     postgres.wait_for_disk()
-    until(lambda: stub._db.run("SHOW fsync") == [("on",)], "it waits for its disk")
-    session = stub.begin(SessionFacts("", AT))
-    stub.bell(session).listen(lambda: None)
+    until(lambda: server._db.run("SHOW fsync") == [("on",)], "it waits for its disk")
+    session = server.begin(SessionFacts("", AT))
+    server.bell(session).listen(lambda: None)
     assert desk._db.follower.lease
     done: dict[str, list[int]] = {"delivered": [], "sent": [], "recorded": [], "taken": []}
     killed, back = threading.Event(), threading.Event()
@@ -335,8 +335,8 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
     def work() -> None:
         for number in itertools.count(1):
             steps: tuple[tuple[str, Callable[[int], object]], ...] = (
-                ("recorded", lambda n: stub.record(session, frame_of(n))),
-                ("delivered", lambda n: stub.deliver(item_of(session, n))),
+                ("recorded", lambda n: server.record(session, frame_of(n))),
+                ("delivered", lambda n: server.deliver(item_of(session, n))),
                 ("sent", lambda n: desk.send(Key(session, n), Reply(str(n)))),
             )
             for what, act in steps:
@@ -345,7 +345,7 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
                     done[what].append(number)
                 except InboxError:
                     back.wait(0.01)
-            done["taken"] += [key.number for key, _ in stub.take(session)]
+            done["taken"] += [key.number for key, _ in server.take(session)]
             if number > 20:
                 killed.set()
             if back.is_set():
@@ -359,19 +359,19 @@ def test_a_database_that_is_killed_has_all_that_was_acknowledged_when_it_is_back
             with pytest.raises(InboxError, match="is away"):
                 until(lambda: desk.save(Key(session, 1), Draft("typed")), "it is noticed")
             postgres.start()
-            until(lambda: not stub._db.away and not desk._db.away, "both have found it again")
+            until(lambda: not server._db.away and not desk._db.away, "both have found it again")
             before = len(done["sent"])
             until(lambda: len(done["sent"]) > before, "it goes on")
         finally:
             back.set()
         working.result(PATIENCE)
     sent = set(done["sent"])
-    until(lambda: _take(stub, session, done["taken"]) >= sent, "every reply is taken")
+    until(lambda: _take(server, session, done["taken"]) >= sent, "every reply is taken")
     assert len(done["taken"]) == len(set(done["taken"]))
-    assert {item.key.number for item in stub.items(session)} >= set(done["delivered"])
-    assert {frame.seq for frame in stub.frames(session)} >= set(done["recorded"])
+    assert {item.key.number for item in server.items(session)} >= set(done["delivered"])
+    assert {frame.seq for frame in server.frames(session)} >= set(done["recorded"])
 
 
-def _take(stub: PostgresInbox, session: str, taken: list[int]) -> set[int]:
-    taken += [key.number for key, _ in stub.take(session)]
+def _take(server: PostgresInbox, session: str, taken: list[int]) -> set[int]:
+    taken += [key.number for key, _ in server.take(session)]
     return set(taken)

@@ -33,10 +33,10 @@ class Scene:
     def __init__(self, home: Path) -> None:
         """Begin a session with one exchange."""
         self.home = home
-        self.stub = FolderInbox(home)
-        self.session = self.stub.begin(SessionFacts("", AT))
+        self.server = FolderInbox(home)
+        self.session = self.server.begin(SessionFacts("", AT))
         self.key = Key(self.session, 1)
-        self.stub.deliver(item_of(self.session))
+        self.server.deliver(item_of(self.session))
         self.woken: list[str] = []
         self.numbers = iter(range(2, 1000))
 
@@ -47,16 +47,16 @@ class Scene:
     def deeds(self) -> dict[str, Callable[[], object]]:
         """List what must wake: everything that a desk shows."""
         return {
-            "record": lambda: self.stub.record(self.session, frame_of(next(self.numbers))),
-            "deliver": lambda: self.stub.deliver(item_of(self.session, next(self.numbers))),
+            "record": lambda: self.server.record(self.session, frame_of(next(self.numbers))),
+            "deliver": lambda: self.server.deliver(item_of(self.session, next(self.numbers))),
             "save": lambda: FolderInbox(self.home).save(self.key, Draft("typed")),
             "send": lambda: FolderInbox(self.home).send(self.key, Reply("typed")),
             "say": lambda: FolderInbox(self.home).submit(self.session, Reply("typed")),
-            "refuse": lambda: self.stub.refuse(self.key, []),
-            "close": lambda: self.stub.close(
+            "refuse": lambda: self.server.refuse(self.key, []),
+            "close": lambda: self.server.close(
                 self.key, ExchangeState.ANSWERED, Answer("{}", "", AT)
             ),
-            "end": lambda: self.stub.end(self.session),
+            "end": lambda: self.server.end(self.session),
         }
 
     def expect_wake(self, deed: Callable[[], object], what: str) -> None:
@@ -71,7 +71,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     """Begin a session; let go of it at the end."""
     scene = Scene(tmp_path / "home")
     yield scene
-    for own in scene.stub._own.values():
+    for own in scene.server._own.values():
         own.transcript.close()
         own.lock.release()
 
@@ -88,10 +88,10 @@ def test_a_new_session_and_what_happens_in_it_at_once_wakes(scene: Scene) -> Non
     """Folders that appear are watched, also those made before anybody noticed the first."""
     with Watch(scene.home, scene.wake, every=NEVER):
         for _ in range(20):
-            scene.session = scene.stub.begin(SessionFacts("", AT))
-            scene.expect_wake(lambda: scene.stub.deliver(item_of(scene.session)), "deliver")
+            scene.session = scene.server.begin(SessionFacts("", AT))
+            scene.expect_wake(lambda: scene.server.deliver(item_of(scene.session)), "deliver")
             key = Key(scene.session, 1)
-            scene.expect_wake(partial(scene.stub.close, key, ExchangeState.CANCELLED), "close")
+            scene.expect_wake(partial(scene.server.close, key, ExchangeState.CANCELLED), "close")
 
 
 def test_reading_wakes_nobody(scene: Scene) -> None:
@@ -102,7 +102,7 @@ def test_reading_wakes_nobody(scene: Scene) -> None:
         desk.sessions()
         desk.items(scene.session)
         list(desk.frames(scene.session))
-        other = scene.stub.begin(SessionFacts("", AT))
+        other = scene.server.begin(SessionFacts("", AT))
         until(lambda: other in scene.woken, "the next change is told")
         after = scene.woken[scene.woken.index(other) :]
         assert scene.session not in after
@@ -126,7 +126,7 @@ def test_without_an_observer_polling_finds_every_change(
 def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
     """Found by the poll, which looks at the locks."""
     with Watch(scene.home, scene.wake, every=0.02):
-        scene.expect_wake(scene.stub._own[scene.session].lock.release, "death")
+        scene.expect_wake(scene.server._own[scene.session].lock.release, "death")
 
 
 def test_a_drive_that_reports_nothing_is_noticed(
@@ -184,7 +184,7 @@ def test_names_that_are_no_sessions_wake_nobody(scene: Scene) -> None:
         for name in (".DS_Store", "a b", "x.swp"):
             (sessions / name).write_text("")
         os.utime(sessions)
-        other = scene.stub.begin(SessionFacts("", AT))
+        other = scene.server.begin(SessionFacts("", AT))
         until(lambda: other in scene.woken, "woken by the other one")
         assert set(scene.woken) == {other}
 
@@ -195,17 +195,17 @@ def test_what_is_done_to_one_exchange_names_that_one(scene: Scene) -> None:
     desk = FolderInbox(scene.home)
     with Watch(scene.home, lambda _, number: woken.append(number)):
         # First, while no late news of an exchange can be on its way.
-        scene.stub.record(scene.session, frame_of(1))
+        scene.server.record(scene.session, frame_of(1))
         until(lambda: woken, "the session is named")
         assert set(woken) == {0}
-        scene.stub.deliver(item_of(scene.session, 2))
+        scene.server.deliver(item_of(scene.session, 2))
         until(lambda: 2 in woken, "the new one is named")
-        scene.stub.record(scene.session, frame_of(2))
+        scene.server.record(scene.session, frame_of(2))
         until(lambda: woken[-1] == 0, "all that is told of it before that")
         woken.clear()
         desk.save(scene.key, Draft("typed"))
         until(lambda: 1 in woken, "the one is named")
-        scene.stub.close(scene.key, ExchangeState.CANCELLED)
+        scene.server.close(scene.key, ExchangeState.CANCELLED)
         until(lambda: 1 in woken, "the one that closed is named")
         assert 2 not in woken
 
@@ -216,11 +216,11 @@ def test_two_looks_tell_which_exchange_has_changed(scene: Scene) -> None:
     look = watch._Look(scene.home / "sessions")
     assert look.changed() == {scene.session: {0, 1}}
     assert look.changed() == {}
-    scene.stub.deliver(item_of(scene.session, 2))
+    scene.server.deliver(item_of(scene.session, 2))
     assert look.changed()[scene.session] - {0} == {2}
     desk.save(scene.key, Draft("typed"))
     assert look.changed() == {scene.session: {1}}
-    scene.stub.record(scene.session, frame_of(1))
+    scene.server.record(scene.session, frame_of(1))
     assert look.changed() == {scene.session: {0}}
-    scene.stub.close(scene.key, ExchangeState.CANCELLED)
+    scene.server.close(scene.key, ExchangeState.CANCELLED)
     assert look.changed()[scene.session] - {0} == {1}

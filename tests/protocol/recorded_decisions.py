@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.http.headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_line
-from humanmcp.protocol.policy import answer_book, book_format, known_clients, timeouts
-from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.rules import answer_book, book_format, known_clients, timeouts
+from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import documents, secret_shapes
 from humanmcp.protocol.validation.json_schema import rows, validator

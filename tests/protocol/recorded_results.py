@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.policy.memory import BookMemory
+from humanmcp.protocol.rules.memory import BookMemory
 from tests.asking import R2025, R2026, asked, stating
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ PLAIN: Final = (
 
 def counted() -> Iterator[str]:
     """Yield what a session remembers of the rules that were followed."""
-    from humanmcp.protocol.policy.answer_book import Decision  # noqa: PLC0415 - here only
+    from humanmcp.protocol.rules.answer_book import Decision  # noqa: PLC0415 - here only
 
     memory = BookMemory(b"s", used={1: 1})
     for decision in (

@@ -20,9 +20,9 @@ from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.policy import book_format
-from humanmcp.protocol.policy.book_values import BookError
-from humanmcp.protocol.policy.rule import Rule
+from humanmcp.protocol.rules import book_format
+from humanmcp.protocol.rules.book_values import BookError
+from humanmcp.protocol.rules.rule import Rule
 from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.spec.typed import Schemas
 from humanmcp.protocol.validation import check, faults, starting_draft

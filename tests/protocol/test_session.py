@@ -263,7 +263,7 @@ def test_a_request_with_a_twin_is_not_held() -> None:
 
 @pytest.mark.parametrize("bad", [b"hello", b"\xff", b"{}", b"42", b"[]", b'[{"method":"n"}]'])
 def test_an_unreadable_line_is_an_event_and_nothing_is_written(bad: bytes) -> None:
-    """Shown as unreadable, the stub stays up; a batch is one outside of 2025-03-26."""
+    """Shown as unreadable, the server stays up; a batch is one outside of 2025-03-26."""
     session = opened()
     (event,) = session.receive(bad)
     assert isinstance(event, UnreadableArrived)

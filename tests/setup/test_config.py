@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.connecting.hosts import HOSTS, Format
 from humanmcp.setup.config_file import ConfigFileError, parsed
+from humanmcp.setup.hosts import HOSTS, Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.calling.address import ServerAddress
-from humanmcp.calling.transport import HttpTransport
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
 from humanmcp.host.client.respondents import Nobody
+from humanmcp.http.own_addresses import bind
+from humanmcp.http.server_address import ServerAddress
+from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.listening.addresses import bind
 from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN, Direction
 from humanmcp.protocol.http import lifetimes
 from humanmcp.protocol.http.guard import HttpAddress
@@ -31,7 +31,8 @@ from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.tap import http_front, http_sessions
 from humanmcp.tap.http_sessions import ResponseLines, TapCommand, TapFront
-from tests.calling.peer import (
+from tests.host.seats import SCRIPTED, Notes, sample
+from tests.http.peer import (
     ACCEPTED,
     NOT_ALLOWED,
     Asked,
@@ -41,7 +42,6 @@ from tests.calling.peer import (
     response,
     stream,
 )
-from tests.host.seats import SCRIPTED, Notes, sample
 from tests.serving import bare_environment
 from tests.serving_http import INITIALIZED, initialize, modern
 from tests.tap.tapped import COMMAND, Tapped

@@ -137,7 +137,7 @@ def test_a_person_answers_instead_of_the_server(home: Path, reply: Reply) -> Non
 
 
 def test_a_wrong_answer_comes_back_with_its_problems(home: Path) -> None:
-    """The check decides here as it does in the stub; the text is kept, the call still waits."""
+    """The check decides here as it does in the server; the text is kept, the call still waits."""
     wrong = ANSWER.replace('"id":7', '"id":99')
     with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
         item = hold_call(tapped)

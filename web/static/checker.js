@@ -1,4 +1,4 @@
-// Ask the desk what is wrong with the document. The stub asks again, and decides.
+// Ask the desk what is wrong with the document. The server asks again, and decides.
 
 import { call, Pause } from "./talk.js";
 
@@ -60,7 +60,7 @@ export class Checker {
     return this.checked === this.draft.text ? this.verdict : null;
   }
 
-  /** The stub gave the answer back. @param {Problem[]} problems */
+  /** The server gave the answer back. @param {Problem[]} problems */
   refused(problems) {
     const none = { line: null, bytes: null, kind: null };
     this.verdict = { ...none, ...this.verdict, text: this.draft.text, sendable: false, forcible: true, problems };

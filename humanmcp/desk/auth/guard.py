@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect
 
 from humanmcp.desk.auth.visit_path import SEAT, place_of, placed, visit_of, within
-from humanmcp.listening.bodies import (
+from humanmcp.http.bodies import (
     LARGEST,
     Bodies,
     Body,

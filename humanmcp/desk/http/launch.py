@@ -1,6 +1,6 @@
 """Find the desk of an inbox folder, or start one that outlives the one who asked.
 
-Standard library only: a stub calls this. Whether a desk lives is decided by the lock it holds,
+Standard library only: a server calls this. Whether a desk lives is decided by the lock it holds,
 never by a process id or an answering port; `desk.json` only says where it listens.
 """
 
@@ -185,7 +185,7 @@ def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
         f'<!doctype html><meta charset="utf-8"><title>humanmcp</title>'
         f'<meta http-equiv="refresh" content="0; url={target}">',
     )
-    # In a process of its own: a browser that prints would write into the stdout of a stub.
+    # In a process of its own: a browser that prints would write into the stdout of a server.
     subprocess.Popen(  # noqa: S603 - our own interpreter, and the address of our own file
         [sys.executable, "-m", "webbrowser", page.as_uri()],
         stdin=subprocess.DEVNULL,
@@ -197,7 +197,7 @@ def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
 
 
 def _start(folder: Path, flags: Sequence[str]) -> None:
-    """Start a desk that survives its starter: a host kills the whole process group of a stub."""
+    """Start a desk that survives its starter: a host kills the whole process group of a server."""
     words = [sys.executable, "-m", "humanmcp", "desk", "--home", str(folder), *flags]
     log = os.open(folder / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(log, "ab") as stream:

@@ -13,7 +13,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.json.tree import object_at, objects_at
-from humanmcp.protocol.policy.answer_book import ATTRIBUTES, LISTED, Book
+from humanmcp.protocol.rules.answer_book import ATTRIBUTES, LISTED, Book
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
 

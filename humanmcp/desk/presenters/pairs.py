@@ -19,7 +19,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.layout import pretty
-from humanmcp.protocol.policy.book_writer import plain_text
+from humanmcp.protocol.rules.book_writer import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

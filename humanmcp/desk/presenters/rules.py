@@ -24,17 +24,17 @@ from humanmcp.protocol.diagnostics.raw import quoted
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.tree import leaves, well_formed
-from humanmcp.protocol.policy.answer_book import by_rule
-from humanmcp.protocol.policy.rule import RuleAction
-from humanmcp.protocol.policy.rule_format import ANSWERS, KEY_OF
 from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.rules.answer_book import by_rule
+from humanmcp.protocol.rules.rule import RuleAction
+from humanmcp.protocol.rules.rule_format import ANSWERS, KEY_OF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from humanmcp.desk.presenters.offer import Lists
-    from humanmcp.protocol.policy.rule import Rule
+    from humanmcp.protocol.rules.rule import Rule
 
 _ARRAY: Final = "rules"
 _SWITCH: Final = re.compile(r"\s*on\s*=\s*(true|false)\s*(#.*)?$")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humanmcp.common.paths import home_folder
-from humanmcp.connecting.hosts import HOSTS, place
-from humanmcp.connecting.starting import HostEntry, manner_for, passed_on
 from humanmcp.locales import say
+from humanmcp.setup.hosts import HOSTS, place
+from humanmcp.setup.starting import HostEntry, manner_for, passed_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

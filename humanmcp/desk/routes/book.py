@@ -26,8 +26,8 @@ from humanmcp.inbox.contract import Draft, Key
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import object_at
-from humanmcp.protocol.policy.answer_book import Book
-from humanmcp.protocol.policy.filling import fill_answer
+from humanmcp.protocol.rules.answer_book import Book
+from humanmcp.protocol.rules.filling import fill_answer
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 

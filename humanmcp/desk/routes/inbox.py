@@ -52,8 +52,8 @@ from humanmcp.protocol.diagnostics.raw import PLACEHOLDER
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.policy import known_clients
-from humanmcp.protocol.policy.filling import fill_answer
+from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.rules.filling import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 
 _LESSON: Final = 1500

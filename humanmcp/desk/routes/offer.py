@@ -30,7 +30,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.policy.answer_book import LISTED, Book
+from humanmcp.protocol.rules.answer_book import LISTED, Book
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.json_schema.rows import KINDS

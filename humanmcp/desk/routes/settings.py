@@ -17,7 +17,7 @@ from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox import layout
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
-from humanmcp.protocol.policy import known_clients
+from humanmcp.protocol.rules import known_clients
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 

@@ -16,7 +16,7 @@ from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.state.board import SessionView
 from humanmcp.inbox.contract import Action, Life, Purpose, Reply, Seat
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
+from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
-    from humanmcp.calling.transport import HttpPart
     from humanmcp.common.child import EndedError
+    from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import Reason, StopError
     from humanmcp.protocol.conversation.events import Event, Outcome
     from humanmcp.protocol.conversation.exchange import Established, Exchange

@@ -14,7 +14,6 @@ from concurrent import futures
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from humanmcp.calling.address import SessionOverError
 from humanmcp.common.child import EndedError
 from humanmcp.host.client.callbacks import ClientObserver, Stray
 from humanmcp.host.client.handshake import (
@@ -33,6 +32,7 @@ from humanmcp.host.client.request_meta import (
     token_of,
     with_progress_token,
 )
+from humanmcp.http.server_address import SessionOverError
 from humanmcp.protocol.conversation.events import (
     NoticeArrived,
     RequestArrived,
@@ -51,9 +51,9 @@ from humanmcp.protocol.spec import methods, versions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from humanmcp.calling.transport import HttpPart
     from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.host.client.transport import Transport
+    from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.events import Event, Outcome
     from humanmcp.protocol.conversation.exchange import Established, Exchange

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.calling.address import CallError
 from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError, Response
 from humanmcp.host.client.request_meta import supported
-from humanmcp.protocol.policy.answer_book import UNSUPPORTED_REVISION
+from humanmcp.http.server_address import CallError
+from humanmcp.protocol.rules.answer_book import UNSUPPORTED_REVISION
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:

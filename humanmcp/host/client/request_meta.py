@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.json.jsonrpc import RequestId
 from humanmcp.protocol.json.tree import array_at, object_at
-from humanmcp.protocol.policy.answer_book import UNSUPPORTED_REVISION
+from humanmcp.protocol.rules.answer_book import UNSUPPORTED_REVISION
 from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:

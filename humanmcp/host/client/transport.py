@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from humanmcp.common.child import ChildCommand, ChildTransport
 
 if TYPE_CHECKING:
-    from humanmcp.calling.address import ServerAddress
-    from humanmcp.calling.transport import CallListener
     from humanmcp.common.child import EndedError
+    from humanmcp.http.server_address import ServerAddress
+    from humanmcp.http.transport import CallListener
 
 
 class Transport(Protocol):
@@ -49,6 +49,6 @@ def connect(target: ServerTarget) -> Transport:
     """
     if isinstance(target, ChildCommand):
         return ChildTransport(target)
-    from humanmcp.calling.transport import HttpTransport  # noqa: PLC0415 - most servers are started
+    from humanmcp.http.transport import HttpTransport  # noqa: PLC0415 - most servers are started
 
     return HttpTransport(target)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.calling.address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.common.child import ChildCommand
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.paths import home_folder
@@ -29,6 +28,7 @@ from humanmcp.host.terminal.answering import AtTerminal
 from humanmcp.host.terminal.prompt import Prompt
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.host.terminal.wire_log import WireLog
+from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say

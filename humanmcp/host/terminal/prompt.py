@@ -6,7 +6,6 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from humanmcp.calling.address import put_header
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import Opening, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
@@ -18,6 +17,7 @@ from humanmcp.host.terminal.results import (
     shortened,
 )
 from humanmcp.host.terminal.typing import Typist, complete_with
+from humanmcp.http.server_address import put_header
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import Severity, blocking
@@ -27,12 +27,12 @@ from humanmcp.protocol.spec.methods import REQUESTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.calling.transport import HttpTransport
     from humanmcp.host.client.client import Client
     from humanmcp.host.client.handshake import Response
     from humanmcp.host.client.requests import Asking
     from humanmcp.host.client.server_session import ServerSession
     from humanmcp.host.terminal.answering import AtTerminal
+    from humanmcp.http.transport import HttpTransport
     from humanmcp.protocol.http.client import HttpConversation
 
 PROMPT: Final = "Enter method :  "

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from humanmcp.calling.transport import HttpPart
     from humanmcp.common.child import EndedError
     from humanmcp.host.client.callbacks import Stray
+    from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.events import Event
     from humanmcp.protocol.diagnostics.model import Diagnostic

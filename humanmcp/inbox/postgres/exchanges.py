@@ -86,7 +86,7 @@ class ExchangeRows(SessionRows):
             raise UnknownItemError(f"{key.session}/{key.number}")
         return {"session": session, "number": key.number}
 
-    # -- the stub's side ------------------------------------------------------------------------
+    # -- the server's side ------------------------------------------------------------------------
 
     def deliver(self, item: Item) -> None:
         """Put an exchange where people can see it."""
@@ -195,7 +195,7 @@ class ExchangeRows(SessionRows):
         self._ring()
 
     def send(self, key: Key, reply: Reply) -> None:
-        """Send a reply. The stub judges it; a refused one comes back as the draft."""
+        """Send a reply. The server judges it; a refused one comes back as the draft."""
         this = self._this(key)
         if self._db.run(_SEND, **this, record=text_of(records.record_of(reply))):
             self._ring()

@@ -164,7 +164,7 @@ class Taking(ExchangeRows):
             return False
         return None if follower.is_lapsed or self._lapses != follower.lapses else True
 
-    # -- the stub's side ------------------------------------------------------------------------
+    # -- the server's side ------------------------------------------------------------------------
 
     def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
         """Return the replies that were sent since the last call, oldest first."""

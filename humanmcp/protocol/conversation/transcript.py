@@ -1,7 +1,7 @@
 """One recorded line, and the file of them: JSON Lines, one frame a line.
 
 Shape of a frame: `{"seq": 7, "at": "2026-11-20T18:49:07.123Z", "way": "in", "raw": "{…}"}`, and
-`"by"` for who decided it (a person, the book, the stub itself), `"number"` where it belongs
+`"by"` for who decided it (a person, the book, the server itself), `"number"` where it belongs
 to an exchange, `"stream"` where it went out with the answer to another one's request (over HTTP
 each has a stream), `"note"` where something is to be said of it. Bytes that are no UTF-8 are kept
 as `"base64"` beside a readable `"raw"`.

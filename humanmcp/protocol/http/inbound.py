@@ -20,7 +20,7 @@ from humanmcp.protocol.http.headers import LAST_EVENT, SESSION, SPELLING, VERSIO
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message
-from humanmcp.protocol.policy.answer_book import HEADER_MISMATCH
+from humanmcp.protocol.rules.answer_book import HEADER_MISMATCH
 from humanmcp.protocol.spec import examples, versions
 
 if TYPE_CHECKING:

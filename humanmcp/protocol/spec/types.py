@@ -1,7 +1,7 @@
 """The words that the table of shapes is written in: kinds of value, members, objects.
 
 Knows no MCP object and judges nothing: `objects.py` is written in these words, and
-`validation/shape_checker.py` reads it. Plain classes, compared by identity: a stub imports them at
+`validation/shape_checker.py` reads it. Plain classes, compared by identity: servers import them at
 start, and a dozen dataclasses would cost it several milliseconds.
 """
 

@@ -2,7 +2,7 @@
 
 The front of the check. `start` gives a draft, `check` judges one and makes the line,
 `check_outgoing` does the same for what a person sends without being asked, `remarks` and `review`
-speak of what the peer sent. The same functions run at the desk and in the stub, which decides.
+speak of what the peer sent. The same functions run at the desk and in the server, which decides.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from humanmcp.desk import command
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth import guard
 from humanmcp.desk.auth.guard import Address, Guard, judge
-from humanmcp.listening import bodies
+from humanmcp.http import bodies
 from tests.desk.desking import COMMAND, JSON, Desking
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.listening import bodies
-from humanmcp.listening.bodies import Bodies, Body, BodyError, BodyTrouble
+from humanmcp.http import bodies
+from humanmcp.http.bodies import Bodies, Body, BodyError, BodyTrouble
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until
 
@@ -197,7 +197,7 @@ def test_a_thousand_dripping_logins_silence_nobody(home: Path) -> None:
 
 def test_a_connection_that_drips_its_next_request_is_hung_up_on(home: Path) -> None:
     """As one that never says its first."""
-    slow = "from humanmcp.listening import sockets; sockets.FIRST_LINE_WITHIN = 0.3; "
+    slow = "from humanmcp.http import sockets; sockets.FIRST_LINE_WITHIN = 0.3; "
     start = "import sys; from humanmcp.cli import main; sys.exit(main())"
     with Desking(home, command=(sys.executable, "-c", slow + start, "desk")) as desk:
         one = http.client.HTTPConnection("127.0.0.1", desk.port, timeout=20)

@@ -12,7 +12,7 @@ from humanmcp.answering.service import Outcome
 from humanmcp.desk.presenters.held_messages import Task, draft_of, task_of
 from humanmcp.inbox.contract import Action, Draft, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.terminal_desk.rooms import CALL, Room
+from tests.terminal.rooms import CALL, Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

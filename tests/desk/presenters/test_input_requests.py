@@ -160,7 +160,7 @@ def test_a_question_that_there_is_not_is_not_found(asked: Asked) -> None:
 
 
 def test_in_the_modern_era_the_question_is_put_into_the_box(desking: Desking) -> None:
-    """2026-07-28: one button, the other template; the stub's check passes it."""
+    """2026-07-28: one button, the other template; the server's check passes it."""
     there = Asked(desking, {}, STATED)
     answer = desking.submit(
         f"{there.path}/ask", of="user", words="Which?", name_0="part", act="send"

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.desk.presenters import offer
 from humanmcp.desk.presenters.offer import OfferError, entry_of, fields_of
 from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.policy.answer_book import ASK_TOOL
+from humanmcp.protocol.rules.answer_book import ASK_TOOL
 
 PROMPT = {
     "name": "greet",

@@ -1,4 +1,4 @@
-"""The JSON interface, as a script uses it, against a running desk and a running stub."""
+"""The JSON interface, as a script uses it, against a running desk and a running server."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_saved_answer_fits_its_tool(seats: tuple[Desking, Serving]) -> None:
 
 
 def test_a_saved_rule_answers_the_next_call(home: Path) -> None:
-    """Shown as a sentence first; saved, the stub reads it and answers by itself."""
+    """Shown as a sentence first; saved, the server reads it and answers by itself."""
     with Desking(home) as desk, Serving(home) as host:
         rule = {
             "method": "tools/call",

@@ -63,7 +63,7 @@ def begin_by_book(host: Serving) -> None:
 
 
 def _waits(desk: Desking, host: Serving) -> bool:
-    """Call again until the stub has read the book anew."""
+    """Call again until the server has read the book anew."""
     host.say(call("8", city="Nagoya"))
     return bool(desk.get("/api/exchanges")["waiting"])
 

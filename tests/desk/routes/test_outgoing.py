@@ -172,8 +172,8 @@ def test_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None
     params = '{"name":"x","arguments":{},"_meta":{"progressToken":7}}'  # it could hear of progress
     call = f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}'
     home = tmp_path / "home"
-    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as stub:
-        stub.say(call)
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as server:
+        server.say(call)
         item = until(lambda: desk.get("/api/exchanges")["waiting"], "the call")[0]
         page = desk.page(f"/m/{item['session']}/{item['number']}")
     assert 'id="keep-open"' in page
@@ -183,9 +183,9 @@ def test_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None
 def test_a_line_that_is_no_message_says_why_and_is_answered_with_an_error(tmp_path: Path) -> None:
     """As in the terminal and the text files: -32700 without an id, which the check lets pass."""
     home = tmp_path / "home"
-    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as stub:
-        stub.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
-        stub.say('{"jsonrpc":"2.0","id":2,')
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as server:
+        server.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+        server.say('{"jsonrpc":"2.0","id":2,')
         name = until(lambda: desk.get("/api/sessions")["sessions"], "the session")[0]["name"]
         until(lambda: "/line/" in desk.page("/history?q=kind:broken"), "the line")
         page = html.unescape(desk.page(f"/line/{name}/2"))
@@ -195,7 +195,7 @@ def test_a_line_that_is_no_message_says_why_and_is_answered_with_an_error(tmp_pa
         begun = html.unescape(desk.page(f"/say/{name}{address.partition(name)[2]}"))
         text = begun.partition('spellcheck="false">')[2].partition("</textarea>")[0]
         assert desk.submit(f"/say/{name}", text=text, act="send").status == 303
-        answer = json.loads(stub.hear())
+        answer = json.loads(server.hear())
         assert (answer["id"], answer["error"]["code"]) == (None, -32700)
         assert "Why it is not" not in desk.page(f"/line/{name}/1")
 

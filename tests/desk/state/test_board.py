@@ -22,7 +22,7 @@ AT = "2026-11-20T18:49:07.123Z"
 
 @pytest.fixture
 def inbox(home: Path) -> FolderInbox:
-    """An inbox in which the test is the stub."""
+    """An inbox in which the test is the server."""
     return FolderInbox(home)
 
 

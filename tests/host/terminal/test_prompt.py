@@ -212,9 +212,9 @@ def test_the_client_cannot_tell_a_person_from_a_program(
 
     home = tmp_path / "home"
     home.mkdir()
-    stub = (sys.executable, "-m", "humanmcp", "serve", "--by-hand", "--home", str(home / "box"))
+    server = (sys.executable, "-m", "humanmcp", "serve", "--by-hand", "--home", str(home / "box"))
     with Person(home, answer) as person:
-        by_hand = typed(home, flags, *lines, server=stub)
+        by_hand = typed(home, flags, *lines, server=server)
     assert wire(by_hand.stderr) == wire(program.stderr)
     assert len(person.answered) == len(answers) >= 3
 

@@ -252,7 +252,7 @@ def test_a_large_text_is_a_warning_and_a_too_large_one_an_error() -> None:
     ("end", "code"), [("{}", "J07"), ("{}]} x", "J29"), ("@]}", "J29"), ("}", "J29")]
 )
 def test_of_a_very_long_text_the_first_mistake_is_told(end: str, code: str) -> None:
-    """An examination takes microseconds a character: a stub must not stop for seconds."""
+    """An examination takes microseconds a character: a server must not stop for seconds."""
     text = '{"a":[' + '{"b":"c"},' * 200_000 + end
     (diagnostic,) = (each for each in json_reading.read(text).diagnostics if each.blocks)
     assert diagnostic.code == code

@@ -113,7 +113,7 @@ def test_the_clients_spelling_of_an_id_wins() -> None:
     assert verdict.line == '{"jsonrpc":"2.0","id":1.0,"result":{}}'
 
 
-def test_a_batch_is_put_together_by_the_stub() -> None:
+def test_a_batch_is_put_together_by_the_server() -> None:
     """2025-03-26 has batches, but each request is answered by itself here."""
     text = '[{"jsonrpc":"2.0","id":3,"result":{}}]'
     verdict = check(asked("ping", revision=R2025_03), text)

@@ -197,7 +197,7 @@ def test_what_is_filled_in_is_in_the_language_of_the_person(fault: Fault) -> Non
 def test_every_fault_goes_out_on_one_line_and_is_recorded_as_deliberate(
     method: str, revision: str
 ) -> None:
-    """Design, section 6: Send anyway is explicit; the stub writes whole lines only."""
+    """Design, section 6: Send anyway is explicit; the server writes whole lines only."""
     for fault in faults(exchange(method, revision=revision)):
         session = Session()
         meta = f'{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{revision}"}}}}'

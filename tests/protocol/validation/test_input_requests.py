@@ -111,7 +111,7 @@ def test_a_request_without_capabilities_is_asked_nothing() -> None:
 def test_a_question_passes_the_check_of_what_is_said_first(
     question: InputRequest, revision: str
 ) -> None:
-    """The same check that the stub makes; the id names the request that waits."""
+    """The same check that the server makes; the id names the request that waits."""
     text = request(exchange(revision), question, params(question, "Which?", FIELDS), "1")
     verdict = check.check_outgoing(text, revision, KNOWN)
     assert verdict.errors == ()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.policy.answer_book import Book
+from humanmcp.protocol.rules.answer_book import Book
 from humanmcp.protocol.validation.inquiry import (
     CONTEXT,
     FREE_TEXT,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.policy.answer_book import ASK_TOOL
+from humanmcp.protocol.rules.answer_book import ASK_TOOL
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
 
 ROWS = (

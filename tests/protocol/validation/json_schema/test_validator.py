@@ -216,7 +216,7 @@ def test_a_schema_that_is_too_large_is_taken_at_its_word() -> None:
 
 
 def test_the_library_is_only_imported_when_it_is_needed() -> None:
-    """The stub starts in tens of milliseconds; a plain schema is judged without the library."""
+    """The server starts in tens of milliseconds; a plain schema is judged without the library."""
     code = (
         "import sys\n"
         "from humanmcp.protocol.validation import check\n"

@@ -1,1 +1,0 @@
-"""What a host needs to start humanmcp: the hosts, the command, and what to paste where."""

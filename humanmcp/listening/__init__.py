@@ -1,1 +1,0 @@
-"""Listening on an address of this computer: sockets, slow peers, what they bring."""

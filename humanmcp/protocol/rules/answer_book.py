@@ -1,0 +1,467 @@
+"""The answer book: what is answered without a person, and after how long.
+
+`decide` says what the book does about one exchange; what a rule is stands in `rule.py`, how a book
+is written in `book_format.py`.
+The book has no clock, `waited` comes in as an argument. Objects of MCP are spelled as on the wire.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
+
+from humanmcp import __version__
+from humanmcp.protocol.conversation.state import name_of
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.spec import examples, methods, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.rules.memory import BookMemory
+    from humanmcp.protocol.rules.rule import Notice, OfferChange, Question, Rule
+
+
+class Mode(enum.Enum):
+    """How much is answered without a person."""
+
+    NORMAL = "normal"
+    """Pings at once, opening messages as `OpeningPolicy` says, the rest never."""
+    BY_HAND = "by hand"
+    """Nothing at all."""
+    AUTO = "auto"
+    """At once everything that the book can answer."""
+
+
+class OpeningPolicy(enum.Enum):
+    """Who answers `initialize` and the lists, where the mode leaves that open."""
+
+    BY_CLIENT = "by client"
+    """The book: at once for a host that is known, after a grace time for anyone else."""
+    BOOK = "book"
+    """The book, at once: the model has its tools in the first turn."""
+    HAND = "hand"
+    """A person. The book steps in at the last moment before a known client gives up.
+
+    To an unanswered `server/discover` it says that there is no such method: a handshake follows.
+    """
+    HELD = "held"
+    """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
+
+
+ASK_TOOL: Final[Mapping[str, Any]] = {
+    "name": "ask_human",
+    "title": "Ask the human",
+    "description": "Ask a person a question and wait for the answer",
+    "inputSchema": {  # what `inquiry.py` reads
+        "type": "object",
+        "properties": {
+            "question": {"type": "string", "description": "What the person should answer"},
+            "context": {
+                "type": "string",
+                "description": "What the person needs to know to answer it",
+            },
+            "options": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Answers to choose from. The chosen one comes back word for word",
+            },
+            "allow_free_text": {
+                "type": "boolean",
+                "default": True,
+                "description": "Whether the person may answer in their own words as well",
+            },
+        },
+        "required": ["question"],
+    },
+    # Without `readOnlyHint` Claude Code asks one question after the other instead of several at
+    # once. Asking changes nothing; a person is no closed system; and whoever is asked twice is
+    # disturbed twice.
+    "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
+}
+
+
+ATTRIBUTES: Final[Mapping[str, str]] = {
+    "tools": "tools",
+    "resources": "resources",
+    "resourceTemplates": "resource_templates",
+    "prompts": "prompts",
+}
+"""Where a book has each list, by the member of the result that it stands in."""
+LISTED: Final = {
+    one.listing.member: one.listing.key
+    for one in methods.LISTS
+    if one.listing and one.listing.member in ATTRIBUTES
+}
+"""Which member names an entry of each list."""
+
+
+class Book(NamedTuple):
+    """What is answered without a person. The default is that of a person without a book."""
+
+    name: str = "humanmcp"
+    version: str = __version__
+    title: str = ""
+    instructions: str = "Every answer is typed by a person. Please allow several minutes per call."
+    revisions: tuple[str, ...] = versions.ALL
+    capabilities: Mapping[str, Any] | None = None
+    """None: what the lists below call for."""
+    tools: tuple[Mapping[str, Any], ...] = (ASK_TOOL,)
+    resources: tuple[Mapping[str, Any], ...] = ()
+    resource_templates: tuple[Mapping[str, Any], ...] = ()
+    prompts: tuple[Mapping[str, Any], ...] = ()
+    rules: tuple[Rule, ...] = ()
+    wait: Mapping[str, float | None] = MappingProxyType({})
+    """Seconds before the book answers a method, None for never; what is missing has a default."""
+    progress: bool = True
+    """Whether progress is sent to the client while a person is at a request."""
+
+    def offered(self) -> Mapping[str, Any]:
+        """Return the capabilities that the book declares: a person may change each list later."""
+        if self.capabilities is not None:
+            return self.capabilities
+        resources = self.resources or self.resource_templates
+        wanted = {"tools": self.tools, "resources": resources, "prompts": self.prompts}
+        return {name: {"listChanged": True} for name, entries in wanted.items() if entries}
+
+    def changed(self, change: OfferChange) -> Book:
+        """Return the book with another offer: what is added replaces what has its name."""
+        lists: dict[str, Any] = {}
+        for member, key in LISTED.items():
+            gone = {
+                *change.remove.get(member, ()),
+                *(one[key] for one in change.add.get(member, ())),
+            }
+            kept = [one for one in getattr(self, ATTRIBUTES[member]) if one.get(key) not in gone]
+            lists[ATTRIBUTES[member]] = (*kept, *change.add.get(member, ()))
+        return self._replace(**lists)
+
+
+class Decision(NamedTuple):
+    """What the book does about an exchange: which answer, and how long after its arrival.
+
+    `after` is in seconds, None when only a person answers. `by` says in the transcript who
+    answered. `rule` is the index of the rule, None for the book's own answers. `stoppable`: a
+    person at the exchange stops it. A safety net gives way, a rule is a decision.
+    `replayed` is the number of the frame whose recorded answer this is, right or wrong; None for
+    what is not recorded. `forward`: the real server is asked.
+
+    Before the answer `notices` go out, then `ask` is asked round by round, each question under its
+    name, then what is offered changes. `fault` is what is broken in the answer. `counts`: the rule
+    has answered once more by it. `values` fill the placeholders of its text; None leaves them.
+    `keep` is what is known under `key` after the answer.
+    """
+
+    after: float | None = None
+    text: str = ""
+    form: TextForm = TextForm.RESULT
+    by: str = ""
+    rule: int | None = None
+    stoppable: bool = False
+    replayed: int | None = None
+    forward: bool = False
+    notices: tuple[Notice, ...] = ()
+    ask: tuple[Mapping[str, Question], ...] = ()
+    change: OfferChange | None = None
+    fault: str = ""
+    counts: bool = True
+    values: Mapping[str, Any] | None = None
+    key: str = ""
+    keep: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def has_steps(self) -> bool:
+        """Return True if something is to be said or done before the answer."""
+        return bool(self.notices or self.ask or self.change)
+
+    @property
+    def at_once(self) -> bool:
+        """Return True if the answer needs nothing and no person: none sees the request wait."""
+        return self.due(0) and not self.has_steps
+
+    def answered(self, answers: Mapping[str, Any]) -> Decision:
+        """Return the decision with its text filled: nothing is left to be asked."""
+        if self.values is None:
+            return self._replace(ask=()) if self.ask else self
+        from humanmcp.protocol.rules.filling import fill, fill_answer  # noqa: PLC0415 - as below
+
+        values = {**self.values, **answers}
+        text = fill_answer(self.text, self.form, values)
+        return self._replace(text=text, keep=fill(self.keep, values), ask=())
+
+    def refused(self, error: Mapping[str, Any]) -> Decision:
+        """Return the decision with an error in the place of the answer and of all before it."""
+        refusal = Decision(self.after, json.dumps(error), TextForm.ERROR, self.by, self.rule)
+        return refusal._replace(counts=False)
+
+    def due(self, waited: float, *, touched: bool = False) -> bool:
+        """Return True if the book answers now, `waited` seconds after the request arrived."""
+        if self.after is None or (touched and self.stoppable):
+            return False
+        return waited >= self.after
+
+
+BY_PERSON: Final = Decision()
+EVERYTHING: Final = "*"
+"""What stands in `[wait]` for all that the book can answer and that is not named there."""
+
+HEADERS_AFTER: Final = 8.0
+"""Seconds before the book refuses a request whose headers are wrong: a stream begins after 10."""
+
+UNSUPPORTED_REVISION: Final = -32022
+HEADER_MISMATCH: Final = -32020
+NO_RULE: Final = -32602
+_METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Method not found"}
+
+
+def first_rule(
+    exchange: Exchange,
+    book: Book,
+    used: Mapping[int, int] = MappingProxyType({}),
+    established: Established | None = None,
+    records: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> tuple[int, Rule] | None:
+    """Return what the first rule that is meant for an exchange does now, with the rule's index.
+
+    None when none is. `used` counts how often each rule has been followed; `records` are kept.
+    """
+    for index, rule in enumerate(book.rules):
+        count = used.get(index, 0)
+        is_left = rule.times is None or count < rule.times
+        if is_left and rule.matches(exchange, established, records):
+            return index, rule.turn(count)
+    return None
+
+
+def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
+    exchange: Exchange,
+    book: Book,
+    established: Established,
+    *,
+    mode: Mode = Mode.NORMAL,
+    opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
+    grace: float | None = None,
+    memory: BookMemory | None = None,
+    refuse: bool = False,
+) -> Decision:
+    """Say what the book does about an exchange. `memory` is what its rules have done so far.
+
+    With `refuse` the client gets an error for what the book would leave to a person. `grace` is how
+    long an opening message of this client may wait where a person has set that.
+    """
+    if mode is Mode.BY_HAND:
+        return BY_PERSON
+    mismatch = _header_mismatch(exchange, book)
+    if mismatch is not None:
+        # Before any rule, which says nothing of headers. A person may think otherwise.
+        wait = 0.0 if mode is Mode.AUTO else HEADERS_AFTER
+        return Decision(wait, json.dumps(mismatch), TextForm.ERROR, "book", stoppable=wait != 0)
+    if book.rules:
+        from humanmcp.protocol.rules.following import follow  # noqa: PLC0415 - only with rules
+
+        followed = follow(exchange, book, established, memory)
+        if followed is not None:
+            return followed
+    rejection = _rejection(exchange, book)
+    if rejection is not None:
+        return Decision(0.0, json.dumps(rejection), TextForm.ERROR, "book")
+    own = _own_answer(exchange, book)
+    if own is None:
+        return _refusal(exchange) if refuse else BY_PERSON
+    form, answer = own
+    after = _after(exchange.method, book, established, mode, opening, grace)
+    if _is_for_a_person(exchange, book, mode, opening):
+        after = known_clients.PROBE_GRACE if grace is None else grace
+        if not set(versions.HANDSHAKE).isdisjoint(book.revisions):
+            form, answer = TextForm.ERROR, _METHOD_NOT_FOUND
+    text = json.dumps(answer, ensure_ascii=False)
+    return Decision(after, text, form, "book", stoppable=after != 0)
+
+
+def _refusal(exchange: Exchange) -> Decision:
+    """Refuse what nothing in the book answers, and say which rule would answer it."""
+    if methods.of(exchange.method).stays_open:
+        return BY_PERSON
+    from humanmcp.protocol.rules.rule_format import example_rule  # noqa: PLC0415 - seldom wanted
+
+    method, name = exchange.method, name_of(exchange.request)
+    rule = example_rule(method, name)
+    message = f"No rule of the answer book answers {method} {name}".rstrip() + f". Add one:\n{rule}"
+    error = json.dumps({"code": NO_RULE, "message": message}, ensure_ascii=False)
+    return Decision(0.0, error, TextForm.ERROR, "book")
+
+
+def by_rule(index: int) -> str:
+    """Say in the transcript which rule answered."""
+    return f"book: rule {index + 1}"
+
+
+def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
+    """Return the error for a request whose headers say something else; None for any other."""
+    wrong = exchange.stated.error if exchange.stated is not None else None
+    is_mismatch = wrong is not None and wrong["code"] == HEADER_MISMATCH
+    return wrong if is_mismatch and _is_stateless(book) else None
+
+
+def _is_for_a_person(exchange: Exchange, book: Book, mode: Mode, opening: OpeningPolicy) -> bool:
+    """Return True for a probe where a person opens the session: its result would settle it."""
+    if exchange.method != known_clients.PROBE or not _is_stateless(book):
+        return False
+    by_hand = opening is OpeningPolicy.HAND and mode is Mode.NORMAL
+    return opening is OpeningPolicy.HELD or (by_hand and exchange.method not in book.wait)
+
+
+def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
+    method: str,
+    book: Book,
+    established: Established,
+    mode: Mode,
+    opening: OpeningPolicy,
+    grace: float | None,
+) -> float | None:
+    if opening is OpeningPolicy.HELD and method in known_clients.OPENING:
+        return known_clients.last_moment(established.client_name, method)
+    if mode is Mode.AUTO:
+        return 0.0
+    if method in book.wait or EVERYTHING in book.wait:
+        return book.wait.get(method, book.wait.get(EVERYTHING))
+    if methods.of(method).at_once:
+        return 0.0
+    if method not in known_clients.OPENING:
+        return None
+    return _opened_after(method, established.client_name, opening, grace)
+
+
+def _opened_after(
+    method: str, client: str, opening: OpeningPolicy, grace: float | None
+) -> float | None:
+    last = known_clients.last_moment(client, method)
+    match opening:
+        case OpeningPolicy.BOOK:
+            return 0.0
+        case OpeningPolicy.HAND | OpeningPolicy.HELD:
+            return last
+        case OpeningPolicy.BY_CLIENT if grace is not None:
+            return grace if last is None else min(grace, last)
+        case OpeningPolicy.BY_CLIENT:
+            return known_clients.grace(client)
+        case impossible:
+            assert_never(impossible)
+
+
+def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, Any]] | None:
+    """Return what the book answers a method by itself; None for what needs a rule or a person."""
+    method, revision = exchange.method, exchange.revision
+    if not methods.has_request(method, revision):
+        # FastMCP 4 pings in 2026-07-28, too, where there is no ping, and waits without limit.
+        return TextForm.ERROR, _METHOD_NOT_FOUND
+    if methods.of(method).result == "EmptyResult":
+        return TextForm.RESULT, {}
+    if method == "initialize":
+        return TextForm.RESULT, _initialize(exchange, book)
+    if method == "server/discover":
+        return _discover(book)
+    lists = _lists(book)
+    if method in lists:
+        return TextForm.RESULT, dated(lists[method], method, revision, book)
+    return None
+
+
+def _lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
+    """Return the lists of a book: what stands in each result, by method."""
+    return {
+        one.name: {one.listing.member: list(getattr(book, ATTRIBUTES[one.listing.member]))}
+        for one in methods.LISTS
+        if one.listing
+    }
+
+
+def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
+    """Return which lists differ between two books, by their capability."""
+    pairs = {
+        "tools": (before.tools, after.tools),
+        "prompts": (before.prompts, after.prompts),
+        "resources": (
+            (before.resources, before.resource_templates),
+            (after.resources, after.resource_templates),
+        ),
+    }
+    return tuple(name for name, (old, new) in pairs.items() if old != new)
+
+
+def prepared(book: Book) -> Mapping[str, Mapping[str, Any]]:
+    """Return the lists that were written into a book; an empty one is no text to start from."""
+    if book._replace(revisions=versions.ALL) == Book():
+        return {}
+    return {method: part for method, part in _lists(book).items() if any(part.values())}
+
+
+def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
+    asked = exchange.request.params.get("protocolVersion")
+    served = [one for one in book.revisions if one in versions.HANDSHAKE]
+    latest = served[-1] if served else versions.LATEST_HANDSHAKE
+    return {
+        "protocolVersion": asked if asked in served else latest,
+        "capabilities": book.offered(),
+        "serverInfo": server_info(book),
+        **({"instructions": book.instructions} if book.instructions else {}),
+    }
+
+
+def _is_stateless(book: Book) -> bool:
+    return not set(versions.STATELESS).isdisjoint(book.revisions)
+
+
+def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
+    if not _is_stateless(book):
+        # The answer that every client takes for "handshake only": it then sends `initialize`.
+        return TextForm.ERROR, _METHOD_NOT_FOUND
+    found = {
+        "supportedVersions": list(book.revisions),
+        "capabilities": book.offered(),
+        **({"instructions": book.instructions} if book.instructions else {}),
+    }
+    return TextForm.RESULT, dated(found, "server/discover", versions.LATEST_STATELESS, book)
+
+
+def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
+    """Return the error that a request of 2026-07-28 must get in any case; None for a good one.
+
+    A handshake-only book leaves such requests to its answers of that era.
+    """
+    if not _is_stateless(book):
+        return None
+    if exchange.stated is not None and exchange.stated.error is not None:
+        return exchange.stated.error
+    if versions.unserved_in(exchange.request) is not None:
+        return _unsupported(exchange, book)
+    return examples.refusal(exchange.request, exchange.revision)
+
+
+def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
+    """Say which revisions there are: the client picks another one, or falls back to a handshake."""
+    return {
+        "code": UNSUPPORTED_REVISION,
+        "message": "Unsupported protocol version",
+        "data": {
+            "supported": list(book.revisions),
+            "requested": versions.unserved_in(exchange.request),
+        },
+    }
+
+
+def dated(whole: Mapping[str, Any], method: str, revision: str, book: Book) -> Mapping[str, Any]:
+    """Add to a result what those of 2026-07-28 say of themselves, and of who gives them."""
+    kind = methods.of(method).result_in(revision)
+    # MCP: "Servers SHOULD include" this in the `_meta` of every result.
+    return examples.dated(dict(whole), kind, revision, {versions.META_SERVER: server_info(book)})
+
+
+def server_info(book: Book) -> Mapping[str, Any]:
+    """Return who the book says that we are."""
+    title = {"title": book.title} if book.title else {}
+    return {"name": book.name, **title, "version": book.version}

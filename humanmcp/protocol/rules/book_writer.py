@@ -1,0 +1,253 @@
+"""A recorded session as an answer book: what the server offered, and its answers as rules.
+
+Pure: frames in, a decoded book out, and what it could not hold. `recording.py` says which answer
+belongs to which request.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json.tree import leaves, well_formed
+from humanmcp.protocol.rules.answer_book import ATTRIBUTES, EVERYTHING, LISTED
+from humanmcp.protocol.rules.filling import placeholders
+from humanmcp.protocol.rules.recording import recorded
+from humanmcp.protocol.rules.rule_format import KEY_OF, NAMED
+from humanmcp.protocol.spec import methods, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.rules.recording import Recorded, RecordedMessage
+
+_LISTS: Final = {
+    one.name: one.listing.member
+    for one in methods.LISTS
+    if one.listing and one.listing.member in ATTRIBUTES
+}
+_PROGRESS: Final = "notifications/progress"
+_LOG: Final = "notifications/message"
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedBook:
+    """A book as TOML has it, section by section, and what it does not hold."""
+
+    server: Mapping[str, Any]
+    lists: Mapping[str, Sequence[Mapping[str, Any]]]
+    rules: Sequence[Mapping[str, Any]]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def wait(self) -> Mapping[str, Any]:
+        """A server that exists waits for no person."""
+        return {EVERYTHING: 0}
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An answer that a book cannot hold: `broken` (no answer at all), or `null` (TOML has none)."""
+
+    why: str
+    method: str
+    name: str
+
+
+class _NullError(Exception):
+    """TOML has no null."""
+
+
+def copied(frames: Iterable[Frame]) -> CopiedBook:
+    """Make a book of a session."""
+    records = recorded(frames)
+    writer = _Rules()
+    for one in records:
+        if _is_answer(one):
+            writer.add(one)
+    return CopiedBook(
+        _without_nulls(_server(records)),
+        {member: _entries(records, member) for member in ATTRIBUTES},
+        writer.all(),
+        tuple(writer.left_out),
+    )
+
+
+def _is_answer(one: Recorded) -> bool:
+    """Return True if a rule has to give this answer: no list, and nothing that is always said."""
+    record = methods.of(one.method)
+    is_ours = one.method in _LISTS or record.introduces or record.result == "EmptyResult"
+    return bool(one.id) and one.answered and not is_ours and not record.stays_open
+
+
+# -- what is offered ------------------------------------------------------------------------------
+
+
+def _result(one: Recorded) -> Any:  # noqa: ANN401 - any JSON value
+    return json.loads(one.text) if one.text is not None and one.form is TextForm.RESULT else {}
+
+
+def _server(records: Sequence[Recorded]) -> dict[str, Any]:
+    """Collect who the server said that it is."""
+    found: dict[str, Any] = {}
+    for one in records:
+        if not methods.of(one.method).introduces:
+            continue
+        result = _result(one)
+        info = result.get("serverInfo") or result.get("_meta", {}).get(versions.META_SERVER) or {}
+        found |= {key: info[key] for key in ("name", "version", "title") if info.get(key)}
+        found |= {key: result[key] for key in ("instructions", "capabilities") if result.get(key)}
+        if one.method == "server/discover" and one.form is TextForm.ERROR:
+            found["revisions"] = list(versions.HANDSHAKE)
+    return {"instructions": "", **found} if found else found
+
+
+def _entries(records: Sequence[Recorded], member: str) -> list[dict[str, Any]]:
+    """Collect a list, page by page; what was listed again counts once, as it was last."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in records:
+        listed = _result(one).get(member) if _LISTS.get(one.method) == member else None
+        for entry in listed if isinstance(listed, list) else ():
+            key = entry.get(LISTED[member]) if isinstance(entry, dict) else None
+            if isinstance(key, str):
+                found[key] = _without_nulls(entry)
+    return list(found.values())
+
+
+def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    match value:
+        case dict():
+            return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+        case list():
+            return [_without_nulls(part) for part in value if part is not None]
+        case _:
+            return value
+
+
+# -- the rules ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Rules:
+    """The rules so far, by what they are meant for."""
+
+    found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def add(self, one: Recorded) -> None:
+        """Take an answer: the first of its kind begins a rule, the next are its `then`."""
+        if one.text is None or one.raw is not None:
+            self.left_out.append(LeftOut("broken", one.method, one.name))
+            return
+        try:
+            condition, turn = _held(_condition(one)), _held(_turn(one))
+        except _NullError:
+            self.left_out.append(LeftOut("null", one.method, one.name))
+            return
+        key = json.dumps(condition)
+        turns = self.found.setdefault(key, (condition, []))[1]
+        turns.append(turn)
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return the rules; those for a repeated request come first, they ask for more."""
+        rules = [_rule(condition, turns) for condition, turns in self.found.values()]
+        return sorted(rules, key=lambda rule: rule.get("inputResponses") is not True)
+
+
+def _rule(condition: dict[str, Any], turns: list[dict[str, Any]]) -> dict[str, Any]:
+    first, *then = turns if any(one != turns[0] for one in turns) else turns[:1]
+    return {**condition, **first, **({"then": then} if then else {})}
+
+
+def _condition(one: Recorded) -> dict[str, Any]:
+    params = json.loads(one.params)
+    key = next((key for key, method in NAMED.items() if method == one.method), "method")
+    found: dict[str, Any] = {key: one.name if key != "method" else one.method}
+    if "inputResponses" in params:
+        found["inputResponses"] = True
+    elif _result(one).get("resultType") == "input_required":
+        found["inputResponses"] = False
+    if key == "resource" and "{" in one.name:  # a template would stand for other addresses, too
+        found = {**found, "method": one.method, "where": {"uri": one.name}}
+        del found["resource"]
+        return found
+    member = methods.of(one.method).arguments
+    where = params.get(member, {}) if member else params if key == "method" else {}
+    return {**found, **({"where": where} if where else {})}
+
+
+def _turn(one: Recorded) -> dict[str, Any]:
+    """Write one answer, and what the server said before it."""
+    turn: dict[str, Any] = _answer(one)
+    notices = [_notice(said) for said in one.before if said.message and not said.asks]
+    asked = [dict(_question(said, number)) for number, said in enumerate(_asked(one), 1)]
+    turn |= {"notify": notices} if notices else {}
+    turn |= {"ask": asked} if asked else {}
+    return turn | ({"fill": False} if any(placeholders(turn)) else {})
+
+
+def _answer(one: Recorded) -> dict[str, Any]:
+    value = json.loads(one.text or "{}")
+    if one.form is TextForm.ERROR:
+        return {"error": value}
+    plain = plain_text(value) if one.method == "tools/call" else None
+    return {KEY_OF[plain.form]: plain.text} if plain and plain.text.strip() else {"result": value}
+
+
+class TextOfTool(NamedTuple):
+    """The words that a result of a tool is made from by itself: a text, or that the tool failed."""
+
+    text: str
+    form: TextForm
+
+
+def plain_text(result: object) -> TextOfTool | None:
+    """Return the one text that a result holds beside what it always has; None where it has more."""
+    match result:
+        case {"content": [{"type": "text", "text": str(text), **rest}], **more} if not rest:
+            failed = more.pop("isError", False)
+            if not more.keys() - {"resultType", "_meta"} and isinstance(failed, bool):
+                return TextOfTool(text, TextForm.TOOL_ERROR if failed else TextForm.TEXT)
+    return None
+
+
+def _notice(said: RecordedMessage) -> dict[str, Any]:
+    """Write a notification in the shortest way that a book has for it."""
+    method, params = (said.message.method, dict(said.message.params)) if said.message else ("", {})
+    if method == _PROGRESS:
+        return {key: params[key] for key in ("progress", "total", "message") if key in params}
+    if method == _LOG and "data" in params:
+        return {"log": params["data"]} | {
+            key: params[key] for key in ("level", "logger") if key in params
+        }
+    group, _, changed = method.removeprefix("notifications/").partition("/")
+    if changed == "list_changed":
+        return {"list_changed": group}
+    if method == "notifications/resources/updated":
+        return {"updated": params.get("uri", "")}
+    return {"method": method, "params": params}
+
+
+def _asked(one: Recorded) -> Iterator[RecordedMessage]:
+    return (said for said in one.before if said.asks)
+
+
+def _question(said: RecordedMessage, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    if said.message is not None:
+        params = said.message.params
+        asked = {"method": said.message.method, **({"params": params} if params else {})}
+        yield f"question{number}", asked
+
+
+def _held(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a JSON value as TOML can hold it: no half of a surrogate pair.
+
+    Raises:
+        _NullError: there is a null in it.
+    """
+    if any(leaf is None for _path, leaf in leaves(value)):
+        raise _NullError
+    return well_formed(value)

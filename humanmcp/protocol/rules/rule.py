@@ -1,0 +1,234 @@
+"""One rule of the answer book: what it is meant for, and what it does.
+
+    its conditions     method, tool, resource, where, contains, client_has, key and kept, …
+    before the answer  notify (log, progress, …), ask (and wait), add and remove (what is offered)
+    the answer         text, tool_error, result or error, with a fault on purpose
+    after the answer   keep (what is known of something from then on)
+
+Pure data and matching; `book_format.py` reads one, `answer_book.py` decides by it.
+"""
+
+from __future__ import annotations
+
+import enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.conversation.negotiation import declared_by
+from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.rules.address_template import gaps_filled
+from humanmcp.protocol.spec import methods
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.diagnostics.verdict import TextForm
+
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class RuleAction(enum.Enum):
+    """What a rule does about a request."""
+
+    ANSWER = "answer"
+    HOLD = "hold"
+    """It waits for a person; at a tap it is held."""
+    FORWARD = "forward"
+    """A tap lets it go on, whatever else is to be held. With no server, a person does."""
+
+
+class Notice(NamedTuple):
+    """A notification that goes out before the answer, `after` seconds after the one before it.
+
+    Its progress token, and the subscriptions that it goes to, are filled in when it is sent.
+    """
+
+    method: str
+    params: Mapping[str, Any] = _NONE
+    after: float = 0.0
+
+
+class Question(NamedTuple):
+    """A request to the client, whose answer the rule's own answer can use under its name."""
+
+    method: str
+    params: Mapping[str, Any] = _NONE
+
+
+class OfferChange(NamedTuple):
+    """What a rule changes of what is offered: objects of MCP, and names or addresses, by list."""
+
+    add: Mapping[str, tuple[Mapping[str, Any], ...]] = _NONE
+    remove: Mapping[str, tuple[str, ...]] = _NONE
+
+
+class Rule(NamedTuple):
+    """A prepared answer with its condition. What is empty is not asked for.
+
+    `where` are arguments that must be equal, `contains` texts that an argument must hold. The
+    arguments are `params.arguments` of `tools/call` and `prompts/get`, `params` elsewhere.
+    `resource` is an address, or a template of addresses. `responses` are members of
+    `inputResponses` that must be there, each with what it must hold; None asks for none, an empty
+    one for any. `state` is the `requestState`, False for none, True for any. `client_has` are
+    capabilities that the client must have declared.
+
+    `after` is in seconds; `times` is how often it answers, None for always. A rule whose `deed` is
+    not to answer has no text. `then` are the answers to the second call and those after it, the
+    last for all that follow, or with `cycle` from the beginning. `fills` says that placeholders
+    are filled. `ask` are rounds of questions, by name. One that is not `on` is passed over.
+
+    `key` names a record, with placeholders; `kept` is what it must hold, False for no record, True
+    for any; `keep` is what it holds after the answer.
+    """
+
+    text: str
+    form: TextForm
+    method: str = ""
+    tool: str = ""
+    where: Mapping[str, Any] = _NONE
+    contains: Mapping[str, str] = _NONE
+    after: float = 0.0
+    times: int | None = None
+    deed: RuleAction = RuleAction.ANSWER
+    resource: str = ""
+    responses: Mapping[str, Any] | bool | None = None
+    state: str | bool | None = None
+    client_has: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    ask: tuple[Mapping[str, Question], ...] = ()
+    change: OfferChange | None = None
+    fault: str = ""
+    fills: bool = True
+    then: tuple[Rule, ...] = ()
+    cycle: bool = False
+    on: bool = True
+    key: str = ""
+    kept: Mapping[str, Any] | bool | None = None
+    keep: Mapping[str, Any] = _NONE
+
+    def matches(
+        self,
+        exchange: Exchange,
+        established: Established | None = None,
+        records: Mapping[str, Mapping[str, Any]] = _NONE,
+    ) -> bool:
+        """Return True if the rule is meant for this exchange, and not switched off."""
+        if not self.on:
+            return False
+        if self.method and self.method != exchange.method:
+            return False
+        if self.tool and self.tool != exchange.tool:
+            return False
+        if self.resource and _captured(self.resource, exchange) is None:
+            return False
+        return (
+            self._fits_arguments(exchange)
+            and self._fits_retry(exchange.request.params)
+            and self._has_been_declared(declared_by(exchange, established))
+            and self._fits_kept(exchange, records)
+        )
+
+    def _has_been_declared(self, declared: Mapping[str, Any]) -> bool:
+        """Return True for a client that has all: `sampling`, or `sampling.tools` within it."""
+        undeclared = object()
+        # the names of extensions have dots in them
+        ways = (
+            name.split(".", 1 if name.startswith("extensions.") else -1) for name in self.client_has
+        )
+        return all(follow(declared, *way, missing=undeclared) is not undeclared for way in ways)
+
+    def _fits_arguments(self, exchange: Exchange) -> bool:
+        if not (self.where or self.contains):
+            return True
+        arguments = arguments_of(exchange)
+        return all(
+            name in arguments and _same(arguments[name], value)
+            for name, value in self.where.items()
+        ) and all(
+            isinstance(arguments.get(name), str) and part in arguments[name]
+            for name, part in self.contains.items()
+        )
+
+    def _fits_retry(self, params: Mapping[str, Any]) -> bool:
+        """Return True if what the client repeats its request with (2026-07-28) is what is meant."""
+        if self.state is None and self.responses is None:
+            return True
+        state, responses = params.get("requestState"), params.get("inputResponses")
+        if isinstance(self.state, bool):
+            fits = ("requestState" in params) is self.state
+        else:
+            fits = self.state is None or self.state == state
+        if isinstance(self.responses, bool):
+            return fits and ("inputResponses" in params) is self.responses
+        return fits and (self.responses is None or _holds(responses, self.responses))
+
+    def _fits_kept(self, exchange: Exchange, records: Mapping[str, Mapping[str, Any]]) -> bool:
+        if self.kept is None:
+            return True
+        record = records.get(self.key_for(exchange))
+        if isinstance(self.kept, bool):
+            return (record is not None) is self.kept
+        return _holds(record, self.kept)
+
+    def key_for(self, exchange: Exchange) -> str:
+        """Return the key of the record that a request is about; a new one is not named yet."""
+        from humanmcp.protocol.rules.filling import fill_text  # noqa: PLC0415 - for records alone
+
+        return fill_text(self.key, self.values(exchange)) if self.key else ""
+
+    @property
+    def remembers(self) -> bool:
+        """Return True if it has to do with records."""
+        return bool(self.key or self.keep) or self.kept is not None or "{records}" in self.text
+
+    @property
+    def is_plain(self) -> bool:
+        """Return True if it does nothing but answer, or leaves the request to others."""
+        return not (self.notices or self.ask or self.change or self.fault or self.remembers)
+
+    @property
+    def turns(self) -> tuple[Rule, ...]:
+        """What it does call after call: itself, and its `then`."""
+        return (self, *self.then)
+
+    def turn(self, count: int) -> Rule:
+        """Return what is done about a call after this many others."""
+        return self.turns[count % len(self.turns) if self.cycle else min(count, len(self.then))]
+
+    def values(self, exchange: Exchange) -> Mapping[str, Any]:
+        """Return what fills its placeholders: the arguments, the gaps of its address, `params`."""
+        captured = _captured(self.resource, exchange) or {}
+        return {"params": exchange.request.params, **arguments_of(exchange), **captured}
+
+
+def arguments_of(exchange: Exchange) -> Mapping[str, Any]:
+    """Return what is asked for, beside the name of the tool or the prompt."""
+    params = exchange.request.params
+    member = methods.of(exchange.method).arguments
+    if member:
+        arguments = params.get(member)
+        return arguments if isinstance(arguments, dict) else {}
+    return params
+
+
+def _captured(template: str, exchange: Exchange) -> Mapping[str, str] | None:
+    """Return what stands in the gaps of an address; None if it is another address."""
+    uri = exchange.request.params.get("uri")
+    return gaps_filled(template, uri) if template and isinstance(uri, str) else None
+
+
+def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Compare as JSON does: `true` is no 1."""
+    if isinstance(got, bool) or isinstance(wanted, bool):
+        return got is wanted
+    return bool(got == wanted)
+
+
+def _holds(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Return True if a value has all members that are wanted, each with what it must hold."""
+    if not isinstance(wanted, dict):
+        return _same(got, wanted)
+    return isinstance(got, dict) and all(
+        name in got and _holds(got[name], part) for name, part in wanted.items()
+    )

@@ -1,0 +1,420 @@
+"""What comes from the client: one line at a time, from the transcript to the one who answers it.
+
+A line is written down before anything reacts to it. Who answers a request without a person is
+decided once, here, and the decision goes with the request.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
+
+from humanmcp.inbox.contract import Draft, InboxError, Item
+from humanmcp.protocol.conversation.events import (
+    LineReady,
+    NoticeArrived,
+    RequestArrived,
+    RequestCancelled,
+    RequestRepeated,
+    RequestSuperseded,
+    ResponseArrived,
+    Sent,
+    UnreadableArrived,
+)
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.rules.answer_book import Decision
+from humanmcp.protocol.rules.known_clients import PROBE
+from humanmcp.protocol.rules.timeouts import gave_up_after
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation import check
+from humanmcp.server.journal import BY_US
+from humanmcp.server.pending_timers import PendingTimers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.common.line_cutter import Cut
+    from humanmcp.inbox.poll_schedule import PollSchedule
+    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.forwarding import Forwarding
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.options import Keepalive, ServeOptions
+    from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.text_files.text_desk import TextDesk
+
+logger = logging.getLogger(__name__)
+
+MOST_WAITING: Final = 10_000
+"""Requests of a session that may wait for people: a client that floods us fills no disk."""
+
+AT_ONCE: Final = 10
+"""Messages of an array that are taken in before others have their turn."""
+
+_ASKED: Final = (RequestArrived, RequestRepeated)
+
+
+class _Arrival(NamedTuple):
+    """What one line meant. `decision` is about its one request; in a batch each has its turn.
+
+    There the answer to one request may change what a rule does with the next.
+    """
+
+    line: bytes
+    events: Sequence[Event]
+    requests: Sequence[Exchange]
+    asked: Sequence[int]
+    """The numbers of its requests, those too that were asked before."""
+    decision: Decision | None
+    now: float
+    waits: bool
+    """Whether a person has to see one of its requests wait."""
+
+    @property
+    def number(self) -> int:
+        """The number of its first request, 0 for none."""
+        return self.requests[0].number if self.requests else 0
+
+    @property
+    def can_be_copied_later(self) -> bool:
+        """Return True if nobody has to read it first: the client need not wait for the copy."""
+        return bool(self.requests) and not self.waits
+
+    @property
+    def is_probe(self) -> bool:
+        """Return True for a `server/discover`."""
+        return [one.method for one in self.requests] == [PROBE]
+
+    @property
+    def is_answered_probe(self) -> bool:
+        """Return True for one that the book answers."""
+        return self.is_probe and self.decision is not None and self.decision.due(0)
+
+
+class Arrivals:
+    """Takes in what comes from the client of one session."""
+
+    def __init__(  # noqa: PLR0913 - everything that a line of the client may concern
+        self,
+        session: Session,
+        ledger: Journal,
+        answers: ReplyDispatcher,
+        voice: Keepalive,
+        manner: ServeOptions,
+        *,
+        texts: TextDesk,
+        agenda: PollSchedule,
+    ) -> None:
+        """Begin with nothing said. `texts` are the text files, where a copy of each line goes."""
+        self.forwarding: Forwarding | None = None
+        """The way to the real server, where there is one."""
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+        self._voice = voice
+        self._manner = manner
+        self._texts = texts
+        self._agenda = agenda
+        self._only_probed = ledger.facts.probe
+        """Whether nothing but `server/discover` was asked so far."""
+        self._came: _Arrival | None = None
+        self._left: deque[Event] = deque()
+        """What the line that came last meant, and nothing has reacted to yet."""
+
+    def too_long(self, got: Cut) -> None:
+        """Let a person refuse a request that was not kept: its sender waits for an answer."""
+        from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
+
+        self._ledger.record(Direction.IN, got.line, note=got.note)
+        request = stand_in(got.line, got.last, got.size)
+        if request is None:
+            self._session.unreadable += 1
+            self._ledger.cannot_read_last()
+            self._ledger.describe(self._session)
+        else:
+            self.line(request)
+
+    def hung_up(self, number: int) -> None:
+        """Take it for what it is where each request has a stream of its own: a cancellation.
+
+        "Closing the SSE response stream MUST be treated by the server as cancellation of that
+        request." https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#cancellation
+        """
+        self._ledger.record(Direction.NOTE, b"", number, note="the client closed the stream")
+        events = self._session.cancelled(number)
+        came = _Arrival(b"", events, (), (), None, self._ledger.clock.now(), waits=False)
+        for event in events:
+            self._react(event, came)
+
+    @property
+    def has_more(self) -> bool:
+        """Return True while an array has messages that nothing has reacted to."""
+        return bool(self._left)
+
+    def line(self, line: bytes) -> None:
+        """Take in a line: write it down, then let everything react to it.
+
+        Of a long array to the first messages: `go_on` is called while it `has_more`.
+        """
+        came = self._read(line)
+        try:
+            self._ledger.record(Direction.IN, line, came.number, durable=came.waits)
+        except InboxError as error:
+            self._ledger.connection.came_with(came.asked)
+            self._cannot_keep(came, error)
+            return
+        self._ledger.connection.came_with(came.asked)  # over HTTP a notification is taken by now
+        self._come_out_of_probing(came)
+        if not came.can_be_copied_later:
+            self._texts.copy(line, came.events)
+        self._came, self._left = came, deque(came.events)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """React to the next messages of the line that came last."""
+        came = self._came
+        if came is None:
+            return
+        try:
+            for _turn in range(min(AT_ONCE, len(self._left))):
+                self._react(self._left.popleft(), came)
+        finally:
+            if not self._left and came.can_be_copied_later:
+                self._texts.copy(came.line, came.events, later=True)
+        if not self._left:
+            self._came = None
+            self._ledger.describe(self._session)
+
+    def _read(self, line: bytes) -> _Arrival:
+        now = self._ledger.clock.now()
+        self._agenda.arrived(now)
+        events = self._session.receive(line, self._ledger.connection.stated)
+        asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
+        new = [event.exchange for event in events if isinstance(event, RequestArrived)]
+        decision = self._answers.decision(new[0]) if len(new) == 1 else None
+        at_once = decision is not None and decision.at_once
+        waits = bool(new) and not (at_once or self._ledger.connection.closed)
+        return _Arrival(line, events, new, asked, decision, now, waits)
+
+    def _come_out_of_probing(self, came: _Arrival) -> None:
+        """Become visible with the first message that is no `server/discover`.
+
+        Some clients ask that in a process of its own, which they end at once: no one should see a
+        session of it, and it must not keep the text files from the process that comes after it.
+        """
+        if not self._only_probed:
+            return
+        if came.is_answered_probe:
+            self._texts.make_room()
+            return
+        self._only_probed = came.is_probe
+        self._ledger.facts = self._ledger.facts._replace(probe=False)
+        self._texts.claim_again()
+
+    def before_late_answer(self, exchange: Exchange) -> None:
+        """Let the text files go before a probe is answered that a person left to the book."""
+        if self._only_probed and exchange.method == PROBE:
+            self._texts.make_room()
+
+    def _react(self, event: Event, came: _Arrival) -> None:
+        match event:
+            case RequestArrived(exchange):
+                if self._is_superseded(exchange):
+                    return
+                decision = came.decision or self._answers.decision(exchange)
+                self._request_arrived(exchange, decision, came.now)
+            case RequestRepeated(exchange):
+                self._request_repeated(exchange, came.now)
+            case RequestCancelled(exchange, reason):
+                self._learn(exchange, reason, came.now)
+                self._waits_no_more(exchange, reason)
+            case RequestSuperseded(exchange):
+                self._waits_no_more(exchange, "handshake")
+            case LineReady(line, number):
+                self._ledger.write(line, number)
+            case NoticeArrived(message):
+                self._noticed(message)
+            case ResponseArrived(message):
+                self._play_on(message)
+            case UnreadableArrived():
+                self._ledger.cannot_read_last()  # nothing is answered
+            case impossible:
+                assert_never(impossible)
+
+    # -- a request --------------------------------------------------------------------------------
+
+    def _request_arrived(self, exchange: Exchange, decision: Decision, now: float) -> None:
+        if self.forwarding is not None:
+            self.forwarding.arrived(exchange)
+            if decision.forward:
+                self.forwarding.ask(exchange)
+                return
+        decision = self._played(exchange, decision)
+        is_refused = decision.form is TextForm.ERROR and decision.due(0)
+        subscribed = not is_refused and self._acknowledge(exchange)
+        left = self._answers.by_book(exchange, decision) if decision.due(0) else decision
+        if left is None:
+            return  # nobody needs to see it wait: it stands in the transcript
+        if self._ledger.connection.closed:
+            return  # nobody can answer it: the session is over when all that came is looked at
+        self._let_wait(exchange, left, now, subscribed=subscribed)
+
+    def _is_superseded(self, exchange: Exchange) -> bool:
+        """Return True if another request of its array, under the same id, was answered by now."""
+        current = self._session.exchanges.get(exchange.number)
+        return current is not None and current.state is ExchangeState.ABANDONED
+
+    def come_again(self, exchange: Exchange, decision: Decision, came: float) -> None:
+        """Take in a request that another process wrote down and could not let wait any more."""
+        self._request_arrived(exchange, decision, came)
+
+    def _acknowledge(self, exchange: Exchange) -> bool:
+        """Begin a subscription with what it must begin with. Returns whether it is one now."""
+        if not methods.of(exchange.method).stays_open or not self._voice.may_acknowledge:
+            return False
+        acknowledged = self._session.acknowledge(exchange.number)
+        if acknowledged is not None:
+            self._ledger.write(acknowledged, exchange.number, by=BY_US)
+        return acknowledged is not None
+
+    def fall_back(self, exchange: Exchange) -> None:
+        """Treat a request that the real server does not answer like any that was not recorded."""
+        current = self._session.exchanges.get(exchange.number)
+        replay = self._manner.replay
+        if replay is None or current is None or current.state is not ExchangeState.PENDING:
+            return
+        replay.leave(exchange)
+        decision = self._answers.decision(exchange)  # anew: what it was asked of is gone
+        left = self._answers.by_book(exchange, decision) if decision.due(0) else decision
+        if left is not None:
+            self._let_wait(exchange, left, self._ledger.clock.now())
+
+    def _let_wait(
+        self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
+    ) -> None:
+        """Put a request into the inbox, for a person."""
+        vigils = self._answers.vigils
+        if len(vigils) >= MOST_WAITING:
+            self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
+            return
+        plan = self._answers.patience(exchange)
+        vigil = PendingTimers(now, decision, plan, subscribed=subscribed)
+        vigil.writing = self._texts.is_being_written
+        vigil.status_open = bool(self._ledger.facts.http_port)
+        try:
+            self._ledger.inbox.deliver(self._item(exchange, vigil))
+        except InboxError as error:
+            self._turn_away_unkept(exchange, error)
+            return
+        vigils[exchange.number] = vigil
+        if self._manner.notify is not None and decision.rule is None and not subscribed:
+            self._manner.notify(self._ledger.name, exchange.number, exchange.tool)
+        self._texts.waits(exchange)
+        self._agenda.duties = min(self._agenda.duties, vigil.next())
+
+    def _item(self, exchange: Exchange, vigil: PendingTimers) -> Item:
+        start = check.start(exchange, self._session.established, self._manner.language)
+        now = self._ledger.clock.stamp()
+        return Item(
+            key=self._ledger.key(exchange.number),
+            line=exchange.request.raw,
+            method=exchange.method,
+            id=exchange.id.token,
+            revision=exchange.revision,
+            arrived=now,
+            waiting=vigil.waiting(),
+            draft=Draft(start, by=BY_US, at=now),
+            headers=_of_headers(exchange),
+        )
+
+    def _request_repeated(self, exchange: Exchange, now: float) -> None:
+        vigil = self._answers.vigils[exchange.number]
+        vigil.repeated(now, self._answers.patience(exchange))
+        self._agenda.duties = now
+        self._ledger.update(exchange, vigil)
+        self._answers.repeated(exchange.number)
+
+    # -- the end of a request ---------------------------------------------------------------------
+
+    def _waits_no_more(self, exchange: Exchange, reason: str) -> None:
+        """Take an exchange out of the inbox; one that came after the end of input is not there."""
+        if exchange.number in self._answers.vigils:
+            self._answers.forget(exchange.number)
+            self._ledger.close(exchange, reason=reason)
+
+    def _learn(self, exchange: Exchange, reason: str, now: float) -> None:
+        """Remember how long this client waited, when it says that it gave up for the time."""
+        vigil = self._answers.vigils.get(exchange.number)
+        client = self._session.established.client_name
+        if vigil is None or known_clients.is_shared(client):
+            return
+        seconds = gave_up_after(exchange, reason, now - vigil.arrived, vigil.patience)
+        if seconds:
+            self._ledger.limits.put(client, seconds)
+
+    def _cannot_keep(self, came: _Arrival, error: InboxError) -> None:
+        """Tell the client that its requests could not be stored: better than silence.
+
+        Anything else has happened all the same: who cancels a request waits for it no longer.
+        """
+        for event in came.events:
+            if isinstance(event, RequestArrived):
+                self._turn_away_unkept(event.exchange, error)
+            else:
+                self._react(event, came)
+
+    def _turn_away_unkept(self, exchange: Exchange, error: InboxError) -> None:
+        logger.error("the inbox cannot keep a message: %s", error)
+        self._turn_away(exchange, "could not store this message in its inbox")
+
+    def _turn_away(self, exchange: Exchange, why: str) -> None:
+        text = f'{{"code":-32603,"message":"humanmcp {why}"}}'
+        outcome = self._session.reply(exchange.number, text, TextForm.ERROR)
+        if isinstance(outcome, Sent):
+            self._answers.sent(outcome, BY_US)
+
+    # -- a server that is played, and the real one behind it --------------------------------------
+
+    def _played(self, exchange: Exchange, decision: Decision) -> Decision:
+        """Say what a recorded server said before its answer; what was not recorded is counted."""
+        player = self._answers.player
+        if player is None:
+            return decision
+        if not player.begin(exchange, decision.replayed):
+            return Decision()  # the answer comes when the client has answered what it was asked
+        if decision.replayed is None:
+            player.replay.miss(exchange)
+        return decision
+
+    def _noticed(self, message: Message) -> None:
+        """Let the server that is played, and the real one, react to a notification."""
+        if self._answers.player is not None:
+            self._answers.player.noticed(message.method)
+        if self.forwarding is not None:
+            self.forwarding.noticed(message)
+
+    def _play_on(self, message: Message) -> None:
+        """Go on with an answer once the client has answered what it was asked before it."""
+        if self.forwarding is not None:
+            self.forwarding.response(message)
+        number = self._answers.response(message)
+        vigil = self._answers.vigils.get(number)
+        if vigil is not None:
+            exchange = self._session.exchanges[number]
+            vigil.decision = self._answers.decision(exchange)
+            self._answers.let_book_go_on(exchange, vigil, self._ledger.clock.now())
+            self._agenda.duties = min(self._agenda.duties, vigil.next())
+
+
+def _of_headers(exchange: Exchange) -> tuple[Diagnostic, ...]:
+    """Return what the check says of the headers that a request came with."""
+    found = exchange.stated.found if exchange.stated is not None else ()
+    codes = {one.code for one in found}
+    return tuple(one for one in exchange.remarks if one.code in codes) if codes else ()

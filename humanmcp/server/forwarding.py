@@ -1,0 +1,408 @@
+"""Asks the real server what was not recorded, for `serve --replay … --otherwise forward`.
+
+    client            here                         the real server
+    a request ──────▶ was it recorded? no ───────▶ started now, its handshake, the request
+                      progress, logs ◀────────────
+                      a question, under an id of ours ◀──
+                      the client's answer, under its own ──▶
+    the answer ◀───── added to the recording ◀────
+
+The server is a child that is started when it is first needed, and again when it is needed after
+its end. The client's lines go to it as they are, and its answer to the client likewise. Its threads
+only bring lines: all that decides happens in the loop's own thread, in `look`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp import __version__
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
+from humanmcp.inbox.contract import InboxError
+from humanmcp.locales import say
+from humanmcp.locales.stop import sentence_of
+from humanmcp.protocol.conversation.events import Sent
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
+from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.versions import features
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.rules.replay import Replay
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.options import Forward
+    from humanmcp.server.replies import ReplyDispatcher
+
+logger = logging.getLogger(__name__)
+
+BY_SERVER: Final = "forward"
+"""Who wrote what the real server said."""
+
+_PATIENCE: Final = 0.5
+"""Seconds that the server gets after each step of its end: a host gives all of us two."""
+
+_HANDSHAKE: Final = RequestId.of("humanmcp-handshake")
+_INITIALIZED: Final = "notifications/initialized"
+_CANCELLED: Final = "notifications/cancelled"
+_REQUEST_ID: Final = ("params", "requestId")
+
+
+@dataclass(slots=True)
+class _AwaitedAnswer:
+    """A request that the server was asked, and what passed about it so far."""
+
+    exchange: Exchange
+    frames: list[Frame]
+
+    @property
+    def progress_token(self) -> object:
+        return self.exchange.request.meta.get("progressToken")
+
+    @property
+    def takes_what_comes(self) -> bool:
+        """Return True if a line that names no request is likely to be about this one."""
+        return not methods.of(self.exchange.method).stays_open
+
+
+class _ServerEvent(NamedTuple):
+    """What one run of the server wrote; `line` is None at its end."""
+
+    run: _Run
+    line: bytes | None
+    aside: bool = False
+
+
+class _Run:
+    """One run of the server. Its threads tell what it writes; the loop's own looks at it."""
+
+    def __init__(self, command: ChildCommand, tell: Callable[[_ServerEvent], object]) -> None:
+        """Start it.
+
+        Raises:
+            StartError: there is no such program, or it may not be run.
+        """
+        self.transport = ChildTransport(command, _PATIENCE, own_group=False)
+        self.opened = False
+        """Whether it takes requests of a revision with a handshake."""
+        self.opened_by_client = False
+        self.asked_for = ""
+        """The revision of our own handshake with it."""
+        self.kept_back: list[str] = []
+        """What waits for the end of the handshake."""
+        self._tell = tell
+        self.transport.start(self)
+
+    def line_arrived(self, line: bytes) -> None:
+        """Take a line of its stdout."""
+        self._tell(_ServerEvent(self, line.removesuffix(b"\r")))
+
+    def stderr_line(self, line: bytes) -> None:
+        """Take a line of its stderr."""
+        self._tell(_ServerEvent(self, line, aside=True))
+
+    def ended(self) -> None:
+        """Learn that nothing more will come."""
+        self._tell(_ServerEvent(self, None))
+
+    def send(self, line: str) -> None:
+        """Write a line to it; that it has ended is told by `ended`."""
+        with suppress(EndedError):
+            self.transport.send(line)
+
+    def send_once_open(self, line: str) -> None:
+        """Write a line to it as soon as the handshake is over."""
+        if self.opened:
+            self.send(line)
+        else:
+            self.kept_back.append(line)
+
+
+@dataclass(slots=True)
+class _Questions:
+    """The server's questions to the client: each has an id of ours there, and its own here."""
+
+    open: dict[object, tuple[_Run, RequestId, _AwaitedAnswer | None]] = field(default_factory=dict)
+    """From the value of the id that the client knows it by."""
+    count: int = 0
+
+    def asked(self, run: _Run, own: RequestId, about: _AwaitedAnswer | None) -> str:
+        """Give a question an id that the client has never seen. Returns its token."""
+        self.count += 1
+        ours = RequestId.of(f"{BY_SERVER}-{self.count}")
+        self.open[ours.value] = (run, own, about)
+        return ours.token
+
+    def token_of(self, own: object) -> str:
+        """Find the token that the client knows a question by; "" where none is open."""
+        found = (ours for ours, (_run, id_, _about) in self.open.items() if id_.value == own)
+        return next((json.dumps(ours) for ours in found), "")
+
+
+class Forwarding:
+    """The way to the real server, and what waits for it."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a server
+        self,
+        forward: Forward,
+        replay: Replay,
+        session: Session,
+        ledger: Journal,
+        answers: ReplyDispatcher,
+        *,
+        language: str,
+        wake: Callable[[], object],
+        aside: Callable[[str], object],
+        fall_back: Callable[[Exchange], object],
+    ) -> None:
+        """Begin with no server running.
+
+        `wake` is called from other threads when there is something to look at, `aside` with what
+        the person has to know, `fall_back` with a request that the server does not answer.
+        """
+        self._recording = forward.recording
+        self._command = ChildCommand(forward.command, os.environ)
+        self._replay = replay
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+        self._language = language
+        self._wake = wake
+        self._aside = aside
+        self._fall_back = fall_back
+        self._news: SimpleQueue[_ServerEvent] = SimpleQueue()
+        self._run: _Run | None = None
+        self._leaving: deque[threading.Thread] = deque()
+        self._waiting: dict[int, _AwaitedAnswer] = {}
+        self._questions = _Questions()
+        self._client: Message | None = None
+        """How the client opened the session: the server is told the same."""
+
+    # -- from the client --------------------------------------------------------------------------
+
+    def arrived(self, exchange: Exchange) -> None:
+        """Look at a request of the client's, also one that is not forwarded."""
+        if exchange.method == "initialize":
+            self._client = exchange.request
+
+    def ask(self, exchange: Exchange) -> None:
+        """Ask the server, which is started where it does not run."""
+        try:
+            run = self._run = self._run or _Run(self._command, self._tell)
+        except StartError as error:
+            self._give_up(sentence_of(error, self._language), (exchange,))
+            return
+        line = exchange.request.raw
+        self._waiting[exchange.number] = _AwaitedAnswer(exchange, [self._frame(Direction.IN, line)])
+        if exchange.method == "initialize":
+            run.opened = run.opened_by_client = True
+        elif not run.opened and not run.asked_for and not features(exchange.revision).stateless:
+            run.asked_for = self._session.revision
+            run.send(_handshake(run.asked_for, self._client))
+        if features(exchange.revision).stateless:
+            run.send(line)
+        else:
+            run.send_once_open(line)
+
+    def noticed(self, message: Message) -> None:
+        """Pass a notification of the client's on, if it means anything to the server."""
+        run = self._run
+        if run is None or (message.method == _INITIALIZED and not run.opened_by_client):
+            return
+        if message.method == _CANCELLED:
+            waiting = self._asked_as(message.params.get("requestId"))
+            if waiting is None:
+                return
+            del self._waiting[waiting.exchange.number]
+        elif message.method == _INITIALIZED:
+            self._keep([self._frame(Direction.IN, message.raw)])
+        if run.asked_for or run.opened:
+            run.send_once_open(message.raw)
+        else:
+            run.send(message.raw)  # of a revision without a handshake
+
+    def response(self, message: Message) -> None:
+        """Pass the client's answer to a question of the server's on."""
+        found = self._questions.open.pop(message.id.value, None) if message.id else None
+        if found is None:
+            return
+        run, own, about = found
+        run.send(jsonrpc.with_token(message.raw, own.token))
+        self._note(self._frame(Direction.IN, message.raw), about)
+
+    def _asked_as(self, value: object) -> _AwaitedAnswer | None:
+        if isinstance(value, bool):  # in Python, `true` would be 1
+            return None
+        return next((one for one in self._waiting.values() if one.exchange.id.value == value), None)
+
+    # -- from the server --------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Do what follows from the lines that have come."""
+        with suppress(Empty):
+            while True:
+                self._see(self._news.get_nowait())
+
+    def _tell(self, news: _ServerEvent) -> None:
+        self._news.put(news)
+        self._wake()
+
+    def _see(self, news: _ServerEvent) -> None:
+        if news.aside and news.line is not None:  # also the last words of one that has ended
+            self._set_aside(news.line)
+        elif news.run is not self._run:
+            pass  # it was told to end
+        elif news.line is None:
+            self._ended(news.run)
+        else:
+            self._hear(news.run, news.line)
+
+    def _hear(self, run: _Run, line: bytes) -> None:
+        for item in jsonrpc.items_in(line):
+            if isinstance(item, Malformed):
+                self._set_aside(item.raw, "no message")
+            elif item.kind in (Kind.REQUEST, Kind.NOTIFICATION):
+                self._speaks(run, item)
+            elif item.id is not None and item.id.key == _HANDSHAKE.key:
+                self._opened(run, item)
+            else:
+                self._answers_with(item)
+
+    def _set_aside(self, line: bytes, note: str = "") -> None:
+        """Write down what does not go to the client: stderr, and what is no message."""
+        if note:
+            logger.warning("the real server wrote what is %s: %.200r", note, line)
+        try:
+            self._ledger.record(Direction.ERR, line, by=BY_SERVER, note=note)
+        except InboxError:
+            logger.exception("the transcript misses a line of the real server")
+
+    def _opened(self, run: _Run, message: Message) -> None:
+        if message.kind is Kind.ERROR:
+            self._stop(run)
+            error = jsonrpc.member(message.raw, "error") or ""
+            self._give_up(say("serve", "forward refused", self._language, error=error))
+            return
+        speaks = follow(message.body, "result", "protocolVersion")
+        if speaks != run.asked_for:
+            logger.warning("the real server speaks %.40r, the session %s", speaks, run.asked_for)
+        run.opened = True
+        run.send(f'{{"jsonrpc":"2.0","method":"{_INITIALIZED}"}}')
+        for line in run.kept_back:
+            run.send(line)
+        run.kept_back.clear()
+
+    def _answers_with(self, message: Message) -> None:
+        waiting = self._asked_as(message.id.value) if message.id is not None else None
+        if waiting is None:
+            self._set_aside(message.raw.encode(), "no answer to anything that waits")
+            return
+        exchange = waiting.exchange
+        del self._waiting[exchange.number]
+        line = jsonrpc.with_token(message.raw, exchange.id.token)
+        if "\r" in line:  # between members; on the wire it would be a line break for some
+            line = jsonrpc.compact(line)
+        outcome = self._session.reply_with_line(exchange.number, line, deliberate=False)
+        if not isinstance(outcome, Sent):
+            logger.info("the real server answered %s too late", exchange.number)
+            return
+        self._answers.sent(outcome, BY_SERVER)
+        self._keep([*waiting.frames, self._frame(Direction.OUT, line)])
+        self._replay.forwarded += 1
+
+    def _speaks(self, run: _Run, message: Message) -> None:
+        """Pass on to the client what the server says of its own."""
+        about, line = self._about(message), message.raw
+        if message.id is not None:
+            line = jsonrpc.with_token(line, self._questions.asked(run, message.id, about))
+        elif message.method == _CANCELLED:
+            token = self._questions.token_of(message.params.get("requestId"))
+            line = jsonrpc.with_token(line, token, _REQUEST_ID) if token else line
+        verdict = self._session.submit(line, anyway=True)
+        line = verdict.line or verdict.forced or jsonrpc.compact(line)
+        number = about.exchange.number if about is not None else 0
+        self._ledger.write(line, number, by=BY_SERVER)
+        self._note(self._frame(Direction.OUT, line), about)
+
+    def _about(self, message: Message) -> _AwaitedAnswer | None:
+        """Find the request that a line of the server's own is about."""
+        token = message.params.get("progressToken")
+        latest = tuple(reversed(self._waiting.values()))
+        for waiting in latest:
+            if token is not None and waiting.progress_token == token:
+                return waiting
+        return next((one for one in latest if one.takes_what_comes), None)
+
+    # -- when it is over --------------------------------------------------------------------------
+
+    def _ended(self, run: _Run) -> None:
+        self._run = None
+        why = sentence_of(run.transport.end_reason(), self._language)
+        self._stop(run)
+        self._give_up(why)
+
+    def _give_up(self, why: str, more: tuple[Exchange, ...] = ()) -> None:
+        """Leave what waits to the person, and say so."""
+        left = (*(one.exchange for one in self._waiting.values()), *more)
+        self._waiting.clear()
+        sentence = say("serve", "forward failed", self._language, why=why, count=len(left))
+        logger.warning("%s", sentence)
+        if left:
+            self._aside(sentence)
+        for exchange in left:
+            self._fall_back(exchange)
+
+    def _stop(self, run: _Run) -> None:
+        """End a run of the server without waiting for it."""
+        self._run = None
+        thread = threading.Thread(target=run.transport.close, daemon=True)
+        thread.start()
+        self._leaving.append(thread)
+
+    def close(self) -> None:
+        """End the server in order, within the time that hosts give."""
+        if self._run is not None:
+            self._stop(self._run)
+        while self._leaving:
+            self._leaving.popleft().join(3 * _PATIENCE)
+
+    # -- the recording ----------------------------------------------------------------------------
+
+    def _frame(self, way: Direction, line: str) -> Frame:
+        by = BY_SERVER if way is Direction.OUT else ""
+        return Frame(0, self._ledger.clock.stamp(), way, line.encode(), by=by)
+
+    def _note(self, frame: Frame, about: _AwaitedAnswer | None) -> None:
+        """Keep a line with the request that it is about; what is about none, by itself."""
+        if about is not None and about.exchange.number in self._waiting:
+            about.frames.append(frame)
+        else:
+            self._keep([frame])
+
+    def _keep(self, frames: list[Frame]) -> None:
+        why = self._recording.add(frames)
+        if why is not None:
+            sentence = say("serve", "not added", self._language, path=self._recording.path, why=why)
+            logger.warning("%s", sentence)
+            self._aside(sentence)
+
+
+def _handshake(revision: str, client: Message | None) -> str:
+    """Open a session as the client has opened ours, in the revision that came out of it."""
+    ours = {"capabilities": {}, "clientInfo": {"name": "humanmcp", "version": __version__}}
+    params = (ours if client is None else client.params) | {"protocolVersion": revision}
+    request = {"jsonrpc": "2.0", "id": _HANDSHAKE.value, "method": "initialize", "params": params}
+    return json.dumps(request, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,166 @@
+"""What people hand in at the desks: replies, what they say first, and what they ask of the server.
+
+One order a session: what was handed in first goes out first. An order is for testing what a client
+does with a server that is wrong; each stands in the transcript.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, assert_never
+
+from humanmcp.inbox.contract import Key, Order, Reply
+from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
+from humanmcp.protocol.rules.answer_book import LISTED
+from humanmcp.server.text_files.problems_txt import note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.rules.rule import OfferChange
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.options import Keepalive
+    from humanmcp.server.replies import ReplyDispatcher
+
+logger = logging.getLogger(__name__)
+
+KNOWN: Final = "silence on, silence off, progress on, progress off, exit STATUS, crash, http FAULT"
+"""The words that `out.do.txt` may hold."""
+
+
+class HandedIn:
+    """Does what people hand in, one after the other."""
+
+    def __init__(
+        self,
+        session: Session,
+        ledger: Journal,
+        answers: ReplyDispatcher,
+        voice: Keepalive,
+        leave: Callable[[int], None],
+    ) -> None:
+        """Take it from the ledger's inbox. `leave` ends the session with a status."""
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+        self._voice = voice
+        self._leave = leave
+
+    def look(self) -> bool:
+        """Learn who writes, and do what was handed in since the last look. Returns if there was."""
+        inbox, name = self._ledger.inbox, self._ledger.name
+        found = False
+        for key, draft in inbox.drafts(name):
+            found = True
+            self._answers.drafted(key.number, draft)
+        for mark, reply in self._ledger.inbox_session.handed_in():
+            found = True
+            if isinstance(mark, Key):
+                self._answers.reply(mark.number, reply)
+            else:
+                self._hear(mark, reply)
+        return found
+
+    def do(self, words: bytes, language: str) -> str:
+        """Follow the words of `out.do.txt`. Returns why one cannot be followed; "" when all can."""
+        from humanmcp.inbox.ordering import not_understood  # noqa: PLC0415 - seldom wanted
+
+        for line in words.decode("utf-8", "replace").split("\n"):
+            name, _, text = line.strip().partition(" ")
+            if not name:
+                continue
+            try:
+                order = Order(name)
+            except ValueError:
+                return note("no order", language, line=line, known=KNOWN)
+            code = not_understood(order, text.strip())
+            if code or order in (Order.SAY, Order.RAW, Order.OFFER):
+                return note("no order", language, line=line, known=KNOWN)
+            self._follow(Reply(text.strip(), by="files", order=order))
+            if order is Order.CRASH:
+                self._ledger.connection.crash()
+        return ""
+
+    def _hear(self, ticket: str, outgoing: Reply) -> None:
+        if outgoing.order is Order.SAY:
+            self._say(ticket, outgoing)
+            return
+        self._follow(outgoing)
+        self._ledger.inbox_session.settle(ticket, ())
+        if outgoing.order is Order.CRASH:
+            self._ledger.connection.crash()
+
+    def _follow(self, outgoing: Reply) -> None:
+        match outgoing.order:
+            case Order.RAW:
+                self._write_raw(outgoing)
+            case Order.PROGRESS:
+                self._voice.progress = outgoing.text != "off"
+                self._answers.look_again()
+            case Order.SILENCE:
+                self._voice.silent = outgoing.text != "off"
+                self._answers.look_again()
+            case Order.OFFER:
+                self._offer(outgoing)
+            case Order.EXIT:
+                self._leave(_status(outgoing.text))
+            case Order.HTTP:
+                self._carry_wrongly(outgoing.text)
+            case Order.CRASH | Order.SAY:
+                pass
+            case impossible:
+                assert_never(impossible)
+        if outgoing.order not in (Order.RAW, Order.OFFER):
+            self._note(outgoing)
+
+    def _say(self, ticket: str, outgoing: Reply) -> None:
+        verdict = self._session.submit(outgoing.text, anyway=outgoing.anyway)
+        line = verdict.line or (verdict.forced if outgoing.anyway else None)
+        if line is not None:
+            self._ledger.write(line, by=outgoing.by, note="" if verdict.sendable else DELIBERATE)
+            self._answers.said()
+        self._ledger.inbox_session.settle(ticket, () if line is not None else verdict.diagnostics)
+
+    def _write_raw(self, outgoing: Reply) -> None:
+        import binascii  # noqa: PLC0415 - seldom wanted
+
+        try:
+            self._ledger.write_raw(
+                binascii.a2b_base64(outgoing.text, strict_mode=True), by=outgoing.by
+            )
+        except binascii.Error:
+            logger.warning("bytes that are no base64 were not written")
+
+    def _offer(self, outgoing: Reply) -> None:
+        from humanmcp.inbox.ordering import offer_change  # noqa: PLC0415 - seldom wanted
+
+        change = offer_change(outgoing.text)
+        if change is not None:
+            self._note(outgoing._replace(text=_names(change)))
+            self._answers.publish(change, outgoing.by)
+            self._answers.look_again()
+
+    def _carry_wrongly(self, text: str) -> None:
+        from humanmcp.protocol.http.faults import TAKEN_BACK, HttpBreak  # noqa: PLC0415 - seldom
+
+        broken = HttpBreak.read(text)
+        if broken is not None or text == TAKEN_BACK:
+            self._ledger.connection.carry_wrongly(broken)
+
+    def _note(self, outgoing: Reply) -> None:
+        what = f"{outgoing.order.value} {outgoing.text}".strip()
+        self._ledger.record(Direction.NOTE, b"", by=outgoing.by, note=f"{ON_PURPOSE}{what[:400]}")
+
+
+def _names(change: OfferChange) -> str:
+    """Name what is offered from now on: `tools: forecast, alerts`."""
+    lists = (
+        f"{member}: {', '.join(str(one.get(LISTED[member])) for one in entries)}"
+        for member, entries in change.add.items()
+    )
+    return "; ".join(lists)
+
+
+def _status(text: str) -> int:
+    return int(text) % 256 if text.isascii() and text.isdigit() else 0

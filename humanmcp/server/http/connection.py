@@ -1,0 +1,151 @@
+"""The connection of one session over HTTP: what its POSTs bring, and where each answer belongs.
+
+The event loop and the session's thread meet here. The session's side (`Connection`) hands over:
+what it sends is put into the event loop's queue, so the streams need no lock and keep the order.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.server.connection import Backpressure, EndOfInput, HungUp, as_one_line
+from humanmcp.server.http.notes import HttpNotes
+from humanmcp.server.http.streams import Stream, Streams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from humanmcp.protocol.conversation.exchange import Stated
+    from humanmcp.protocol.http.faults import HttpBreak
+    from humanmcp.server.connection import Incoming
+
+    Soon = Callable[..., object]
+
+logger = logging.getLogger(__name__)
+
+
+class _Brought(NamedTuple):
+    """A line that a POST brought, and the head of that POST as a note."""
+
+    line: bytes
+    stated: Stated | None
+    stream: Stream
+    head: str
+
+
+class HttpConnection:
+    """One client's POSTs and streams. `soon` calls a function in the event loop's thread."""
+
+    def __init__(self, soon: Soon) -> None:
+        self.closed = False
+        self.stated: Stated | None = None
+        self.streams = Streams()
+        self.notes: Final = HttpNotes()
+        self.backpressure: Final = Backpressure()
+        """Nothing waits here: what a client does not take waits in its own response."""
+        self._soon = soon
+        self._coming: SimpleQueue[_Brought | HungUp | EndOfInput] = SimpleQueue()
+        self._arrived: Callable[[], object] | None = None
+        self._taken: Stream | None = None
+
+    # -- the event loop's side ------------------------------------------------------------------
+
+    def bring(self, line: bytes, stated: Stated | None, head: str = "") -> Stream:
+        """Bring a line to the session. Returns the stream that its answer goes out on."""
+        stream = Stream()
+        if self.closed:
+            stream.end()
+        else:
+            self._come(_Brought(line, stated, stream, head))
+        return stream
+
+    def gone(self, stream: Stream, *, cancels: bool) -> None:
+        """Note that the client of a stream is gone, and whether that means a cancellation."""
+        stream.is_gone = True
+        numbers = sorted(stream.numbers)
+        self.streams.leave(stream)
+        if cancels:
+            for number in numbers:
+                self._come(HungUp(number))
+
+    def hang_up(self) -> None:
+        """Bring nothing more: the session is over when all that came was looked at."""
+        self.closed = True
+        self._come(EndOfInput())
+
+    def close(self) -> None:
+        """End the streams of what came too late: the session has looked for the last time."""
+        self.closed = True
+        for _line in self.drain():
+            logger.info("a message came when its session was over")
+
+    def _come(self, what: _Brought | HungUp | EndOfInput) -> None:
+        self._coming.put(what)
+        if self._arrived is not None:
+            self._arrived()
+
+    def _began(self, stream: Stream, numbers: tuple[int, ...], cancels: bool) -> None:  # noqa: FBT001 - for a queue of calls
+        self.streams.posted(stream, numbers)
+        if stream.is_gone:  # while the session had not looked yet
+            self.gone(stream, cancels=cancels)
+
+    # -- the session's side ---------------------------------------------------------------------
+
+    def listen(self, arrived: Callable[[], object]) -> None:
+        """Call `arrived` in the event loop's thread, whenever a POST comes."""
+        self._arrived = self.notes.wake = arrived
+        arrived()
+
+    def get(self, timeout: float | None = 0) -> Incoming | None:
+        """Take what came next."""
+        try:
+            found = self._coming.get(timeout=timeout)
+        except Empty:
+            return None
+        if not isinstance(found, _Brought):
+            return found
+        self.stated, self._taken, self.notes.head = found.stated, found.stream, found.head
+        return found.line
+
+    def came_with(self, numbers: Sequence[int]) -> None:
+        """Begin the stream of the line that was taken last."""
+        stream, self._taken = self._taken, None
+        if stream is not None:
+            self._soon(self._began, stream, tuple(numbers), self.stated is not None)
+
+    def unanswered(self, number: int) -> None:
+        """End the stream of a request that gets no answer."""
+        self._soon(self.streams.unanswered, number)
+
+    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
+        """Let a line go out on the stream of its request."""
+        self._soon(self.streams.send, as_one_line(line, deliberate=deliberate)[:-1], related_to)
+
+    def send_raw(self, content: bytes) -> None:
+        """Let bytes go out as they are."""
+        self._soon(self.streams.send_raw, content)
+
+    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+        """Break what carries the next answer."""
+        self._soon(self.streams.carry_wrongly, broken)
+
+    def crash(self) -> None:
+        """Cut every stream and end the session: the process serves others, who crash nothing."""
+        self._soon(self.streams.cut)
+        self.hang_up()
+
+    def flush(self, timeout: float) -> None:
+        """Do nothing: what was sent is in the event loop's queue."""
+
+    def drain(self) -> Iterator[bytes]:
+        """Yield what came and was not taken."""
+        with suppress(Empty):
+            while True:
+                found = self._coming.get_nowait()
+                if isinstance(found, _Brought):
+                    self._soon(found.stream.end)
+                    self.notes.head = found.head
+                    yield found.line

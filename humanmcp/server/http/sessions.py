@@ -1,0 +1,389 @@
+"""Which session a message belongs to: by its id, or, where there are none, by who sends it.
+
+Up to 2025-11-25 `initialize` begins a session, and its id comes with every request. In 2026-07-28
+it is that of a visitor (`protocol/http/lifetimes.py`). Two programs may say the same of themselves:
+where one of them uses an id that is open already, it gets a session of its own. Neither may end, or
+get the answer to, the request of the other.
+
+Everything here happens in the thread of the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import InboxError, Life, SessionFacts
+from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
+from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
+from humanmcp.protocol.http.recorded import calls_in
+from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.tree import follow
+from humanmcp.server.http.connection import HttpConnection
+from humanmcp.server.http.notes import WITHIN
+from humanmcp.server.http.streams import said
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
+
+    from humanmcp.inbox.attendant import Attendant
+    from humanmcp.inbox.contract import ServerInbox
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.http.inbound import Posted
+    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.server.http.streams import Stream
+    from humanmcp.server.session import ServedSession
+
+    MakeSession: TypeAlias = Callable[[HttpConnection, SessionFacts], ServedSession]
+
+logger = logging.getLogger(__name__)
+
+MOST_SESSIONS: Final = 2_000
+TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
+HELD_ELSEWHERE: Final = HttpRefusal(421, "held elsewhere", -32603)
+
+ASKS_AGAIN: Final = 0.2
+"""Seconds between two looks whether the process that runs a session has died."""
+WAITS: Final = 30.0
+"""Seconds after which a session is refused that no process runs and this one cannot go on with."""
+
+LOOKS_AGAIN: Final = 0.1
+"""Seconds after which it is asked again whether a session is still this process's."""
+_LOOK_EVERY: Final = 60.0
+
+
+class HttpSession:
+    """One session with its connection. The attendant serves it in the place of the session."""
+
+    def __init__(
+        self,
+        name: str,
+        connection: HttpConnection,
+        server: ServedSession,
+        over: Callable[[HttpSession], object],
+    ) -> None:
+        """Tell `over`, from the attendant's thread, when it ends, and when it has ended."""
+        self.id = name
+        self.connection = connection
+        self.server = server
+        self.address = ""
+        self.last_seen = 0.0
+        self.is_lost = False
+        """Whether another process runs it now."""
+        self.has_left = False
+        """Whether it looks at nothing any more."""
+        self._over = over
+        self._ids: dict[Stream, tuple[str, str | int | float]] = {}
+        self._ends_at = 0.0
+        """When it ends: those that still wait are told before, and that is written down."""
+
+    # -- for the attendant ----------------------------------------------------------------------
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Begin the session."""
+        self.server.begin(wake)
+
+    def step(self, now: float) -> float | None:
+        """Step the session, while no other process can have it."""
+        ledger = self.server.ledger
+        is_held = not self.id or ledger.inbox.is_held(ledger.name)
+        if is_held:
+            if self.connection.notes.are_due:
+                ledger.keep_notes()
+            return self._following(now)
+        self.is_lost = is_held is False
+        return None if self.is_lost else now + LOOKS_AGAIN
+
+    def _following(self, now: float) -> float | None:
+        if self._ends_at:
+            return self._ends_at if now < self._ends_at else None
+        following = self.server.step(now)
+        if following is None:
+            following = self._ends_at = now + WITHIN
+            self._over(self)
+        return following
+
+    def leave(self) -> None:
+        """End the session, and its streams.
+
+        Its client can come again: where it was not ended, it is left to the next process.
+        """
+        try:
+            if not self.is_lost:
+                self.server.ledger.keep_notes()
+            self.server.leave(to_others=not self.server.is_over)
+        finally:
+            self.has_left = True
+            self._over(self)
+
+    # -- for the event loop ---------------------------------------------------------------------
+
+    @property
+    def revision(self) -> str:
+        """The version that was agreed on."""
+        return self.server.session.agreed
+
+    def bring(self, posted: Posted, head: str) -> Stream:
+        """Bring a message, and the head of its POST. Its id is in use until its stream ends."""
+        stream = self.connection.bring(posted.line, posted.stated, head)
+        if isinstance(posted.message, Message) and posted.message.id is not None:
+            self._ids[stream] = posted.message.id.key
+        return stream
+
+    def seen(self, address: str = "") -> None:
+        """Note that its client is there, and where."""
+        self.address = address or self.address
+        self.last_seen = asyncio.get_running_loop().time()
+
+    def done(self, stream: Stream) -> None:
+        """Note that a response is over: the id of its request may come again."""
+        self.seen()
+        self._ids.pop(stream, None)
+        if not stream.is_gone:
+            self.connection.streams.leave(stream)
+
+    def uses(self, message: Message) -> bool:
+        """Return True if a request under the same id is open."""
+        return message.id is not None and message.id.key in self._ids.values()
+
+    def goes_on_with(self, message: Message) -> bool:
+        """Return True if a request answers a question of this session, or repeats one here."""
+        state, session = message.params.get("requestState"), self.server.session
+        is_told = isinstance(state, str) and session.state.asked_with(state)
+        return is_told or session.repeated_by(message) is not None
+
+    def schema_of(self, tool: str) -> Json:
+        """Return the inputSchema of a tool, as it was listed last or as the book has it."""
+        established = self.server.session.established
+        listed = (established.tools or {}).get(tool)
+        of_book = established.prepared.get("tools/list", {}).get("tools", ())
+        found = listed or next((one for one in of_book if one.get("name") == tool), None)
+        return follow(found, "inputSchema")
+
+    @property
+    def is_idle(self) -> bool:
+        """Return True if no client waits or listens."""
+        return self.connection.streams.is_idle
+
+
+def _left_open(server: ServedSession) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the stream of each request that waits, and how much went out on each stream."""
+    owed = {one.number: one.batch or one.number for one in server.session.pending}
+    places = {name.stream: name.place for name, _ in said(_frames(server))}
+    return owed, places
+
+
+def _frames(server: ServedSession) -> Iterator[Frame]:
+    return server.ledger.inbox.frames(server.ledger.name)
+
+
+def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession | None:
+    """Return which of a visitor's sessions a message is for, None for a new one."""
+    for one in open_ones:
+        if one.goes_on_with(message):
+            return one
+    if message.kind is not Kind.REQUEST:
+        return open_ones[0] if open_ones else None
+    return next((one for one in open_ones if not one.uses(message)), None)
+
+
+class _HeldElsewhereError(Exception):
+    """Another process runs a session."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(session)
+        self.session = session
+
+
+class HttpSessions:
+    """All sessions of the process. `port` is where their clients come back to."""
+
+    def __init__(
+        self,
+        make: MakeSession,
+        attendant: Attendant,
+        inbox: ServerInbox,
+        port: int = 0,
+        *,
+        most: int = MOST_SESSIONS,
+    ) -> None:
+        """Begin with none. `make` makes a session; it may take as long as a disk does.
+
+        There are at `most` so many.
+        """
+        self._most = most
+        self._make = make
+        self._inbox = inbox
+        self._port = port
+        self._attendant = attendant
+        self._loop = asyncio.get_running_loop()
+        self._by_id: dict[str, HttpSession] = {}
+        self._visits: dict[str, list[HttpSession]] = {}
+        """The sessions of each visitor, by the digest of who it is."""
+        self._opening: asyncio.Lock = asyncio.Lock()
+        self._ended: deque[str] = deque(maxlen=MOST_SESSIONS)  # the inbox may not know it yet
+
+    async def find(self, name: str, address: str) -> HttpSession | HttpRefusal:
+        """Return the session of an id; that of a process that is gone is this one's from now on.
+
+        Any other: "it MUST respond […] with HTTP 404 Not Found".
+        """
+        found = self._by_id.get(name) or await self._once_free(
+            lambda: self._come_back(name, address)
+        )
+        if isinstance(found, HttpSession):
+            found.seen(address)
+        return found
+
+    async def _come_back(self, name: str, address: str) -> HttpSession | HttpRefusal:
+        async with self._opening:
+            facts = await asyncio.to_thread(self._inbox.of_client, name)
+            if facts is None or facts.life is Life.CLOSED or name in self._ended:
+                return UNKNOWN_SESSION
+            if name not in self._by_id:
+                await self.go_on([facts], address)
+            if name not in self._by_id:
+                raise _HeldElsewhereError(facts.name)
+            return self._by_id[name]
+
+    async def _once_free(
+        self, look: Callable[[], Awaitable[HttpSession | HttpRefusal]]
+    ) -> HttpSession | HttpRefusal:
+        """Return what `look` finds; a refusal where another process runs the session and lives.
+
+        A process may have died a moment ago: its sessions are free when its lease is over.
+        """
+        before, until = "", self._loop.time() + WAITS
+        while True:
+            try:
+                return await look()
+            except _HeldElsewhereError as error:
+                sign = await asyncio.to_thread(self._inbox.sign_of_life, error.session)
+            if not sign or sign != (before or sign) or self._loop.time() > until:
+                return HELD_ELSEWHERE
+            before = sign
+            await asyncio.sleep(ASKS_AGAIN)
+
+    async def open(self, address: str) -> HttpSession | HttpRefusal:
+        """Begin a session: its id is there before `initialize` is answered."""
+        name = secrets.token_urlsafe(24)
+        return await self._begin(SessionFacts("", "", http_id=name, http_port=self._port), address)
+
+    async def go_on(self, left: Iterable[SessionFacts], address: str = "") -> None:
+        """Go on with the sessions that another process began here, and did not end.
+
+        One that a third process was faster to take is that one's.
+        """
+        for facts in left:
+            try:
+                await self._begin(facts, address)
+            except InboxError as error:
+                logger.info("not gone on with %s: %s", facts.name, error)
+
+    async def visit(
+        self, message: Message, key: str, host: str, address: str
+    ) -> HttpSession | HttpRefusal:
+        """Return the session of a visitor, a new one where there is none for it.
+
+        Those of a process that is gone are this one's from now on. `host` is the address that the
+        visitor knows, `address` is the visitor's own.
+        """
+        digest = visitor_of(message, key, host)
+        return await self._once_free(lambda: self._visit(message, digest, address))
+
+    async def _visit(
+        self, message: Message, digest: str, address: str
+    ) -> HttpSession | HttpRefusal:
+        async with self._opening:
+            if digest not in self._visits:
+                await self._take_over(digest, address)
+            found = _visited(self._visits.get(digest, []), message)
+            if found is not None:
+                found.seen(address)
+                return found
+            facts = SessionFacts("", "", http_port=self._port, http_visitor=digest)
+            return await self._begin(facts, address)
+
+    async def _take_over(self, digest: str, address: str) -> None:
+        """Go on with all sessions of a visitor: who has the oldest one takes the others, too."""
+        for facts in await asyncio.to_thread(self._inbox.of_visitor, digest):
+            await self.go_on([facts], address)
+            if digest not in self._visits:
+                raise _HeldElsewhereError(facts.name)
+
+    async def _begin(self, facts: SessionFacts, address: str) -> HttpSession | HttpRefusal:
+        ones = self._all()
+        if len(ones) >= self._most:
+            ends = makes_room(ones, self._loop.time(), address)
+            if ends is None:
+                return TOO_MANY
+            self.end(ends)
+        connection = HttpConnection(self._loop.call_soon_threadsafe)
+        server = await asyncio.to_thread(self._make, connection, facts)
+        if facts.name:
+            connection.notes.go_on(await asyncio.to_thread(lambda: calls_in(_frames(server))))
+        if facts.name and facts.http_id:
+            connection.streams.go_on(*await asyncio.to_thread(_left_open, server))
+        session = HttpSession(facts.http_id, connection, server, self._is_over)
+        if facts.http_id:
+            self._by_id[facts.http_id] = session
+        else:
+            self._visits.setdefault(facts.http_visitor, []).append(session)
+        session.seen(address)
+        await asyncio.to_thread(self._attendant.attend, session)
+        return session
+
+    def _all(self) -> list[HttpSession]:
+        visiting = (one for ones in self._visits.values() for one in ones)
+        return [*self._by_id.values(), *visiting]
+
+    def end(self, session: HttpSession) -> None:
+        """End a session: it is known no more, and hears nothing."""
+        self.forget(session)
+        session.connection.hang_up()
+
+    def _is_over(self, session: HttpSession) -> None:
+        """Forget a session that ends; called in the attendant's thread."""
+        with suppress(RuntimeError):  # the loop has ended with the server
+            self._loop.call_soon_threadsafe(self.forget, session)
+            if session.has_left:
+                self._loop.call_soon_threadsafe(session.connection.close)
+
+    def forget(self, session: HttpSession) -> None:
+        """Know a session no more: it is over."""
+        self._by_id.pop(session.id, None)
+        if not session.is_lost and session.id not in self._ended:
+            self._ended.append(session.id)
+        for who in [who for who, ones in self._visits.items() if session in ones]:
+            self._visits[who].remove(session)
+            if not self._visits[who]:
+                del self._visits[who]
+        session.connection.streams.close(goes_on=session.is_lost)
+
+    def close(self) -> None:
+        """End every stream: the server is about to end."""
+        for one in self._all():
+            one.connection.streams.close(goes_on=True)
+
+    async def end_the_silent(self) -> None:
+        """End those that nothing was heard of for long, for as long as the server runs."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            for one in silent(self._all(), self._loop.time()):
+                one.connection.hang_up()
+
+    def known(self, name: str | None) -> HttpSession | None:
+        """Return the session of an id that this process runs now; None for any other."""
+        return self._by_id.get(name or "")
+
+    def schema_of(self, message: Message, key: str, host: str) -> Json:
+        """Return the inputSchema of the tool that a visitor calls, None where it is not known."""
+        tool = message.params.get("name")
+        ones = self._visits.get(visitor_of(message, key, host), [])
+        found = (one.schema_of(tool) for one in ones if isinstance(tool, str))
+        return next((schema for schema in found if schema is not None), None)

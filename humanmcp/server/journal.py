@@ -1,0 +1,224 @@
+"""What the server writes down: the transcript, the inbox, and what goes onto the wire.
+
+Every line is in the transcript before anything reacts to it, and nothing goes onto the wire but
+through `write`. Trouble with the disk is logged and does not keep a person's answer back; what it
+did not take is written when there is room again.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.inbox import layout
+from humanmcp.inbox.client_seconds import ClientSeconds
+from humanmcp.inbox.contract import InboxError, Key, NotHeldError
+from humanmcp.inbox.inbox_session import InboxSession
+from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from humanmcp.inbox.contract import Answer, ServerInbox, SessionFacts
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.connection import Connection
+    from humanmcp.server.pending_timers import PendingTimers
+    from humanmcp.server.process import Clock
+
+logger = logging.getLogger(__name__)
+
+
+def _to_none(_line: str) -> int:
+    return 0
+
+
+BY_US: Final = "humanmcp"
+"""Who wrote a line that neither a person nor the book decided: progress, a hold."""
+
+HOLD: Final = "hold"
+"""The note of a line that asks the client to repeat its request."""
+
+CUT_OFF: Final = "the server began again, and the stream was cut"
+"""The note of a request whose client may ask the same again."""
+
+ASKS: Final = b'"input_required"'
+"""What a result of 2026-07-28 says that asks back: the client's reaction to it is told."""
+
+DELIBERATE_BYTES: Final = f"{DELIBERATE} bytes"
+DELIBERATE_UNENDED: Final = f"{DELIBERATE} bytes, no line end"
+"""The notes of a frame that nothing was checked in: all of it was typed."""
+
+
+class Journal:
+    """One session's entries in the inbox, and its lines on the wire."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        inbox: ServerInbox,
+        facts: SessionFacts,
+        clock: Clock,
+        home: Path,
+    ) -> None:
+        self.connection = connection
+        self.inbox = inbox
+        self.facts = facts
+        self.clock = clock
+        self.limits = ClientSeconds(home)
+        self.call_limits = ClientSeconds(home, layout.CALL_LIMITS)
+        self.graces = ClientSeconds(home, layout.GRACE)
+        self.changes = 0
+        """Counts whatever happens that a person may want to see."""
+        self.is_mid_line = False
+        """Whether a person wrote the beginning of a line, and its end is still to come."""
+        self.related_to: Callable[[str], int] = _to_none
+        """Tells to which request a line of our own belongs that answers none."""
+        self.seq = 0
+        """The number of the last frame that is no note of the transport."""
+        self.spoke_at = 0
+        """The number of the last line whose effect on the client is worth telling, 0 for none."""
+        self._last = 0
+        """The number of the last frame of all."""
+        self._last_noted: object = None
+        self.inbox_session = InboxSession(inbox, facts.name)
+
+    def go_on(self, last: int) -> None:
+        """Number the next frame after the last one that another process wrote."""
+        self.seq = self._last = last
+
+    @property
+    def name(self) -> str:
+        """The session's name in the inbox."""
+        return self.facts.name
+
+    def key(self, number: int) -> Key:
+        """Name one exchange of this session."""
+        return Key(self.facts.name, number)
+
+    def record(  # noqa: PLR0913 - the parts of a frame
+        self,
+        way: Direction,
+        raw: bytes,
+        number: int = 0,
+        *,
+        by: str = "",
+        note: str = "",
+        durable: bool = False,
+        stream: int = 0,
+    ) -> None:
+        """Put a line into the transcript, onto the disk itself when it must be durable.
+
+        Raises:
+            InboxError: the disk does not take it.
+        """
+        frames = self._noted()
+        self.seq = self._last = self._last + 1
+        self.changes += 1
+        if way is Direction.OUT and (note or not number or by == BY_US or ASKS in raw):
+            self.spoke_at = self.seq
+        frames.append(Frame(self.seq, self.clock.stamp(), way, raw, number, by, note, stream))
+        notes = self.connection.notes
+        if way is Direction.IN and notes is not None and notes.head:
+            frames.append(self._note(frames[-1].at, notes.head, number))
+            notes.head = ""
+        self.inbox.record(self.name, *frames, durable=durable)
+
+    def _noted(self) -> list[Frame]:
+        """Take what the transport said beside the lines until now."""
+        notes = self.connection.notes
+        return [] if notes is None else [self._note(*one) for one in notes.take()]
+
+    def _note(self, at: str, text: str, number: int) -> Frame:
+        self._last += 1
+        return Frame(self._last, at, Direction.NOTE, text.encode(), number, note=HTTP)
+
+    def keep_notes(self) -> None:
+        """Write down what the transport said when no line has taken it along."""
+        frames = self._noted()
+        if frames:
+            try:
+                self.inbox.record(self.name, *frames)
+            except InboxError as error:
+                logger.warning("the transcript misses what HTTP said: %s", error)
+
+    def cannot_read_last(self) -> None:
+        """Count the line that was recorded last as one that could not be read."""
+        unreadable = self.facts.unreadable + 1
+        self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self.seq)
+
+    def write(self, line: str | bytes, number: int = 0, *, by: str = "", note: str = "") -> None:
+        """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""
+        raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
+        stream = 0 if number or isinstance(line, bytes) else self.related_to(line)
+        if self._may_send(raw, number, by=by, note=note, stream=stream):
+            deliberate = isinstance(line, bytes)
+            self.connection.send(raw, related_to=number or stream, deliberate=deliberate)
+            self.is_mid_line = False
+
+    def _may_send(self, raw: bytes, number: int = 0, **said: Any) -> bool:  # noqa: ANN401 - as `record`
+        """Record what is to be sent. False where the session is another process's by now."""
+        try:
+            self.record(Direction.OUT, raw, number, **said)
+        except NotHeldError as error:
+            logger.warning("nothing more is sent: %s", error)
+            return False
+        except InboxError as error:
+            logger.warning("the transcript misses what was written: %s", error)
+        return True
+
+    def write_raw(self, content: bytes, *, by: str) -> None:
+        """Put bytes that are meant into the transcript and onto the wire, exactly as they are.
+
+        No check has seen them: this is how a client is tested with what no server should write.
+        """
+        ended = content.endswith(b"\n")
+        note = DELIBERATE_BYTES if ended else DELIBERATE_UNENDED
+        if self._may_send(content.removesuffix(b"\n"), by=by, note=note):
+            self.connection.send_raw(content)
+            self.is_mid_line = not ended
+
+    def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
+        """Move an exchange to its last state in the inbox."""
+        self.changes += 1
+        if answer is None:
+            self.connection.unanswered(exchange.number)
+        self.inbox_session.close(exchange.number, exchange.state, answer, reason)
+
+    def update(self, exchange: Exchange, vigil: PendingTimers) -> None:
+        """Tell the desks how an exchange waits now, and under which id."""
+        self.changes += 1
+        key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
+        waiting = vigil.waiting()
+        self.inbox_session.write(
+            f"how exchange {exchange.number} waits",
+            lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),
+        )
+
+    def describe(self, session: Session) -> None:
+        """Tell the desks what has become known of the conversation, when it has changed."""
+        established, revision = session.established, session.agreed
+        if (self.facts, established, revision) == self._last_noted:
+            return
+        self.facts = self.facts._replace(
+            client=established.client_name,
+            client_version=established.client_version,
+            revision=revision,
+        )
+        self._last_noted = (self.facts, established, revision)
+        try:
+            self.inbox.describe(self.facts, established)
+        except InboxError as error:
+            logger.warning("the facts of the session cannot be kept: %s", error)
+
+    def end(self, *, to_others: bool = False) -> None:
+        """Close the session in the inbox: what is still pending becomes abandoned.
+
+        Left `to_others` it stays as it is.
+        """
+        self.inbox_session.catch_up()
+        try:
+            (self.inbox.leave if to_others else self.inbox.end)(self.name)
+        except InboxError as error:
+            logger.warning("the session cannot be closed in order: %s", error)

@@ -1,0 +1,202 @@
+"""What is done while exchanges wait for a person.
+
+The clocks of each (`PendingTimers`) say when the answer book steps in, when the client is told that
+a person is at it, and when a 2026-07-28 client is asked to repeat its request before it gives up.
+The `Timekeeper` of a session looks at them all and does it.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import TYPE_CHECKING, assert_never
+
+from humanmcp.inbox.contract import SUBSCRIBED, Waiting
+from humanmcp.protocol.rules.timeouts import (
+    PROGRESS_EVERY,
+    REPEAT_WITHIN,
+    STATUS_WITHIN,
+    TimeoutPlan,
+)
+from humanmcp.server.journal import BY_US, HOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.rules.answer_book import Decision
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.replies import ReplyDispatcher
+
+
+class DueAction(enum.Enum):
+    """What is due for an exchange."""
+
+    ANSWER_BY_BOOK = "answer by book"
+    SEND_PROGRESS = "send progress"
+    HOLD = "hold"
+    GIVE_UP = "give up"
+
+
+class PendingTimers:
+    """The clocks of one waiting exchange. All times are seconds of one monotonic clock.
+
+    `arrived` is when the request first came, `last_arrived` when the client repeated it last.
+    `touched` says that a person is writing at a desk, `writing` that something stands in `out.txt`,
+    `held` that they stopped the book's countdown. `subscribed` says that it is a subscription that
+    was acknowledged: its client waits for changes, and for no answer.
+    """
+
+    def __init__(
+        self, arrived: float, decision: Decision, patience: TimeoutPlan, *, subscribed: bool = False
+    ) -> None:
+        self.arrived = arrived
+        self.decision = decision
+        self.patience = patience
+        self.last_arrived = arrived
+        self.touched = False
+        self.writing = False
+        self.held = False
+        self.subscribed = subscribed
+        self.status_open = False
+        """Whether it came over HTTP, and nothing has gone out yet."""
+        self.retry_awaited_since: float | None = None
+        self.steps = 0
+        """How many progress notifications were due in all: the value of the last one."""
+        self.steps_this_time = 0
+        """How many of them since the request last arrived."""
+
+    def due(self, now: float) -> DueAction | None:
+        """Return what is to be done now, the most pressing first."""
+        if self.retry_awaited_since is not None:
+            return DueAction.GIVE_UP if now - self.retry_awaited_since > REPEAT_WITHIN else None
+        if self.decision.due(now - self.arrived, touched=self._stopped):
+            return DueAction.ANSWER_BY_BOOK
+        if self.subscribed:
+            return None
+        waited = now - self.last_arrived
+        if self.patience.hold_at is not None and waited >= self.patience.hold_at:
+            return DueAction.HOLD
+        if self.patience.progress and waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
+            return DueAction.SEND_PROGRESS
+        return None
+
+    @property
+    def stops_at(self) -> float | None:
+        """When the book steps in for a person, who can stop it by writing; None for never."""
+        stoppable = self.decision.stoppable and not self._stopped
+        return self.decision.after if stoppable else None
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether a person keeps the safety net from acting. A rule does not ask."""
+        return self.touched or self.writing or self.held
+
+    def next(self) -> float:
+        """Return a moment before which nothing is due. A draft that is saved may change it."""
+        if self.retry_awaited_since is not None:
+            return self.retry_awaited_since + REPEAT_WITHIN
+        duties = []
+        if self.patience.progress and not self.subscribed:
+            duties.append(self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY)
+        if self.patience.hold_at is not None and not self.subscribed:
+            duties.append(self.last_arrived + self.patience.hold_at)
+        after = self.decision.after
+        if after is not None and self.decision.due(after, touched=self._stopped):
+            duties.append(self.arrived + after)
+        return min(duties, default=math.inf)
+
+    def progressed(self) -> int:
+        """Count a progress notification and return its value, which only ever rises."""
+        self.steps += 1
+        self.steps_this_time += 1
+        return self.steps
+
+    def retry_awaited(self, now: float) -> None:
+        """Remember that the client was asked to repeat its request."""
+        self.retry_awaited_since = now
+
+    def repeated(self, now: float, patience: TimeoutPlan) -> None:
+        """Remember that it did, and how long it waits this time."""
+        self.retry_awaited_since = None
+        self.last_arrived = now
+        self.steps_this_time = 0
+        self.patience = patience
+
+    def waiting(self) -> Waiting:
+        """Describe the wait for the desks. Their seconds count from the first arrival."""
+        if self.subscribed:
+            return Waiting(book_at=self.decision.after, means=SUBSCRIBED)
+        limit = self.patience.limit
+        since = self.last_arrived - self.arrived
+        stopped = self.held or (self._stopped and self.decision.stoppable)
+        return Waiting(
+            limit=None if limit is None else limit + since,
+            source=self.patience.source,
+            book_at=None if stopped else self.decision.after,
+            held=self.held,
+            means=self.patience.means,
+            why_not=self.patience.why_not,
+            status_until=self._status_until if self.status_open else None,
+        )
+
+    @property
+    def _status_until(self) -> float:
+        """Return when the first thing goes out: a comment, or progress before that."""
+        return min(STATUS_WITHIN, PROGRESS_EVERY if self.patience.progress else STATUS_WITHIN)
+
+
+class Timekeeper:
+    """Looks at the clocks of one session. `token` makes an unguessable text for the hold."""
+
+    def __init__(
+        self,
+        session: Session,
+        ledger: Journal,
+        answers: ReplyDispatcher,
+        token: Callable[[], str],
+    ) -> None:
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+        self._token = token
+
+    def look(self, now: float) -> float:
+        """Do what is due. Returns the next moment at which something may be."""
+        vigils = self._answers.vigils
+        for number, vigil in list(vigils.items()):
+            duty = vigil.due(now)
+            if duty is not None:
+                self._do(duty, self._session.exchanges[number], vigil, now)
+        return min((vigil.next() for vigil in vigils.values()), default=math.inf)
+
+    def _do(self, duty: DueAction, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
+        match duty:
+            case DueAction.ANSWER_BY_BOOK:
+                self._answers.let_book_go_on(exchange, vigil, now)
+            case DueAction.SEND_PROGRESS:
+                said = _waited_for(now - vigil.arrived)
+                line = self._session.progress(exchange.number, vigil.progressed(), said)
+                if line is not None and not self._ledger.is_mid_line:
+                    self._ledger.write(line, exchange.number, by=BY_US)
+            case DueAction.HOLD:
+                line = self._session.hold(exchange.number, self._token())
+                if line is None:
+                    vigil.patience = vigil.patience._replace(hold_at=None)
+                else:
+                    vigil.retry_awaited(now)
+                    self._ledger.write(line, exchange.number, by=BY_US, note=HOLD)
+            case DueAction.GIVE_UP:
+                quiet = self._session.went_quiet(exchange.number)
+                self._answers.forget(exchange.number)
+                if quiet is not None:
+                    self._ledger.close(quiet, reason="quiet")
+            case impossible:
+                assert_never(impossible)
+
+
+def _waited_for(seconds: float) -> str:
+    """Say to the client's user how long a person has been at it."""
+    minutes = int(seconds // 60)
+    return f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"

@@ -1,0 +1,249 @@
+"""The connection over a pair of pipes: stdin and stdout as lines.
+
+Knows bytes, line feeds, descriptors and threads, and nothing of what a line says. Besides
+`terminal.py` this is the only place that may speak to stdout, and it does so through a private
+descriptor: a stray `print`, `os.write(1, …)` or child process writes to stderr.
+
+    client ──▶ source ──▶ reading thread ──▶ get() ──┐
+                                                     the session
+    client ◀── sink ◀──── writing thread ◀── send() ─┘
+
+Neither thread waits for the other: a client that stops reading is still heard. Both are daemon
+threads, because nothing interrupts a write(2) to a full pipe: when the process has to end it ends
+under them, which costs no time (the kernel takes the descriptor back) and loses only what the
+client did not want to read.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import stat
+import threading
+import time
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common import file_descriptors
+from humanmcp.common.line_cutter import LONGEST_LINE, Cutter
+from humanmcp.server.connection import Backpressure, EndOfInput, as_one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from humanmcp.common.line_cutter import Cut
+    from humanmcp.protocol.http.faults import HttpBreak
+    from humanmcp.server.connection import Incoming
+
+CRASHED: Final = 1
+"""The status of a crash where the system has no signal for it."""
+
+_AHEAD: Final = LONGEST_LINE
+"""Bytes that reading may be ahead of the loop; then the pipe fills, and the client waits."""
+
+_READ_SIZE: Final = 64 * 1024  # what a pipe holds; more would be mapped and unmapped each time
+# One write(2) of a long line to a slow reader would look stuck for as long as the line takes.
+_WRITE_SIZE: Final = 64 * 1024
+_PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
+
+
+class PipeConnection:
+    """The client's two pipes. Reads from the moment it is made.
+
+    `source` and `sink` are descriptors; the caller owns them and must keep them open.
+    """
+
+    stated: Final = None
+    """A pipe says nothing beside a line."""
+
+    def __init__(self, source: int, sink: int, *, longest: int = LONGEST_LINE) -> None:
+        """Start to read lines of up to `longest` bytes, and to write what is sent."""
+        self._source = source
+        self._sink = sink
+        self._is_pipe = hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(sink).st_mode)
+        self._cutter = Cutter(longest)
+        self._coming: SimpleQueue[Incoming] = SimpleQueue()
+        self._arrived: Callable[[], object] = lambda: None
+        self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
+        self._read_bytes = 0  # written by the reading thread alone
+        self._taken_bytes = 0  # written by the loop alone
+        self._room = threading.Event()
+        self._put_bytes = 0  # written by the loop alone
+        self._written_bytes = (
+            0  # written by the loop when it equals `_put_bytes`, else by the thread
+        )
+        self._writing_since: float | None = None
+        self._broken = False
+        self._ended = False
+        for run, name in ((self._read, "wire-reads"), (self._write, "wire-writes")):
+            threading.Thread(target=run, name=name, daemon=True).start()
+
+    @classmethod
+    def claim(cls, *, longest: int = LONGEST_LINE) -> PipeConnection:
+        """Take stdin and stdout away from everybody else in this process and its children.
+
+        From then on descriptor 0 reads nothing and descriptor 1 is stderr.
+        """
+        source, sink = file_descriptors.claim()
+        return cls(source, sink, longest=longest)
+
+    # -- the session's side -------------------------------------------------------------------
+
+    def listen(self, arrived: Callable[[], object]) -> None:
+        """Call `arrived`, from any thread, whenever there is something to get; now, if there is."""
+        self._arrived = arrived
+        if not self._coming.empty():
+            arrived()
+
+    notes: Final = None
+    """A pipe says nothing beside the lines."""
+
+    def get(self, timeout: float | None = 0) -> Incoming | None:
+        """Take the next line; None when `timeout` seconds, 0 or more, brought none."""
+        item: Incoming | None = None
+        with suppress(Empty):
+            item = self._coming.get(timeout=timeout)
+        if isinstance(item, bytes):
+            self._taken_bytes += len(item)
+            self._room.set()
+        return item
+
+    def came_with(self, numbers: Sequence[int]) -> None:
+        """Do nothing: a pipe has one stream for all requests."""
+
+    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+        """Do nothing: a line is carried by nothing."""
+
+    def crash(self) -> None:
+        """End at once: nothing is flushed, nothing is closed, nothing is said."""
+        if hasattr(signal, "SIGKILL"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(CRASHED)
+
+    def unanswered(self, number: int) -> None:
+        """Do nothing: a pipe has one stream for all requests."""
+
+    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:  # noqa: ARG002 - one stream for all
+        """Write a line, without its line feed, as soon as the client takes it. Never waits."""
+        self._leave(as_one_line(line, deliberate=deliberate))
+
+    def send_raw(self, content: bytes) -> None:
+        """Write bytes as they are: what is sent next follows them directly."""
+        self._leave(content)
+
+    def _leave(self, content: bytes) -> None:
+        all_written = self._put_bytes == self._written_bytes
+        self._put_bytes += len(content)
+        if not (all_written and self._takes_at_once(content)):
+            self._leaving.put(content)
+
+    def _takes_at_once(self, content: bytes) -> bool:
+        """Write what the pipe takes without waiting; says whether it did.
+
+        To wake the writing thread takes longer than the write. POSIX, write(): a pipe that is ready
+        takes PIPE_BUF bytes whole; the writing thread has nothing to do, so the order is kept.
+        """
+        if not self._is_pipe or self._broken or len(content) > select.PIPE_BUF:
+            return False
+        if not file_descriptors.wait_until_ready(self._sink, for_reading=False, seconds=0):
+            return False
+        try:
+            self._written_bytes += os.write(self._sink, content)
+        except BlockingIOError:  # filled by somebody else who has it
+            return False
+        except OSError:
+            self._is_broken()
+        return True
+
+    def _is_broken(self) -> None:
+        """Note that the client reads no more: EPIPE, as a rule; this client gets no more lines."""
+        self._broken = True
+        self._put(EndOfInput())
+
+    def _put(self, item: Incoming) -> None:
+        self._coming.put(item)
+        self._arrived()
+
+    def flush(self, timeout: float) -> None:
+        """Wait until everything is written, or cannot be, but not longer."""
+        done = threading.Event()
+        self._leaving.put(done)
+        done.wait(timeout)
+
+    def drain(self) -> Iterator[bytes]:
+        """Yield the lines that came and were not taken: the session is over."""
+        with suppress(Empty):
+            while True:
+                item = self._coming.get_nowait()
+                if isinstance(item, bytes):
+                    yield item
+
+    @property
+    def closed(self) -> bool:
+        """Return True if the client closed its end of stdin or of stdout."""
+        return self._ended or self._broken
+
+    @property
+    def backpressure(self) -> Backpressure:
+        """What the client has not taken yet; nothing once it reads no more."""
+        if self._broken:
+            return Backpressure()
+        return Backpressure(self._put_bytes - self._written_bytes, self._writing_since)
+
+    # -- the two threads ----------------------------------------------------------------------
+
+    def _read(self) -> None:
+        while chunk := self._chunk():
+            for cut in self._cutter.feed(chunk):
+                self._arrive(cut)
+            del chunk  # 64 KiB less while we wait for the next one
+        for cut in self._cutter.end():
+            self._arrive(cut)
+        self._ended = True
+        self._put(EndOfInput())
+
+    def _arrive(self, cut: Cut) -> None:
+        if not cut.whole:
+            self._put(cut)
+        elif not cut.blank:
+            self._put(cut.line)
+            self._read_bytes += cut.size
+        while self._read_bytes - self._taken_bytes > _AHEAD:
+            self._room.clear()
+            if self._read_bytes - self._taken_bytes > _AHEAD:  # not taken since we looked
+                self._room.wait(_PATIENCE)
+
+    def _chunk(self) -> bytes:
+        while True:
+            try:
+                return os.read(self._source, _READ_SIZE)
+            except BlockingIOError:  # the host made its pipe non-blocking, and we share it
+                file_descriptors.wait_until_ready(self._source, for_reading=True)
+            except OSError:  # a terminal that went away, a reset socket: there is no more
+                return b""
+
+    def _write(self) -> None:
+        while True:
+            item = self._leaving.get()
+            if isinstance(item, threading.Event):
+                item.set()
+            elif not self._broken:
+                self._write_bytes(item)
+
+    def _write_bytes(self, content: bytes) -> None:
+        rest = memoryview(content)
+        while rest:
+            self._writing_since = time.monotonic()
+            try:
+                written = os.write(self._sink, rest[:_WRITE_SIZE])
+            except BlockingIOError:
+                file_descriptors.wait_until_ready(self._sink, for_reading=False)
+                continue
+            except OSError:
+                self._is_broken()
+                break
+            self._written_bytes += written
+            rest = rest[written:]
+        self._writing_since = None

@@ -1,0 +1,255 @@
+"""Plays a server as it was recorded, for `serve --replay`: reads the recording, and speaks.
+
+What the server said before and after an answer is said again in its place; where it asked the
+client something, its answer waits until the client has answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from humanmcp.inbox import layout
+from humanmcp.inbox.contract import InboxError
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.capture_log import read_recording
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
+from humanmcp.protocol.conversation.transcript import DELIBERATE
+from humanmcp.protocol.json.jsonrpc import member
+from humanmcp.protocol.rules.recording import RecordedMessage, recorded, renewed
+from humanmcp.protocol.rules.replay import Match, Otherwise, Replay
+from humanmcp.protocol.spec import versions
+from humanmcp.server.adding import Addition, beside, growing
+from humanmcp.server.options import Forward
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.rules.recording import Recorded
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.journal import Journal
+
+
+class NoReplayError(StopError):
+    """There is nothing to be replayed."""
+
+    room = "serve"
+
+
+class Recording(NamedTuple):
+    """Where a recording is: in a file, or in a database as the session of this name."""
+
+    path: Path
+    """The file; for a session in a database, the one with what is added to it."""
+    home: Path
+    session: str = ""
+    database: str = ""
+
+    @classmethod
+    def find(cls, wanted: str, home: Path, database: str = "") -> Self:
+        """Find a transcript or text log, or a session by its folder or its name."""
+        path = Path(wanted).expanduser()
+        if not path.exists() and layout.is_session_name(wanted):
+            path = home / layout.SESSIONS / wanted
+            if database and not path.exists():
+                return cls(home / layout.FORWARDED.format(wanted), home, wanted, database)
+        return cls(path / layout.TRANSCRIPT if path.is_dir() else path, home)
+
+    @property
+    def is_missing(self) -> bool:
+        """Return True if there is no such file; of a database only reading it tells."""
+        return not self.session and not self.path.exists()
+
+    def frames(self) -> Iterator[Frame]:
+        """Read it with what was added beside it, each frame under a number of its own.
+
+        Raises:
+            OSError: it cannot be read.
+            InboxError: the database cannot be used, or has no such session.
+        """
+        last = 0
+        for part in self._parts():
+            for frame in part:
+                last = max(last + 1, frame.seq)
+                yield frame._replace(seq=last)
+
+    def _parts(self) -> Iterator[Iterator[Frame]]:
+        if self.session:
+            from humanmcp.inbox.opening import open_inbox  # noqa: PLC0415 - few have a database
+
+            yield open_inbox(self.home, self.database).frames(self.session)
+        else:
+            yield read_frames(self.path)
+        added = self.path if self.session else beside(self.path)
+        if added.exists():
+            yield read_frames(added)
+
+
+def read_replay(recording: Recording, match: str, otherwise: str = "hand") -> Replay:
+    """Read the recorded answers.
+
+    Where the real server stands behind it, a recording may be empty, or a file that is to be made.
+
+    Raises:
+        NoReplayError: there is no such recording, or no answer in it.
+    """
+    begins = otherwise == Otherwise.FORWARD.value
+    is_new = begins and recording.is_missing and _may_be_made(recording.path)
+    named = recording.session or recording.path
+    try:
+        frames = () if is_new else recording.frames()
+        replay = Replay(recorded(frames), Match(match), Otherwise(otherwise))
+    except (OSError, InboxError) as error:
+        raise NoReplayError("no replay", path=named, why=error) from error
+    if not len(replay) and not begins:
+        raise NoReplayError("nothing to replay", path=named)
+    return replay
+
+
+def read_forward(recording: Recording, command: Iterable[str]) -> Forward:
+    """Return where what was not recorded is asked, and which file the answers are added to."""
+    frames = () if recording.is_missing else recording.frames()
+    last = max((frame.seq for frame in frames), default=0)
+    path = recording.path if recording.session else growing(recording.path)
+    return Forward(tuple(command), Addition(path, last))
+
+
+def _may_be_made(path: Path) -> bool:
+    """Return True for a file in a folder that exists: the name of a session is none."""
+    return path.parent.is_dir() and not layout.is_session_name(path.name)
+
+
+def read_frames(path: Path) -> Iterator[Frame]:
+    """Read a transcript, or a text log.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
+        yield from read_recording((line.removesuffix("\n") for line in stream), str)
+
+
+# -- speaking -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Scene:
+    """An exchange that is played: what is still to be said before its answer."""
+
+    exchange: Exchange
+    recorded: Recorded
+    left: list[RecordedMessage]
+    question: tuple[str, str | int | float] | None = None
+    """The id of the question that the client has to answer first."""
+
+
+class Player:
+    """Says again what the server said of its own, through the server's one writer."""
+
+    def __init__(self, replay: Replay, session: Session, ledger: Journal) -> None:
+        self.replay = replay
+        self._session = session
+        self._ledger = ledger
+        self._scenes: dict[int, _Scene] = {}
+        self._given: dict[str, str] = {}
+        """From the id of each recorded request to that of the one that was answered like it."""
+        self._said: set[int] = set()
+
+    def plays(self, number: int) -> bool:
+        """Return True if an exchange waits for the client's answer to a recorded question."""
+        return number in self._scenes
+
+    def begin(self, exchange: Exchange, seq: int | None) -> bool:
+        """Say what was said before an answer. False while the answer has to wait for the client.
+
+        `seq` names the recorded answer; None for a request without any, which may have been spoken
+        about all the same.
+        """
+        one = self.replay.unanswered(exchange) if seq is None else self.replay.around(seq)
+        if one is None:
+            return True
+        self._given[one.id] = exchange.id.token
+        scene = self._scenes[exchange.number] = _Scene(exchange, one, list(one.before))
+        return self._go_on(scene)
+
+    def response(self, message: Message) -> int:
+        """Take the client's answer. Returns the number of the exchange to be answered now, or 0."""
+        for number, scene in tuple(self._scenes.items()):
+            if message.id is None or scene.question != message.id.key:
+                continue
+            scene.question = None
+            current = self._session.exchanges.get(number)
+            if current is None or current.state is not ExchangeState.PENDING:  # cancelled, say
+                del self._scenes[number]
+            elif self._go_on(scene) and scene.recorded.answered:
+                return number
+        return 0
+
+    def line(self, exchange: Exchange, seq: int) -> bytes | None:
+        """Return the line of a recorded answer that was broken; None for one that was none."""
+        one = self.replay.around(seq)
+        if one is None or one.raw is None or exchange.batch:
+            return None
+        return renewed(one.raw, {"id": (one.id, exchange.id.token)})
+
+    def finish(self, exchange: Exchange, seq: int) -> None:
+        """Say what was said after an answer."""
+        one = self.replay.around(seq)
+        for said in one.after if one is not None else ():
+            self._say(said, {} if one is None else {"id": (one.id, exchange.id.token)})
+
+    def noticed(self, method: str) -> None:
+        """Say what was said after a notification of the client's."""
+        one = self.replay.reaction(method)
+        for said in (*one.before, *one.after) if one is not None else ():
+            self._say(said, {})
+
+    def _go_on(self, scene: _Scene) -> bool:
+        """Say the next lines up to a question. True when nothing is left to be said."""
+        one, exchange = scene.recorded, scene.exchange
+        names = {"id": (one.id, exchange.id.token)}
+        if one.progress_token:
+            names["progressToken"] = (one.progress_token, exchange.progress_token or "")
+        while scene.left:
+            said = scene.left.pop(0)
+            asked = self._say(said, names)
+            if asked is not None and asked.id is not None:
+                scene.question = asked.id.key
+                return False
+        del self._scenes[exchange.number]
+        return True
+
+    def _say(self, said: RecordedMessage, names: Mapping[str, tuple[str, str]]) -> Message | None:
+        """Say one line. Returns it when it asks something."""
+        by = f"replay: {said.seq}"
+        if said.message is None:
+            self._ledger.write(renewed(said.raw, names), by=by, note=DELIBERATE)
+            return None
+        if said.message.method == PROGRESS and not names.get("progressToken", ("", "-"))[1]:
+            return None  # this time nobody wants to know: there is no token
+        line = renewed(said.raw, self._of_message(said, names)).decode("utf-8", "replace")
+        verdict = self._session.submit(line, anyway=True)
+        line = verdict.line or verdict.forced or line
+        self._ledger.write(line, by=by, note="" if verdict.sendable else DELIBERATE)
+        return self._session.awaited[-1] if said.asks and self._session.awaited else None
+
+    def _of_message(
+        self, said: RecordedMessage, names: Mapping[str, tuple[str, str]]
+    ) -> Mapping[str, tuple[str, str]]:
+        """Return which names change in a message: a question has an id that was never used."""
+        kept = {name: pair for name, pair in names.items() if name != "id"}
+        meta = member(member(said.raw.decode(), "params") or "{}", "_meta") or "{}"
+        subscription = member(meta, versions.META_SUBSCRIPTION)
+        if subscription in self._given:
+            kept[versions.META_SUBSCRIPTION] = (subscription, self._given[subscription])
+        if said.asks and said.message is not None and said.message.id is not None:
+            token = said.message.id.token
+            again = f"{len(self._said)}-{token.strip(chr(34))}"
+            kept["id"] = (token, f'"{again}"' if said.seq in self._said else token)
+            self._said.add(said.seq)
+        return kept

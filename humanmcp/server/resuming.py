@@ -1,0 +1,249 @@
+"""Going on with a session whose process is gone: from its transcript, and from what waits.
+
+Theory of operation. A session is a value machine, so it is what it was when it is told again what
+came in and what went out. Only what was begun and not finished at the moment of the death is to be
+settled, and each step was written down before the next one:
+
+a request stands in the transcript, and not in the inbox    it has just come
+it waits in the inbox                                       it waits on; a reply there is taken
+its answer stands in the transcript, and it still waits     it was answered: it leaves the inbox
+its answer waits for the rest of a batch                    the inbox has it
+a saying stands in the transcript, and is not settled       it was said
+
+What a rule had begun before its answer (it asked, it notified) is not begun a second time: a person
+goes on. Over HTTP a client comes again by itself; nothing here knows of streams.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from humanmcp.inbox.contract import Answer, Order, UnknownItemError
+from humanmcp.protocol.conversation.events import Sent
+from humanmcp.protocol.conversation.exchange import CUT, ExchangeState
+from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Message
+from humanmcp.protocol.rules.answer_book import Decision
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.spec import methods
+from humanmcp.server.journal import (
+    BY_US,
+    CUT_OFF,
+    DELIBERATE_BYTES,
+    DELIBERATE_UNENDED,
+    HOLD,
+)
+from humanmcp.server.pending_timers import PendingTimers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.inbox.contract import ServerInbox
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.server.arrivals import Arrivals
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.replies import ReplyDispatcher
+
+logger = logging.getLogger(__name__)
+
+_NO_MESSAGE = (DELIBERATE_BYTES, DELIBERATE_UNENDED)
+
+
+class Resumed(NamedTuple):
+    """What a transcript says of a session. `waiting` are the exchanges in its inbox.
+
+    `before` is what the other process had established.
+    """
+
+    session: Session
+    before: Established
+    waiting: Sequence[int] = ()
+    last: Frame | None = None
+    """The last frame that is no note of HTTP."""
+    seq: int = 0
+    """The number of the last frame of all."""
+    came: dict[int, Frame] = {}  # noqa: RUF012 - `resumed` makes each
+    """Each request's line, by its number."""
+    answers: dict[int, Frame] = {}  # noqa: RUF012 - likewise
+    begun: set[int] = set()  # noqa: RUF012 - likewise
+    """The requests of which a rule, or a person, has said something already."""
+
+
+def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
+    """Tell a new session all that was heard and said in another process."""
+    found = Resumed(Session(), inbox.established(name), waiting, came={}, answers={}, begun=set())
+    for frame in inbox.frames(name):
+        if frame.note == HTTP:
+            found = found._replace(seq=frame.seq)
+            continue
+        found = found._replace(last=frame, seq=frame.seq)
+        if frame.way is Direction.IN and not frame.note:
+            _hear(found, frame)
+        elif frame.note == CUT_OFF:
+            found.session.held(frame.number, CUT)
+        elif frame.way is Direction.OUT and frame.note not in _NO_MESSAGE:
+            _say(found, frame)
+    return found
+
+
+def _hear(found: Resumed, frame: Frame) -> None:
+    if frame.number:  # a line that the disk did not take had a number, too
+        found.session.exchanges.last = frame.number - 1
+    before = found.session.exchanges.last
+    found.session.receive(frame.raw)
+    for number in range(before + 1, found.session.exchanges.last + 1):
+        found.came[number] = frame
+
+
+def _say(found: Resumed, frame: Frame) -> None:
+    message = jsonrpc.read(frame.raw)
+    exchange = found.session.exchanges.get(frame.number)
+    if frame.note == HOLD and isinstance(message, Message):
+        found.session.held(frame.number, str(message.body["result"]["requestState"]))
+    elif exchange is None or (isinstance(message, Message) and message.method):
+        found.session.remember(frame.text, by_person=frame.by != BY_US)
+        if frame.by != BY_US:
+            found.begun.add(frame.number)
+    elif isinstance(message, Batch) and exchange.batch:
+        _answer_batch(found, exchange.batch, message, frame)
+    else:
+        _answer(found, exchange, frame.text, frame)
+
+
+def _answer_batch(found: Resumed, batch: int, said: Batch, frame: Frame) -> None:
+    """Answer the requests of a batch; what is not in the array gets no answer."""
+    answers = {one.id.key: one.raw for one in said.items if isinstance(one, Message) and one.id}
+    for exchange in found.session.pending:
+        if exchange.batch != batch:
+            continue
+        line = answers.get(exchange.id.key)
+        if line is None:
+            found.session.cancelled(exchange.number)
+        else:
+            _answer(found, exchange, line, frame)
+
+
+def _answer(found: Resumed, exchange: Exchange, line: str, frame: Frame) -> None:
+    found.session.reply_with_line(exchange.number, line)
+    found.answers[exchange.number] = frame._replace(raw=jsonrpc.encoded(line))
+
+
+class Resumption:
+    """Brings the inbox and the session to one state again, before anything else happens."""
+
+    def __init__(
+        self, found: Resumed, ledger: Journal, answers: ReplyDispatcher, arrivals: Arrivals
+    ) -> None:
+        """Settle what was found."""
+        self._found = found
+        self._session = found.session
+        self._ledger = ledger
+        self._answers = answers
+        self._arrivals = arrivals
+
+    def settle(self) -> None:
+        """Do what the other process did not come to do."""
+        self._settle_what_was_said()
+        for number in self._found.waiting:
+            exchange = self._session.exchanges.get(number)
+            if exchange is None or exchange.state is not ExchangeState.PENDING:
+                self._is_over(number, exchange)
+        for exchange in self._session.pending:
+            self._go_on(exchange)
+        if self._ledger.facts.http_visitor:
+            for exchange in self._session.pending:
+                self._is_cut(exchange)
+        self._tell_of_changes()
+        self._ledger.describe(self._session)
+
+    def _tell_of_changes(self) -> None:
+        """Let the client ask again for what this process offers otherwise than the one before."""
+        before, now = self._found.before.prepared, self._session.established.prepared
+        for method in sorted({*before, *now}):
+            if before.get(method) != now.get(method):
+                for line in self._session.list_changed(method.partition("/")[0]):
+                    self._ledger.write(line, by=BY_US)
+
+    def _settle_what_was_said(self) -> None:
+        """Settle a saying that is the last thing that went out: it is not said twice."""
+        last = self._found.last
+        if last is None or last.way is not Direction.OUT or last.number:
+            return
+        for ticket, outgoing in self._ledger.inbox_session.outgoing():
+            verdict = self._session.judge(outgoing.text)
+            is_last = last.text in (verdict.line, verdict.forced) and last.by == outgoing.by
+            if outgoing.order is Order.SAY and is_last and last.at >= outgoing.at:
+                self._ledger.inbox_session.settle(ticket, ())
+                return
+
+    def _is_over(self, number: int, exchange: Exchange | None) -> None:
+        """Take an exchange out of the inbox that the transcript says is over."""
+        frame = self._found.answers.get(number)
+        state = ExchangeState.CANCELLED if exchange is None else exchange.state
+        answer = None
+        if frame is not None:
+            state = ExchangeState.ANSWERED
+            answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
+        self._ledger.inbox.close(self._ledger.key(number), state, answer)
+
+    def _go_on(self, exchange: Exchange) -> None:
+        """Go on with a request that has no answer by the transcript."""
+        try:
+            item = self._ledger.inbox.item(self._ledger.key(exchange.number))
+        except UnknownItemError:
+            self._arrivals.come_again(exchange, self._decision(exchange), self._came(exchange))
+            return
+        if item.state is ExchangeState.PENDING:
+            self._wait_on(exchange)
+        elif item.answer is not None:
+            outcome = self._session.reply_with_line(exchange.number, item.answer.line)
+            if isinstance(outcome, Sent):
+                self._answers.sent(outcome, item.answer.by)
+        else:
+            self._session.cancelled(exchange.number)
+
+    def _is_cut(self, exchange: Exchange) -> None:
+        """Let a request wait whose stream was cut, until its client asks the same again.
+
+        There are no ids of sessions or events in 2026-07-28 to come back with. A subscription is
+        begun anew by its client, and is over.
+        """
+        if methods.of(exchange.method).stays_open:
+            self._arrivals.hung_up(exchange.number)
+            return
+        vigil = self._answers.vigils[exchange.number]
+        if exchange.awaiting_retry not in ("", CUT):
+            vigil.retry_awaited(self._ledger.clock.now())
+            return
+        self._ledger.record(Direction.NOTE, b"", exchange.number, note=CUT_OFF)
+        self._session.held(exchange.number, CUT)
+        vigil.retry_awaited(math.inf)
+        vigil.patience = vigil.patience._replace(limit=None, means="", why_not=CUT)
+        self._ledger.update(self._session.exchanges[exchange.number], vigil)
+
+    def _wait_on(self, exchange: Exchange) -> None:
+        plan = self._answers.patience(exchange)
+        vigil = PendingTimers(self._came(exchange), self._decision(exchange), plan)
+        self._answers.vigils[exchange.number] = vigil
+        self._ledger.update(exchange, vigil)
+
+    def _decision(self, exchange: Exchange) -> Decision:
+        if exchange.number in self._found.begun:
+            logger.warning("what was begun about %s is left to a person", exchange.number)
+            return Decision()
+        return self._answers.decision(exchange)
+
+    def _came(self, exchange: Exchange) -> float:
+        """Return when a request came, by the clock that only rises."""
+        now, frame = self._ledger.clock, self._found.came.get(exchange.number)
+        if frame is None:
+            return now.now()
+        try:
+            since = datetime.fromisoformat(now.stamp()) - datetime.fromisoformat(frame.at)
+        except ValueError:  # written by something else
+            return now.now()
+        return now.now() - max(0.0, since.total_seconds())

@@ -1,0 +1,356 @@
+"""`humanmcp serve`: what a host starts as its MCP server.
+
+Puts the parts together and takes them apart again; the work is in `session.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp import __version__
+from humanmcp.common import paths
+from humanmcp.common.book_file import BookFile
+from humanmcp.common.file_descriptors import need_files
+from humanmcp.common.logfile import log_to
+from humanmcp.common.settings import add_flags
+from humanmcp.common.stop_signals import StopSignals
+from humanmcp.inbox.attendant import Attendant
+from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.opening import open_inbox
+from humanmcp.inbox.poll_schedule import Crowd
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import StopError, sentence_of, stopped
+from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.spec import versions
+from humanmcp.server.journal import Journal
+from humanmcp.server.options import ServeOptions
+from humanmcp.server.pipe import PipeConnection
+from humanmcp.server.process import Clock, ParentWatch, Stderr
+from humanmcp.server.session import ServedSession
+from humanmcp.server.text_files.documents import decode
+from humanmcp.server.text_files.files import TextFiles
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import ServerInbox
+    from humanmcp.protocol.rules.replay import Replay
+    from humanmcp.server.connection import Connection
+    from humanmcp.server.options import Forward
+    from humanmcp.server.resuming import Resumed
+
+logger = logging.getLogger(__name__)
+
+MATCHES: Final = ("exact", "order", "similar")
+"""How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
+
+FORWARD: Final = "forward"
+OTHERWISE_ERROR: Final = "error"
+OTHERWISE: Final = ("hand", OTHERWISE_ERROR, FORWARD)
+"""What becomes of what nothing answers: `protocol.replay.Otherwise`, likewise."""
+
+OPENINGS: Final = (OpeningPolicy.BOOK.value, OpeningPolicy.HAND.value)
+
+NEW: Final = SessionFacts("", "")
+"""What is known of a session that has not begun."""
+
+CANNOT_START: Final = 1
+
+MISSED: Final = 3
+"""The exit status of a replay that was asked for what was not recorded."""
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the flags of `serve`."""
+    flag = parser.flags("serve")
+    add_flags(parser, "home", "inbox", "files", "book", "title", "versions")
+    add_flags(parser, "client_limit", "notify", "lang")
+    manner = parser.add_mutually_exclusive_group()
+    flag("--by-hand", to=manner, action="store_true")
+    flag("--auto", to=manner, action="store_true")
+    flag("--opening", to=manner, choices=OPENINGS, metavar="WHO")
+    flag("--no-progress", action="store_true")
+    flag("--open", action="store_true")
+    flag("--replay", metavar="TRANSCRIPT")
+    flag("--match", choices=MATCHES, default=MATCHES[0])
+    flag("--otherwise", choices=OTHERWISE, default=OTHERWISE[0])
+    flag("--http", nargs="?", const="", metavar="ADDRESS")
+    flag("--lan", action="store_true")
+    flag("--url", metavar="URL", default="")
+    flag("--key", metavar="FILE")
+    flag("server", nargs="...", metavar="COMMAND")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Be the server until the client is gone. Returns the exit status."""
+    language = language_of(settings.lang)
+    files = need_files()
+    if arguments.http is not None:
+        return _run_http(arguments, settings, language, files)
+    typed = os.isatty(0)
+    connection = PipeConnection.claim()
+    attendant, stderr = Attendant(), Stderr()
+    attendant.attend(ParentWatch(attendant.stop), background=True)
+    with StopSignals(lambda _number: attendant.stop()):
+        try:
+            parts = _parts(arguments, settings, stderr, language)
+            # The client's first message comes first: several give up within a second or two.
+            session = parts.session(
+                connection,
+                open_inbox(parts.home, settings.inbox),
+                when_quiet=lambda one: _announce(stderr, one, language, typed=typed),
+            )
+        except (StopError, OSError) as error:
+            stderr.write(f"humanmcp: {sentence_of(error, language)}\n")
+            return CANNOT_START
+        if arguments.open:
+            _open_desk(parts.home, language)
+        attendant.attend(session)
+        attendant.run()
+        return _ended(parts.manner, session.exit_status, stderr, language)
+
+
+def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, files: int) -> int:
+    """Be the server of all clients that come, until it is stopped. Returns the exit status.
+
+    `files` is how many open files the system allows.
+    """
+    from humanmcp.http.own_addresses import bind  # noqa: PLC0415 - a pipe does not pay for it
+    from humanmcp.server.http import server  # noqa: PLC0415 - as above
+
+    stderr, limits = Stderr(), server.Limits.of(files)
+    try:
+        parts = _parts(arguments, settings, stderr, language)
+        inbox = open_inbox(parts.home, settings.inbox)
+        key, made = server.read_key(arguments.key) if arguments.key else ("", None)
+        listening, address = bind(arguments.http, key, lan=arguments.lan, url=arguments.url)
+    except (StopError, OSError) as error:
+        stderr.write(f"humanmcp: {sentence_of(error, language)}\n")
+        return CANNOT_START
+
+    def ready() -> None:
+        stderr.write(server.told(address, language, made=made, limits=limits))
+        if arguments.open:
+            _open_desk(parts.home, language)
+
+    server.serve(
+        listening,
+        address,
+        lambda connection, facts: parts.session(connection, inbox, facts=facts),
+        inbox,
+        ready,
+        limits=limits,
+    )
+    return _ended(parts.manner, 0, stderr, language)
+
+
+def _ended(manner: ServeOptions, status: int, stderr: Stderr, language: str) -> int:
+    """Say what became of a replay. Returns the exit status."""
+    replay, forward = manner.replay, manner.forward
+    if replay is None:
+        return status
+    if forward is not None and replay.forwarded:
+        path, count = forward.recording.path, replay.forwarded
+        stderr.write(say("serve", "forwarded", language, count=count, path=path))
+    return _misses(replay, status, stderr, language)
+
+
+def _notifier(command: str) -> Callable[[str, int, str], object] | None:
+    """Return what announces that a question waits; None where none is wanted."""
+    if not command.strip():
+        return None
+    from humanmcp.server.notifier import Notifier  # noqa: PLC0415 - only who wants it pays for it
+
+    return Notifier(command)
+
+
+def _misses(replay: Replay, status: int, stderr: Stderr, language: str) -> int:
+    """Say at the end what was asked and not recorded. Returns the exit status."""
+    if not replay.misses:
+        return status
+    told = say("serve", "missed", language, count=len(replay.misses))
+    for miss in replay.misses:
+        logger.warning("not recorded: %s", miss.words)
+    stderr.write("\n".join([told, *(f"  {miss.words}" for miss in replay.misses)]))
+    return status or MISSED
+
+
+def _opening(wanted: str | None, settings: Settings) -> OpeningPolicy:
+    """Say who answers the opening: as was asked; else a person, where one writes in text files."""
+    if wanted:
+        return OpeningPolicy(wanted)
+    return OpeningPolicy.HAND if settings.files else OpeningPolicy.BY_CLIENT
+
+
+def _versions(wanted: str) -> Sequence[str]:
+    """Return the protocol versions to offer; none where the answer book says which.
+
+    Raises:
+        StopError: one of them is no version.
+    """
+    named = [word.strip() for word in wanted.split(",") if word.strip()]
+    unknown = [one for one in named if one not in versions.ALL]
+    if unknown:
+        known = ", ".join(versions.ALL)
+        raise stopped("serve", "no version", value=wanted, unknown=unknown[0], known=known)
+    return [one for one in versions.ALL if one in named]
+
+
+def _command(arguments: argparse.Namespace) -> Sequence[str]:
+    """Return the command of the real server, if it is to be asked.
+
+    Raises:
+        StopError: it is missing, or there is something that is not asked for.
+    """
+    words: Sequence[str] = arguments.server
+    forward = arguments.otherwise == FORWARD
+    command = words[1:] if words[:1] == ["--"] else words
+    if forward and not (command and arguments.replay):
+        raise stopped("serve", "no server")
+    if command and not forward:
+        raise stopped("serve", "stray words", words=" ".join(command))
+    return command
+
+
+def _replay(
+    arguments: argparse.Namespace, home: Path, database: str, command: Sequence[str]
+) -> tuple[Replay | None, Forward | None]:
+    """Read the recorded answers, if any are wanted, and where else to ask."""
+    if not arguments.replay:
+        return None, None
+    from humanmcp.server import replaying  # noqa: PLC0415 - seldom wanted
+
+    recording = replaying.Recording.find(arguments.replay, home, database)
+    replay = replaying.read_replay(recording, arguments.match, arguments.otherwise)
+    return replay, replaying.read_forward(recording, command) if command else None
+
+
+class ServerParts(NamedTuple):
+    """What the sessions of a server have in common."""
+
+    home: Path
+    shelf: BookFile
+    manner: ServeOptions
+    aside: Callable[[str], object]
+    """Is told what the book will do and did instead of a person."""
+    title: str = ""
+    files: str = ""
+    """The folder of the text files; "" for that of each session."""
+    crowd: Crowd = Crowd()
+
+    def session(
+        self,
+        connection: Connection,
+        inbox: ServerInbox,
+        when_quiet: Callable[[ServedSession], object] = lambda _one: None,
+        facts: SessionFacts = NEW,
+    ) -> ServedSession:
+        """Begin a session, or go on with the one of these `facts`.
+
+        Each looks at the book for itself.
+        """
+        clock = Clock()
+        facts, found = self._found(inbox, facts, clock)
+        own = inbox.folder(facts.name)
+        claim = partial(
+            TextFiles.claim,
+            Path(self.files).expanduser().absolute() if self.files else own,
+            decode=decode,
+            archive=own,
+            language=self.manner.language,
+            shared=bool(self.files),
+        )
+        ledger = Journal(connection, inbox, facts, clock, self.home)
+        if found:
+            ledger.go_on(found.seq)
+        return ServedSession(
+            session=found.session if found else Session(),
+            ledger=ledger,
+            claim_files=claim,
+            shelf=self.shelf.another(),
+            manner=self.manner,
+            token=lambda: os.urandom(16).hex(),
+            aside=self.aside,
+            when_quiet=when_quiet,
+            crowd=self.crowd,
+            found=found,
+        )
+
+    def _found(
+        self, inbox: ServerInbox, facts: SessionFacts, clock: Clock
+    ) -> tuple[SessionFacts, Resumed | None]:
+        """Have a session in the inbox: a new one, or what another process left of one."""
+        if facts.name:
+            from humanmcp.server.resuming import resumed  # noqa: PLC0415 - over HTTP alone
+
+            facts, waiting = inbox.resume(facts.name)
+            return facts, resumed(inbox, facts.name, waiting)
+        facts = facts._replace(started=clock.stamp(), pid=os.getpid(), title=self.title, probe=True)
+        return facts._replace(name=inbox.begin(facts)), None
+
+
+def _parts(
+    arguments: argparse.Namespace, settings: Settings, stderr: Stderr, language: str
+) -> ServerParts:
+    """Settle what was asked for.
+
+    Raises:
+        StopError: it does not go together.
+        OSError: a file cannot be read.
+    """
+    home = paths.make_private(paths.home_folder(settings.home))
+    log_to(home)
+    book = paths.book_file(settings.book, home)
+    shelf = BookFile(book, _versions(settings.versions), must_exist=bool(settings.book))
+    replay, forward = _replay(arguments, home, settings.inbox, _command(arguments))
+    mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
+    manner = ServeOptions(
+        mode,
+        settings.client_limit,
+        language,
+        replay,
+        _opening(arguments.opening, settings),
+        not arguments.no_progress,
+        forward,
+        arguments.otherwise == OTHERWISE_ERROR and replay is None,
+        _notifier(settings.notify),
+    )
+    return ServerParts(home, shelf, manner, stderr.write, settings.title, settings.files)
+
+
+def _announce(stderr: Stderr, session: ServedSession, language: str, *, typed: bool) -> None:
+    """Say where to answer: hosts show the first lines of stderr in their logs.
+
+    `typed` says that the messages come from a terminal, where a person may wonder what to do.
+    """
+    files = session.texts.files
+    folder = files.folder if files is not None else ""
+    stderr.write(say("serve", "hello", language, version=__version__, folder=folder) + "\n")
+    if files is not None and files.note:
+        stderr.write(files.note + "\n")
+    if typed:
+        stderr.write(say("serve", "terminal", language) + "\n")
+
+
+def _open_desk(home: Path, language: str) -> None:
+    """Let the page be found or started, and opened, while the server already works.
+
+    In a process of its own: the desk is a neighbour, its start may take seconds, and some hosts
+    wait 1.5 s for the first answer. What it has to say goes to stderr.
+    """
+    import subprocess  # noqa: PLC0415 - seldom wanted, and a part of every start otherwise
+
+    subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+        [sys.executable, "-m", "humanmcp.desk.http.launch", str(home), language],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )

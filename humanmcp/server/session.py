@@ -1,0 +1,294 @@
+"""One session of a server, one step at a time: its lines, its desks, its files, its clocks.
+
+Theory of operation
+-------------------
+One thread does everything that decides something, so that nothing has to be locked: a cancel, a
+reply from a desk, a saved `out.txt` and the answer book's turn are seen one after the other, and
+each exchange is answered once. That thread is the attendant's (`inbox/attendant.py`), which serves
+other sessions as well. A step
+
+1. takes one line of the client, or the next part of a long array, and lets everything react to it
+   (`arrivals.py`);
+2. looks at what is due by the schedule: what people handed in (`handed_in.py`), what they typed in
+   the files (`text_files/text_desk.py`), what the clocks call for (`pending_timers.py`), the rest;
+3. says in `status.txt` what has become of it, and when the next step is.
+
+Whatever answers, writes through the one journal (`journal.py`): transcript first, then connection.
+While lines come without a pause each has a step of its own, and step 2 waits for its moment.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import TYPE_CHECKING, Final, assert_never
+
+from humanmcp.common.line_cutter import Cut
+from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.poll_schedule import NAP, PollSchedule
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.server.arrivals import Arrivals
+from humanmcp.server.connection import EndOfInput, HungUp
+from humanmcp.server.handed_in import HandedIn
+from humanmcp.server.options import Keepalive
+from humanmcp.server.pending_timers import Timekeeper
+from humanmcp.server.replies import ReplyDispatcher
+from humanmcp.server.text_files.text_desk import TextDesk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.common.book_file import BookFile
+    from humanmcp.inbox.poll_schedule import Crowd
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.connection import Incoming
+    from humanmcp.server.forwarding import Forwarding
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.options import ServeOptions
+    from humanmcp.server.resuming import Resumed
+    from humanmcp.server.text_files.files import TextFiles
+
+logger = logging.getLogger(__name__)
+
+QUIET_AFTER: Final = 0.05
+"""Seconds without a line after which there is time for more than answering."""
+
+FLUSH_WITHIN: Final = 0.1
+KEEP_WITHIN: Final = 0.05
+
+STUCK_AFTER: Final = 30.0
+"""Seconds for which a client may take nothing before people are told that it does not read."""
+
+
+class ServedSession:
+    """One session of a server: owns its connection, judges last, and alone writes to the client.
+
+    An `Attended`: the attendant steps it.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of a session, each with its own module
+        self,
+        *,
+        session: Session,
+        ledger: Journal,
+        claim_files: Callable[[Sequence[bytes]], TextFiles],
+        shelf: BookFile,
+        manner: ServeOptions,
+        token: Callable[[], str],
+        aside: Callable[[str], object],
+        when_quiet: Callable[[ServedSession], object],
+        crowd: Crowd,
+        found: Resumed | None = None,
+    ) -> None:
+        """Put the parts together. `token` makes an unguessable text for the hold.
+
+        `found` is what another process left of this session.
+
+        `aside` is told what the book will do and did instead of a person: stderr. `when_quiet` is
+        called once, as soon as no line comes for a moment and the session is more than a probe.
+        `crowd` are the sessions that share the time of this process.
+        """
+        self.session = session
+        self.ledger = ledger
+        self.connection = ledger.connection
+        ledger.related_to = session.related_to
+        self.clock = ledger.clock
+        self.exit_status = 0
+        """What a process that serves this session alone ends with."""
+        self._agenda = PollSchedule(ledger.inbox.bell(ledger.name), crowd)
+        self._crowd = crowd
+        voice = Keepalive(session, manner, shelf)
+        self.answers = ReplyDispatcher(session, ledger, shelf, manner, voice)
+        self.answers.exit = self._exit
+        self._handed_in = HandedIn(session, ledger, self.answers, voice, self._exit)
+        self.texts = TextDesk(
+            claim_files,
+            session,
+            ledger,
+            self.answers,
+            manner,
+            agenda=self._agenda,
+            do=self._handed_in.do,
+            aside=aside,
+        )
+        self._arrivals = Arrivals(
+            session, ledger, self.answers, voice, manner, texts=self.texts, agenda=self._agenda
+        )
+        self.answers.before_late_answer = self._arrivals.before_late_answer
+        self._timekeeper = Timekeeper(session, ledger, self.answers, token)
+        self._forwarding = self._way_to_the_server(manner, aside)
+        self._wake: Callable[[], object] = lambda: None
+        self._when_quiet: Callable[[ServedSession], object] | None = when_quiet
+        self._quiet_at = self.clock.now() + QUIET_AFTER
+        self._over = False
+        self._found = found
+
+    def _way_to_the_server(
+        self, manner: ServeOptions, aside: Callable[[str], object]
+    ) -> Forwarding | None:
+        if manner.forward is None or manner.replay is None:
+            return None
+        from humanmcp.server.forwarding import Forwarding  # noqa: PLC0415 - seldom wanted
+
+        self._arrivals.forwarding = Forwarding(
+            manner.forward,
+            manner.replay,
+            self.session,
+            self.ledger,
+            self.answers,
+            language=manner.language,
+            wake=lambda: self._wake(),  # noqa: PLW0108 - it is learned when this is attended
+            aside=aside,
+            fall_back=self._arrivals.fall_back,
+        )
+        return self._arrivals.forwarding
+
+    # -- attended ---------------------------------------------------------------------------------
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Be woken by lines of the client, and by the bell that a desk rings."""
+        self._wake = wake
+        self._crowd.size += 1
+        if self._found is not None:
+            self._resume(self._found)
+        self.connection.listen(wake)
+        self._agenda.listen(wake)
+
+    def _resume(self, found: Resumed) -> None:
+        """Settle what another process left, before the client is heard."""
+        from humanmcp.server.resuming import Resumption  # noqa: PLC0415 - over HTTP alone
+
+        self._found = None
+        Resumption(found, self.ledger, self.answers, self._arrivals).settle()
+        self._agenda.duties = self.clock.now()
+
+    def step(self, now: float) -> float | None:
+        """Take one thing in and look around."""
+        has_more = self._arrivals.has_more
+        got = None if has_more else self.connection.get()
+        if has_more or got is not None:
+            self._quiet_at = now + QUIET_AFTER
+        if has_more:
+            self._arrivals.go_on()
+        elif got is not None:
+            self._take_in(got)
+        elif self._has_to_announce:
+            if now < self._quiet_at and not self._agenda.rung:
+                return self._quiet_at
+            self._announce()
+        if self._forwarding is not None:
+            self._forwarding.look()
+        # Not after each line: of a client that says much at once thousands may wait.
+        if self._agenda.is_due(self.clock.now()):
+            self._look(self.clock.now())
+        if self.texts.tells_at(self._quiet_at) <= now:
+            self.texts.tell()
+        if self._over:
+            return None
+        return now if has_more or got is not None else self._next_step()
+
+    def _next_step(self) -> float:
+        announces_at = self._quiet_at if self._has_to_announce else math.inf
+        return min(self.texts.tells_at(self._quiet_at), announces_at, self._agenda.next())
+
+    def _take_in(self, got: Incoming) -> None:
+        match got:
+            case bytes():
+                self._arrivals.line(got)
+            case Cut():
+                self._arrivals.too_long(got)
+            case HungUp():
+                self._arrivals.hung_up(got.number)
+            case EndOfInput():
+                self._over = True
+            case impossible:
+                assert_never(impossible)
+
+    def _exit(self, status: int) -> None:
+        """End as soon as this step is over: it was asked for."""
+        self._over, self.exit_status = True, status
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if its client has ended it, or a person has; not if the process ends."""
+        return self._over
+
+    @property
+    def _has_to_announce(self) -> bool:
+        """Return True until the first moment without a line, in which there is time for more.
+
+        Not of a probe's process: it has given the text files back, and nothing is to be said yet.
+        """
+        return self._when_quiet is not None and self.texts.files is not None
+
+    def _announce(self) -> None:
+        when_quiet, self._when_quiet = self._when_quiet, None
+        if when_quiet is not None:
+            when_quiet(self)
+        self.texts.be_woken(self._wake)
+
+    # -- what people and the book want ------------------------------------------------------------
+
+    def _look(self, now: float) -> None:
+        """Look at what is due."""
+        waiting = bool(self.answers.vigils)
+        if self._agenda.desks_are_due(now):
+            if self._handed_in.look():
+                self._agenda.duties = now  # what people wish may change them
+            self._agenda.desks_were_seen(now, self.clock.now(), waiting=waiting)
+        # Before the book steps in, too: never over somebody who writes.
+        if self._agenda.text_is_due(now, waiting=waiting) or now >= self._agenda.duties:
+            self.texts.look(now)
+        if self._agenda.rest_is_due(now):
+            self._look_at_the_rest(now)
+        if now >= self._agenda.duties:
+            self._agenda.duties = now + NAP  # should one of them fail
+            self._agenda.duties = self._timekeeper.look(now)
+
+    def _look_at_the_rest(self, now: float) -> None:
+        if self.answers.follow_people(now):
+            self._agenda.duties = now
+        self.ledger.inbox_session.catch_up()
+        self.texts.bring_back()
+        stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
+        if stuck != self.ledger.facts.stuck:
+            logger.warning("the client %s", "reads nothing" if stuck else "reads again")
+            self.ledger.facts = self.ledger.facts._replace(stuck=stuck)
+            self.ledger.describe(self.session)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def leave(self, *, to_others: bool = False) -> None:
+        """Leave quickly: what matters is on disk already, whatever is pending.
+
+        What waits is over; or it is left `to_others`, to the process that goes on with the session.
+        """
+        self._crowd.size -= 1
+        if not to_others:
+            self.session.end()
+        self.answers.vigils.clear()
+        self.ledger.changes += 1  # what waited is over
+        self._keep_the_rest()
+        self.connection.flush(FLUSH_WITHIN)
+        if unsent := self.connection.backpressure.unsent:
+            logger.warning("the client did not take the last %s bytes", unsent)
+        self.texts.tell()
+        self.texts.release()
+        self.ledger.end(to_others=to_others)
+        if self._forwarding is not None:
+            self._forwarding.close()
+
+    def _keep_the_rest(self) -> None:
+        """Write down what came and was not looked at any more, as far as the time allows."""
+        until = self.clock.now() + KEEP_WITHIN
+        missed = 0
+        for line in self.connection.drain():
+            if self.clock.now() >= until:
+                missed += 1
+                continue
+            try:
+                self.ledger.record(Direction.IN, line, note="not looked at any more")
+            except InboxError:
+                missed += 1
+        if missed:
+            logger.warning("the transcript misses the last %s lines of the client", missed)

@@ -1,0 +1,504 @@
+"""The person's files: `in.txt` to read, `out.txt` to write, `problems.txt` to mend by.
+
+Beside them stands `status.txt`, which is written here and made in `status.py`.
+
+Knows when a text is complete and what becomes of it, and judges none: the loop does, one by one.
+
+How a text goes: two looks at `out.txt` see the same → it is read → it is complete, or 2 s old →
+`poll` hands it out → `accept` or `refuse` → when the last one is settled, the file is renamed to
+`sent/0001.txt`. What was refused comes back to `out.txt`. The renamed file is compared with what
+was judged and watched on: who still had it open may go on writing, and that counts as well.
+Nothing that a person typed is ever deleted or written over.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.locales.stop import trouble
+from humanmcp.protocol.diagnostics.model import Applicability, blocking
+from humanmcp.protocol.validation.documents import divide
+from humanmcp.server.text_files.documents import (
+    Document,
+    DocumentOutcome,
+    moved_to,
+    over_line_end,
+    texts_of,
+    without,
+)
+from humanmcp.server.text_files.file_watch import Absence, WatchedFile
+from humanmcp.server.text_files.folder import TEMPORARY, OpenFolder, Unfit
+from humanmcp.server.text_files.in_txt import IN, InTxt
+from humanmcp.server.text_files.on_purpose import OnPurpose
+from humanmcp.server.text_files.problems_txt import note, report
+from humanmcp.server.text_files.sent_folder import SentFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+    from typing import Self
+
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.server.text_files.documents import Decode, TextReading
+    from humanmcp.server.text_files.folder import Mark
+    from humanmcp.server.text_files.on_purpose import Deliberate
+
+OUT: Final = "out.txt"
+PROBLEMS: Final = "problems.txt"
+STATUS: Final = "status.txt"
+OWN: Final = frozenset({IN, PROBLEMS, STATUS, TEMPORARY})
+"""What this program alone writes: a change there is none of the person's."""
+REFUSED: Final = "out.refused"
+"""The stem of a text that was refused while the next one was written."""
+BEFORE: Final = "out.before"
+"""The stem of a text that stood there before the session."""
+
+SAVES_WITHIN: Final = 2.0
+"""Seconds that an editor may take to save: it empties the file first, and writes it then."""
+
+_HELD_EVERY: Final = 0.1  # seconds between two looks at the files that were sent
+_MOST_HELD: Final = 4
+_MOST_FOLDERS: Final = 99
+_MOST_TEXTS: Final = 1000  # in one file; more than that was not typed
+# Windows: an editor, an indexer or a virus scanner keeps a file for a moment after it was written.
+_RETRIES: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
+
+
+class _Round(NamedTuple):
+    """The texts of one reading that were handed out, and what became of them so far."""
+
+    source: WatchedFile
+    mark: Mark
+    raw: bytes
+    reading: TextReading
+    start: int
+    texts: tuple[Document, ...]
+    outcomes: dict[int, DocumentOutcome]
+
+    def asks_for(self, text: Document) -> bool:
+        """Return True if this is one of the texts, and still open."""
+        place = text.number - self.texts[0].number
+        return 0 <= place < len(self.texts) and text.number not in self.outcomes
+
+    @property
+    def is_settled(self) -> bool:
+        """Return True if every text was accepted or refused."""
+        return len(self.outcomes) == len(self.texts)
+
+    def became(self, *, sent: bool) -> list[DocumentOutcome]:
+        """Return what became of the texts that were sent, or of the others, in their order."""
+        outcomes = (self.outcomes[text.number] for text in self.texts)
+        return [one for one in outcomes if one.sent is sent]
+
+
+class _Move:
+    """A rename of `out.txt` that is to be done, and how often it was tried in vain."""
+
+    def __init__(self, round_: _Round) -> None:
+        self.round = round_
+        self.tries = 0
+        self.next_try = 0.0
+
+
+class _GivenBack(NamedTuple):
+    """What we wrote into `out.txt` ourselves: refused texts of this source."""
+
+    source: WatchedFile
+    content: bytes
+
+
+class TextFiles:
+    """The files of one session in one folder. `note` is what a person should know of it."""
+
+    def __init__(  # noqa: PLR0913 - each is a part of its own
+        self,
+        place: OpenFolder,
+        before: Sequence[bytes] = (),
+        *,
+        decode: Decode,
+        archive: Path | None = None,
+        language: str,
+        shared: bool = True,
+        note_: str = "",
+    ) -> None:
+        """Begin in a folder that is held already; `claim` is the way to get one."""
+        self.shared = shared
+        self.note = note_
+        self._place = place
+        self._decode = decode
+        self._language = language
+        self._now = 0.0
+        self._emptied_until = -math.inf
+        self._named = WatchedFile(OUT)
+        self._given_back: _GivenBack | None = None
+        self._held: list[WatchedFile] = []
+        self._next_held_look = 0.0
+        self._round: _Round | None = None
+        self._move: _Move | None = None
+        self._texts = 0
+        self._last_text: str | None = None
+        self._blames = False
+        self._sent = SentFolder(place, archive)
+        self._on_purpose = OnPurpose(place, self._sent)
+        self._trouble: OSError | None = None
+        self._arrivals = InTxt(place, before)
+        aside = "" if self._arrivals.was_ours else self._set_old_out_aside()
+        self._tell(aside + self._left_over())
+        self.tell_status("")
+
+    @classmethod
+    def claim(  # noqa: PLR0913 - as above
+        cls,
+        folder: Path,
+        before: Sequence[bytes] = (),
+        *,
+        decode: Decode,
+        archive: Path | None = None,
+        language: str,
+        shared: bool = True,
+    ) -> Self:
+        """Take a folder for this session, or the first free of DIR-2, DIR-3, … when it is in use.
+
+        `before` are the lines of the client that came before: `in.txt` begins with them. A folder
+        that is not `shared` is the session's own, and free. `archive` is the folder in which
+        `sent/` keeps what was sent: this one, if none is given.
+
+        Raises:
+            UnsafeFolderError: it is a link, or others may write in it.
+            OSError: it cannot be made or written.
+        """
+        wanted = folder.absolute()
+        if not shared:
+            own = OpenFolder(wanted)
+            return cls(own, decode=decode, archive=archive, language=language, shared=False)
+        for count in range(1, _MOST_FOLDERS + 1):
+            path = wanted if count == 1 else wanted.with_name(f"{wanted.name}-{count}")
+            place = OpenFolder.open(path)
+            if place is None:
+                continue
+            note_ = note("in-use", language, wanted=wanted, folder=path) if count > 1 else ""
+            try:
+                return cls(
+                    place,
+                    before,
+                    decode=decode,
+                    archive=archive,
+                    language=language,
+                    note_=note_.strip(),
+                )
+            except BaseException:
+                place.close()
+                raise
+        raise OSError(errno.EBUSY, f"{_MOST_FOLDERS} servers use it already", str(wanted))
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._place.path
+
+    def release(self) -> None:
+        """Let the folder go; the files stay. A second time changes nothing."""
+        self._place.close()
+
+    @property
+    def is_gone(self) -> bool:
+        """Return True if the folder was taken away."""
+        return self._place.is_gone
+
+    @property
+    def trouble(self) -> OSError | None:
+        """What keeps one of the files from being written; None when nothing does."""
+        return self._trouble or self._arrivals.trouble
+
+    def arrived(self, line: bytes, *, later: bool = False) -> None:
+        """Add a line from the client to `in.txt`, verbatim, with one write.
+
+        What the disk does not take now is written later, in order; `trouble` says why. With `later`
+        it is written with `status.txt`.
+        """
+        self._arrivals.add(line, later=later)
+
+    def tell_status(self, text: str) -> None:
+        """Write `status.txt`: what has become of the lines of `in.txt`, and what will."""
+        self._arrivals.catch_up()
+        with self._noting_trouble():
+            self._place.replace(STATUS, text.encode("utf-8", "replace"))
+
+    # -- out.txt ------------------------------------------------------------------------------
+
+    def poll(self, now: float) -> Sequence[Document]:
+        """Look at `out.txt`; return the texts that have become complete since the last look.
+
+        `now` is in seconds, of a clock that never goes back. There are no others until each of
+        these was accepted or refused.
+        """
+        self._now = now
+        self._arrivals.catch_up()
+        if self._round is not None:
+            return ()
+        with self._noting_trouble():
+            self._look(self._named)
+            self._look_at_held()
+        if self._named.has_content:
+            self._emptied_until = now + SAVES_WITHIN
+        return self._handed_out()
+
+    @property
+    def is_being_written(self) -> bool:
+        """Return True if something stood in `out.txt` at the last look that was not sent.
+
+        Also for a moment after it was emptied: an editor that saves empties the file first.
+        """
+        return self._move is None and (self._named.has_content or self._now < self._emptied_until)
+
+    @property
+    def look_again(self) -> float | None:
+        """When to look again at what is being written; None while nothing is."""
+        own = self._named.look_again if self._move is None else self._move.next_try
+        emptied = self._emptied_until if self._now < self._emptied_until else None
+        moments = [own, emptied, self._on_purpose.look_again]
+        return min((one for one in moments if one is not None), default=None)
+
+    def on_purpose(self, now: float) -> Iterator[Deliberate]:
+        """Look around, and yield what was saved to be sent wrong on purpose, each once."""
+        self._place.look_around(now)
+        with self._noting_trouble():
+            for saved in self._on_purpose.look(now):
+                if saved.unfit is None:
+                    yield saved
+                else:
+                    self._tell(note(saved.unfit.value, self._language, file=saved.name))
+
+    def complain(self, text: str) -> None:
+        """Say in `problems.txt` why something else than `out.txt` came to nothing."""
+        self._tell(text)
+
+    def say_it_has_come(self, token: str) -> None:
+        """Say in `problems.txt` that the request has come that stands answered in `out.txt`."""
+        self._tell(note("early", self._language, id=token), blames=True)
+
+    def accept(self, text: Document, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        """Say that a text was sent; `diagnostics` are what should be noticed all the same."""
+        self._settle(DocumentOutcome(text, sent=True, diagnostics=tuple(diagnostics)))
+
+    def refuse(
+        self,
+        text: Document,
+        diagnostics: Sequence[Diagnostic],
+        mended: str = "",
+        grade: Applicability = Applicability.SAFE,
+    ) -> None:
+        """Say that a text was not sent, and why. It stays in `out.txt`, as typed.
+
+        `mended` is how it would pass, where that can be said: the person may copy it. `grade` says
+        what it took to get it there.
+        """
+        outcome = DocumentOutcome(
+            text, sent=False, diagnostics=tuple(diagnostics), mended=mended, grade=grade
+        )
+        self._settle(outcome)
+
+    def _handed_out(self) -> Sequence[Document]:
+        return () if self._round is None else self._round.texts
+
+    def _look_at_held(self) -> None:
+        if self._now < self._next_held_look:
+            return
+        self._next_held_look = self._now + _HELD_EVERY
+        for source in self._held:
+            if self._round is None:
+                self._look(source)
+
+    def _look(self, source: WatchedFile) -> None:
+        found = source.look(self._place, self._now)
+        match found:
+            case Unfit() if source is self._named:
+                self._tell(note(found.value, self._language, file=source.name), blames=True)
+            case (bytes() as raw, mark):
+                self._read(source, raw, mark)
+            case Absence() if source is self._named:
+                self._is_absent(found)
+            case None if source is self._named and self._move is not None:
+                self._try_to_move(self._move)
+            case _:
+                pass
+
+    def _is_absent(self, absence: Absence) -> None:
+        """Note that the person took `out.txt` away, or that an editor is about to replace it."""
+        if self._move is not None:
+            move, self._move = self._move, None
+            self._sent.keep(move.round.raw)
+        if absence is Absence.GONE and self._blames:
+            self._tell("")
+
+    def _read(self, source: WatchedFile, raw: bytes, mark: Mark) -> None:
+        if source is self._named:
+            self._given_back = None  # it is the person's again
+        reading = self._decode(raw)
+        if blocking(reading.repairs):
+            self._refuse_bytes(source, mark, reading)
+            return
+        start = source.start_in(reading.text)
+        found = divide(reading.text[start:])
+        unfinished = found.incomplete or found.broken
+        if not found.texts and not unfinished:
+            source.settle(mark)
+            if source is self._named and self._blames:
+                self._tell("")
+        elif len(found.texts) > _MOST_TEXTS:
+            source.settle(mark)
+            self._tell(note(Unfit.CROWDED.value, self._language, file=OUT), blames=True)
+        elif not unfinished or source.is_silent(self._now):
+            texts = texts_of(reading, found, start, self._texts)
+            self._texts += len(texts)
+            self._round = _Round(source, mark, raw, reading, start, texts, {})
+
+    def _refuse_bytes(self, source: WatchedFile, mark: Mark, reading: TextReading) -> None:
+        """Explain bytes that are no text in any encoding, once no more of them are written."""
+        if source.is_silent(self._now):
+            source.settle(mark)
+            whole = Document(-1, reading.text, whole=False, repairs=reading.repairs)
+            aside = "" if source is self._named else source.name
+            self._report([DocumentOutcome(whole, sent=False, diagnostics=())], aside)
+
+    def _settle(self, outcome: DocumentOutcome) -> None:
+        now = self._round
+        if now is None or not now.asks_for(outcome.text):
+            return
+        now.outcomes[outcome.text.number] = outcome
+        if now.is_settled:
+            self._round = None
+            with self._noting_trouble():
+                self._finish(now)
+
+    # -- what becomes of a file ---------------------------------------------------------------
+
+    def _finish(self, done: _Round) -> None:
+        source, text = done.source, done.reading.text
+        source.settle(done.mark)
+        sent = [one.text for one in done.became(sent=True)]
+        if sent:
+            end = over_line_end(text, sent[-1].end)
+            source.send(text, end, without(text, done.start, end, sent))
+        if source is not self._named:
+            self._return_refused(done)
+            return
+        self._report(done.outcomes.values())
+        if sent:  # else it stays as it is, and is judged again when it changes
+            self._try_to_move(_Move(done))
+
+    def _try_to_move(self, move: _Move) -> None:
+        """Rename `out.txt` to its private name. Where that cannot be done now, later."""
+        self._move, self._emptied_until = move, -math.inf
+        if self._now < move.next_try:
+            return
+        try:
+            name = self._sent.take(OUT)
+        except FileNotFoundError:  # the person took it away: keep what was sent
+            self._move = None
+            self._sent.keep(move.round.raw)
+        except OSError as error:
+            move.next_try = self._now + _RETRIES[min(move.tries, len(_RETRIES) - 1)]
+            move.tries += 1
+            if move.tries == len(_RETRIES):
+                why = trouble(error, self._language)
+                self._tell(note("kept", self._language, file=OUT, why=why))
+        else:
+            self._move = None
+            self._moved(move.round, name)
+
+    def _moved(self, done: _Round, name: str) -> None:
+        """Compare what was renamed with what was judged, and give back what was refused."""
+        source = done.source
+        source.name = name
+        mark = self._place.mark(name)
+        found = None if mark is None else self._place.read(name, mark)
+        # Anything else was written since: it is looked at like a text in out.txt.
+        source.settle(mark if found == done.raw else None)
+        if isinstance(found, bytes) and not found.startswith(done.raw):
+            self._sent.keep(done.raw)
+        self._held = [source, *self._held[: _MOST_HELD - 1]]
+        self._named = WatchedFile(OUT)
+        self._given_back = None
+        self._return_refused(done)
+
+    def _return_refused(self, done: _Round) -> None:
+        """Put what was refused in a file that was sent back into `out.txt`, and tell why."""
+        source, refused = done.source, done.became(sent=False)
+        remainder = source.early + done.reading.text[source.gone :]
+        self._withdraw(source)
+        aside = self._give_back(source, remainder) if remainder.strip() else ""
+        self._report([*moved_to(remainder, refused), *done.became(sent=True)], aside)
+        if self._given_back is not None and self._place.mark(OUT) is None:
+            self._tell("")  # they deleted it before it was looked at again
+
+    def _give_back(self, source: WatchedFile, remainder: str) -> str:
+        """Write refused texts into `out.txt`. Returns the name it had to take instead, if any."""
+        content = remainder.encode("utf-8", "surrogatepass")
+        try:
+            self._place.create(OUT, content)
+        except FileExistsError:  # somebody is writing the next one already
+            aside = self._place.free_name(REFUSED)
+            self._place.create(aside, content)
+            return aside
+        self._named = WatchedFile(OUT)
+        self._named.settle(self._place.mark(OUT))
+        self._given_back = _GivenBack(source, content)
+        return ""
+
+    def _withdraw(self, source: WatchedFile) -> None:
+        """Take back what we gave back of this source, unless a person has touched it."""
+        back = self._given_back
+        if back is None or back.source is not source or not self._named.is_as_settled(self._place):
+            return
+        self._given_back = None
+        name = self._sent.take(OUT)
+        mark = self._place.mark(name)
+        if mark is not None and self._place.read(name, mark) == back.content:
+            self._place.remove(name)
+        else:
+            self._place.give_back(name, OUT)
+
+    def _set_old_out_aside(self) -> str:
+        """Never send what stood there before the session: what it answers is unknown."""
+        mark = self._place.mark(OUT)
+        if mark is None or not mark.size or mark.unfit not in (None, Unfit.LARGE):
+            return ""
+        aside = self._place.free_name(BEFORE)
+        self._place.rename(OUT, aside)
+        return note("before", self._language, file=aside)
+
+    def _left_over(self) -> str:
+        """Return what an earlier session had taken and was killed before it was sent."""
+        names = self._on_purpose.left_over()
+        return "".join(note("not sent", self._language, file=name) for name in names)
+
+    @contextmanager
+    def _noting_trouble(self) -> Iterator[None]:
+        """Keep the session alive when the disk fails: whatever was renamed or typed is there."""
+        try:
+            yield
+        except OSError as error:
+            self._trouble = error
+
+    # -- problems.txt -------------------------------------------------------------------------
+
+    def _report(self, outcomes: Iterable[DocumentOutcome], aside: str = "") -> None:
+        outcomes = tuple(outcomes)
+        text = report(outcomes, self._language, aside)
+        self._tell(text, blames=any(not one.sent for one in outcomes))
+
+    def _tell(self, text: str, *, blames: bool = False) -> None:
+        """Write `problems.txt`. `blames` says that it is about a text that still waits there."""
+        self._blames = blames
+        if text == self._last_text:
+            return
+        try:
+            self._place.replace(PROBLEMS, text.encode("utf-8", "replace"))
+        except OSError as error:
+            self._trouble = error
+        else:
+            self._last_text, self._trouble = text, None

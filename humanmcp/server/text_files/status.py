@@ -1,0 +1,235 @@
+"""`status.txt`: what has become of each line of `in.txt`, and what will.
+
+A person who works with the text files alone has nothing else that says what waits, what the answer
+book will do and did, what the check says of a request, and what the client made of what was said
+to it. Knows no file and no wire.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.locales import describe as sentence
+from humanmcp.locales import say, who
+from humanmcp.protocol.conversation.events import (
+    NoticeArrived,
+    RequestArrived,
+    RequestRepeated,
+    ResponseArrived,
+    UnreadableArrived,
+)
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import unreadable
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.rules.answer_book import Mode
+from humanmcp.protocol.spec.versions import features
+from humanmcp.server.journal import BY_US
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.options import ServeOptions
+    from humanmcp.server.pending_timers import PendingTimers
+    from humanmcp.server.replies import ReplyDispatcher
+
+ROOM: Final = "status"
+MOST: Final = 200
+"""How many of the last lines are told of, and how many of those before them that wait."""
+LONGEST: Final = 200
+"""Characters of a name or an id that are shown: both come from the client."""
+
+
+class StatusLine(NamedTuple):
+    """What came in with one line of `in.txt`, from 1. `number` is the exchange's, 0 for none.
+
+    `fate` is what is said of it where it is no exchange; `look` finds out what the check says.
+    """
+
+    line: int
+    title: str
+    number: int = 0
+    fate: str = ""
+    look: Callable[[], tuple[Diagnostic, ...]] = tuple
+
+
+class StatusTxt:
+    """Tells what becomes of the lines of one session."""
+
+    def __init__(
+        self,
+        session: Session,
+        answers: ReplyDispatcher,
+        ledger: Journal,
+        manner: ServeOptions,
+        aside: Callable[[str], object],
+    ) -> None:
+        """Begin with no line. `aside` is told what the book will do and did instead of a person."""
+        self._session = session
+        self._answers = answers
+        self._ledger = ledger
+        self._clock = ledger.clock
+        self._manner = manner
+        self._aside = aside
+        self._entries: list[StatusLine] = []
+        self._over = 0
+        self._warned: set[int] = set()
+
+    def arrived(self, line: int, events: Iterable[Event]) -> None:
+        """Note what came in with a line of `in.txt`."""
+        for event in events:
+            entry = self._entry(line, event)
+            if entry is not None:
+                self._entries.append(entry)
+
+    def text(self, now: float) -> str:
+        """Return what has become of the lines, newest last."""
+        waiting = [one for one in self._entries[:-MOST] if one.number in self._answers.vigils]
+        newest = self._entries[-MOST:]
+        self._over += len(self._entries) - len(waiting) - len(newest)
+        self._entries = [*waiting, *newest]
+        shown = [*waiting[:MOST], *newest]
+        left_out = self._over + len(self._entries) - len(shown)
+        lines = [*self._head(left_out), "", *self._lines(shown, now), *self._reactions(), ""]
+        return "\n".join(lines)
+
+    def tell_aside(self, now: float) -> None:
+        """Say once of each exchange that the book is about to answer it, and that it did."""
+        for number, vigil in self._answers.vigils.items():
+            if number not in self._warned and vigil.stops_at is not None:
+                self._warned.add(number)
+                self._say_aside(self._session.exchanges[number], now)
+        for number in [one for one in self._warned if one not in self._answers.vigils]:
+            self._warned.discard(number)
+            exchange = self._session.exchanges.get(number)
+            if exchange is not None and self._answers.by.get(number, "").startswith("book"):
+                self._say_aside(exchange, now)
+
+    def _say_aside(self, exchange: Exchange, now: float) -> None:
+        self._aside(f"{_title(exchange)}: {self._fate(exchange, now)}\n")
+
+    # -- the sentences ----------------------------------------------------------------------------
+
+    def _say(self, code: str, **fillings: object) -> str:
+        return say(ROOM, code, self._manner.language, **fillings)
+
+    def _head(self, left_out: int) -> Iterator[str]:
+        mode, opening = self._manner.mode, self._answers.opening
+        yield self._say("head")
+        yield self._say(f"opening {opening.value}" if mode is Mode.NORMAL else f"mode {mode.value}")
+        if version := self._session.agreed:
+            code = "version stateless" if features(version).stateless else "version"
+            yield self._say(code, version=version)
+        if left_out:
+            yield self._say("left out", count=left_out)
+
+    def _lines(self, entries: Iterable[StatusLine], now: float) -> Iterator[str]:
+        for entry in entries:
+            exchange = self._session.exchanges.get(entry.number) if entry.number else None
+            fate = entry.fate or (self._fate(exchange, now) if exchange else self._say("forgotten"))
+            yield self._say("line", line=entry.line, title=entry.title, fate=fate)
+            if exchange is not None and entry.number in self._answers.vigils:
+                yield from self._question(exchange)
+            for found in entry.look():
+                yield f"    {one_line(sentence(found, self._manner.language))}"
+
+    def _reactions(self) -> Iterator[str]:
+        """Return what the client made of what was said first, asked, or wrong on purpose."""
+        after = max(0, self._ledger.seq - MOST)
+        if self._ledger.spoke_at <= after:
+            return
+        # Imported when there is something to tell: most sessions never pay for it.
+        from humanmcp.answering.reactions import reactions  # noqa: PLC0415 - the start is counted
+
+        reacted = reactions(self._ledger.inbox.frames(self._ledger.name, after))
+        if reacted:
+            yield f"\n{self._say('reactions')}"
+        for one in reacted:
+            yield f"    {one.sentence(self._manner.language)}"
+
+    def _question(self, exchange: Exchange) -> Iterator[str]:
+        # Imported when a question may be there: the start of a server does not pay for it.
+        from humanmcp.protocol.validation.inquiry import inquiry_of  # noqa: PLC0415 - the start is counted
+
+        asked = inquiry_of(exchange.request)
+        if asked is None:
+            return
+        yield f"    {one_line(asked.question, LONGEST)}"
+        for option, description in asked.choices:
+            note = f" ({one_line(description, LONGEST)})" if description else ""
+            yield f"      - {one_line(option, LONGEST)}{note}"
+        if asked.options:
+            yield f"    {self._say('choose' if asked.free_text else 'choose only')}"
+
+    def _entry(self, line: int, event: Event) -> StatusLine | None:
+        match event:
+            case RequestArrived(exchange) | RequestRepeated(exchange):
+                return StatusLine(line, _title(exchange), exchange.number, "", exchange.look)
+            case NoticeArrived(message, remarks):
+                title = one_line(message.method, LONGEST)
+                return StatusLine(line, title, 0, self._say("notice"), lambda: remarks)
+            case ResponseArrived(message, asked, diagnostics):
+                title = self._say("an answer", id=one_line(_token(message), LONGEST))
+                fate = self._response(asked)
+                return StatusLine(line, title, 0, fate, lambda: diagnostics)
+            case UnreadableArrived(malformed):
+                why = unreadable(malformed)
+                return StatusLine(
+                    line, self._say("no message"), 0, self._say("unreadable"), lambda: (why,)
+                )
+            case _:
+                return None
+
+    def _response(self, asked: Message | None) -> str:
+        if asked is None:
+            return self._say("stray response")
+        return self._say("response", method=one_line(asked.method, LONGEST))
+
+    def _fate(self, exchange: Exchange, now: float) -> str:
+        vigil = self._answers.vigils.get(exchange.number)
+        if vigil is not None:
+            return self._say("and").join(self._prospects(vigil, now))
+        if exchange.state is ExchangeState.ANSWERED:
+            by = self._answers.by.get(exchange.number, "")
+            return self._say("answered", who=self._who(by))
+        # What came with the end of input was put before nobody: it is about to be abandoned.
+        over = (
+            ExchangeState.ABANDONED if exchange.state is ExchangeState.PENDING else exchange.state
+        )
+        return say("waits", over.value, self._manner.language)
+
+    def _prospects(self, vigil: PendingTimers, now: float) -> Iterator[str]:
+        """Return what waits for whom, and what happens when nothing is done."""
+        decision, waiting = vigil.decision, vigil.waiting()
+        yield self._say("subscription" if vigil.subscribed else "waits")
+        if waiting.book_at is not None:
+            at = self._clock.time_of_day(vigil.arrived + waiting.book_at - now)
+            yield self._say("book rule" if decision.rule is not None else "book net", at=at)
+        elif decision.after is not None:
+            yield self._say("book stopped")
+        if waiting.status_until is not None and now - vigil.arrived < waiting.status_until:
+            at = self._clock.time_of_day(vigil.arrived + waiting.status_until - now)
+            yield self._say("status open", at=at)
+        if waiting.limit is not None:
+            at = self._clock.time_of_day(vigil.arrived + waiting.limit - now)
+            yield self._say("gives up", at=at)
+
+    def _who(self, by: str) -> str:
+        if by == BY_US:
+            return self._say("by humanmcp")
+        return one_line(who(by, self._manner.language), LONGEST)
+
+
+def _token(message: Message) -> str:
+    return message.id.token if message.id is not None else "null"
+
+
+def _title(exchange: Exchange) -> str:
+    """Name a request: its method, its tool, its id."""
+    parts = (exchange.method, exchange.tool, f"(id {exchange.id.token})")
+    return one_line(" ".join(part for part in parts if part), LONGEST)

@@ -1,0 +1,232 @@
+"""The text files as the desk of one session: each line is copied, what is typed there is done.
+
+Here the files meet the session. `files.py` knows when a text is complete, `out_txt.py` judges it,
+`status.py` says what becomes of each line. Other desks hand in through `answering/service.py` and
+wait for the process that speaks to the client; here that process itself looks, in the very step
+that would have to answer: so a text goes to the session at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.server.text_files.files import OWN
+from humanmcp.server.text_files.on_purpose import ANYWAY, RAW
+from humanmcp.server.text_files.out_txt import BY_FILES, OutTxt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.inbox.poll_schedule import PollSchedule
+    from humanmcp.inbox.text_events import FolderEvents
+    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.options import ServeOptions
+    from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.text_files.files import TextFiles
+    from humanmcp.server.text_files.status import StatusTxt
+
+logger = logging.getLogger(__name__)
+
+TELL_WITHIN: Final = 1.0
+"""Seconds within which `status.txt` says what has become of a line while others keep coming."""
+
+
+class TextDesk:
+    """The files of one session, as long as it has them: a probe gives them back."""
+
+    def __init__(  # noqa: PLR0913 - everything that a text may concern
+        self,
+        claim: Callable[[Sequence[bytes]], TextFiles],
+        session: Session,
+        ledger: Journal,
+        answers: ReplyDispatcher,
+        manner: ServeOptions,
+        *,
+        agenda: PollSchedule,
+        do: Callable[[bytes, str], str],
+        aside: Callable[[str], object],
+    ) -> None:
+        """Claim the files. `aside` is told what the book will do and did instead of a person.
+
+        `claim` is given the lines that came before. `do` follows the words of `out.do.txt`, and
+        says why one cannot be followed.
+        """
+        self._claim = claim
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+        self._agenda = agenda
+        self._do = do
+        self._manner = manner
+        self._aside = aside
+        self._came: list[tuple[int, Sequence[Event]]] = []
+        """The lines that `status.txt` does not know yet, and what they meant."""
+        self._first_came_at = 0.0
+        self._changes_shown = 0
+        self._lines = 0
+        """How many lines of the client were copied, or are as soon as there are files again."""
+        self._why_no_folder = ""
+        self.files: TextFiles | None = None
+        self._out_txt: OutTxt | None = None
+        self._events: FolderEvents | None = None
+        self._wake: Callable[[], object] | None = None
+        self._have(claim(()))
+
+    def claim_again(self) -> None:
+        """Have files again, if there are none, with the lines before the one that came now."""
+        if self.files is None:
+            self._have(self._claim(self._came_before(now=1)))
+
+    def _came_before(self, *, now: int = 0) -> Sequence[bytes]:
+        """Return the lines that were copied, from the transcript; `now` that came are not yet."""
+        frames = self._ledger.inbox.frames(self._ledger.name)
+        came = [one.raw for one in frames if one.way is Direction.IN and not one.note]
+        end = len(came) - now
+        return came[max(0, end - self._lines) : end]
+
+    def _have(self, files: TextFiles) -> None:
+        self.files = files
+        self._agenda.files = files.shared
+        self._out_txt = OutTxt(files, self._session, self._ledger, self._answers)
+        self._ledger.facts = self._ledger.facts._replace(files=str(files.folder))
+        self._ledger.describe(self._session)
+        self._follow_events()
+
+    def be_woken(self, wake: Callable[[], object]) -> None:
+        """Call `wake` when something was saved in a folder that the person asked for.
+
+        Not before the first answer is out: the library for that takes its time to load.
+        """
+        self._wake = wake
+        self._follow_events()
+
+    def _follow_events(self) -> None:
+        self._forget_events()
+        wake, files, agenda = self._wake, self.files, self._agenda
+        if wake is None or files is None or not files.shared:
+            return
+        from humanmcp.inbox.text_events import FolderEvents  # noqa: PLC0415 - no start waits for it
+
+        def saved() -> None:
+            agenda.text_saved = True
+            wake()
+
+        self._events = FolderEvents.start(files.folder, OWN, saved)
+
+    def _forget_events(self) -> None:
+        if self._events is not None:
+            self._events.close()
+        self._events, self._agenda.is_told = None, False
+
+    def make_room(self) -> None:
+        """Give a folder that others may want back: a probe gets no answer by hand."""
+        if self.files is not None and self.files.shared:
+            self._forget_events()
+            self.files.release()
+            self.files = self._out_txt = None
+
+    def release(self) -> None:
+        """Let the folder go; the files stay."""
+        self._forget_events()
+        if self.files is not None:
+            self.files.release()
+
+    # -- what comes -------------------------------------------------------------------------------
+
+    def copy(self, line: bytes, events: Sequence[Event], *, later: bool = False) -> None:
+        """Add a line to `in.txt`; what becomes of it is told later."""
+        self._lines += 1
+        if not self._came:
+            self._first_came_at = self._ledger.clock.now()
+        self._came.append((self._lines, events))
+        if self.files is not None:
+            self.files.arrived(line, later=later)
+
+    def waits(self, exchange: Exchange) -> None:
+        """Learn that a request waits now: an answer to it may stand in `out.txt` already."""
+        if self._out_txt is not None:
+            self._out_txt.arrived(exchange)
+
+    # -- what is typed ----------------------------------------------------------------------------
+
+    @property
+    def is_being_written(self) -> bool:
+        """Return True if something stood in `out.txt` at the last look that was not sent."""
+        return self._out_txt is not None and self._out_txt.is_being_written
+
+    def look(self, now: float) -> None:
+        """Do what was typed."""
+        if self.files is None or self._out_txt is None:
+            return
+        for saved in self.files.on_purpose(now):
+            if saved.name == RAW:
+                self._ledger.write_raw(saved.content, by=BY_FILES)
+            elif saved.name == ANYWAY:
+                self._out_txt.send_anyway(saved.content)
+            else:
+                self.files.complain(self._do(saved.content, self._manner.language))
+            self._agenda.duties = now  # silence may be over
+        again = self._out_txt.look(now)
+        if again is not None:
+            self._agenda.text_changes(now, again)
+        if self._answers.somebody_writes(writing=self.is_being_written):
+            self._agenda.duties = -math.inf
+
+    # -- what is told -----------------------------------------------------------------------------
+
+    def tells_at(self, quiet_at: float) -> float:
+        """Return when to say what has become of the lines; infinity when it is said.
+
+        When no line comes for a moment: a client that talks on must not wait for it.
+        """
+        if self._ledger.changes == self._changes_shown or self.files is None:
+            return math.inf
+        return min(quiet_at, self._first_came_at + TELL_WITHIN) if self._came else quiet_at
+
+    def tell(self) -> None:
+        """Say what has become of the lines."""
+        if self.files is None:
+            return
+        self._changes_shown = self._ledger.changes
+        came, self._came = self._came, []
+        for line, events in came:
+            self._status.arrived(line, events)
+        now = self._ledger.clock.now()
+        self.files.tell_status(self._status.text(now))
+        self._status.tell_aside(now)
+
+    @cached_property
+    def _status(self) -> StatusTxt:
+        from humanmcp.server.text_files.status import StatusTxt  # noqa: PLC0415 - no start waits for it
+
+        return StatusTxt(self._session, self._answers, self._ledger, self._manner, self._aside)
+
+    # -- a folder that somebody took away ---------------------------------------------------------
+
+    def bring_back(self) -> None:
+        """Make the person's folder anew when it is gone, with all that has come."""
+        gone = self.files
+        if gone is None or not gone.shared or not gone.is_gone:
+            return
+        try:
+            files = self._claim(self._came_before())
+        except (OSError, UnsafeFolderError) as error:
+            self._cannot_come_back(error)
+            return
+        self._have(files)
+        gone.release()
+        self._ledger.changes += 1
+
+    def _cannot_come_back(self, error: Exception) -> None:
+        """Say once why the folder is not there, and try again: the desks go on."""
+        if str(error) != self._why_no_folder:
+            self._why_no_folder = str(error)
+            logger.warning("the folder of the text files cannot be made anew: %s", error)

@@ -1,0 +1,238 @@
+"""The hosts: where each keeps its servers, how an entry looks there, and how it waits longer.
+
+One table, `hosts.toml`. Its places are those of the hosts' own manuals; `~`, `%APPDATA%` and `.`
+(the folder of the project) are filled in by `place`. Knows no file of a host.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+from humanmcp.protocol.rules import known_clients
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+DEFAULT_NAME: Final = "humanmcp"
+DEFAULT_WAIT: Final = 600
+"""Seconds that a call may take, where an entry can say so."""
+_SERVED: Final = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?/mcp")
+LONGEST_START: Final = 120
+"""Seconds that a host should wait at most for the start: a broken server holds it up that long."""
+
+
+class Format(enum.Enum):
+    """What a host's configuration is written in."""
+
+    JSON = "json"
+    JSONC = "jsonc"
+    """JSON with comments and trailing commas."""
+    TOML = "toml"
+    YAML = "yaml"
+
+
+class EntryShape(enum.Enum):
+    """How an entry looks."""
+
+    PLAIN = "plain"
+    """`command` and `args`."""
+    TYPED = "typed"
+    """The same with `"type": "stdio"`."""
+    COPILOT = "copilot"
+    """`"type": "local"`, and which tools may be used."""
+    OPENCODE = "opencode"
+    """`"type": "local"`, and command and arguments as one list."""
+    GOOSE = "goose"
+    """`cmd` instead of `command`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostCommand:
+    """What a host is to start: an absolute command and its arguments."""
+
+    command: str
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host. `keys` lead to the object (or table) that holds its servers.
+
+    `places` are where its configuration stands, by `sys.platform`; "" stands for all others.
+    `wait_keys` are the members of an entry that make it wait longer, with what a second counts
+    there. `client` is how it names itself to a server: by that
+    `protocol/rules/known_clients.py` knows how long it waits. `members` are further members that
+    an entry needs, `approval` the code of the sentence on what its user is asked before our tools
+    can be used. `user_places` are where servers for all projects stand, of a host whose `places`
+    lie in one project. `project_keys` lead, in that file, to an object with a member for each
+    project, and within each of these to its servers.
+    """
+
+    name: str
+    label: str
+    keys: tuple[str, ...]
+    places: Mapping[str, str]
+    format: Format = Format.JSON
+    shape: EntryShape = EntryShape.PLAIN
+    wait_keys: Mapping[str, int] = field(default_factory=dict)
+    client: str = ""
+    members: Mapping[str, Any] = field(default_factory=dict)
+    approval: str = ""
+    user_places: Mapping[str, str] = field(default_factory=dict)
+    project_keys: tuple[str, ...] = ()
+    remote: Mapping[str, Any] = field(default_factory=dict)
+    """An entry for a server at an address, which stands where it says `{url}`; {} for none."""
+    link: str = ""
+    """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
+    program: str = ""
+    """The command that its installation brings, "" for none."""
+    plugin: tuple[str, ...] = ()
+    """The file below the home folder that tells of our plugin, and what stands in it then."""
+    waiting: str = "wait other"
+    """The code of the sentence on what its user can set to wait longer."""
+
+
+def _read() -> Iterator[Host]:
+    table = resources.files("humanmcp.setup").joinpath("hosts.toml")
+    for name, facts in tomllib.loads(table.read_text("utf-8")).items():
+        keys = {
+            key: tuple(facts[key]) for key in ("keys", "project_keys", "plugin") if key in facts
+        }
+        form, shape = Format(facts.pop("format", "json")), EntryShape(facts.pop("shape", "plain"))
+        yield Host(name, **{**facts, **keys}, format=form, shape=shape)
+
+
+HOSTS: Final = tuple(_read())
+"""Every host that `humanmcp config` knows."""
+
+BY_NAME: Final[Mapping[str, Host]] = {host.name: host for host in HOSTS}
+
+
+def place(
+    host: Host, platform: str, home: Path, environment: Mapping[str, str], project: Path
+) -> Path:
+    """Return where a host keeps its servers on this machine."""
+    return _filled_in(host.places, platform, home, environment, project)
+
+
+def user_place(host: Host, platform: str, home: Path, environment: Mapping[str, str]) -> Path:
+    """Return where a host keeps the servers for all projects of a user."""
+    return _filled_in(host.user_places or host.places, platform, home, environment, Path())
+
+
+def _filled_in(
+    places: Mapping[str, str],
+    platform: str,
+    home: Path,
+    environment: Mapping[str, str],
+    project: Path,
+) -> Path:
+    written = places.get(platform, places[""])
+    if written.startswith("~/"):
+        return home / written.removeprefix("~/")
+    if written.startswith("./"):
+        return project / written.removeprefix("./")
+    roaming = environment.get("APPDATA") or str(home / "AppData" / "Roaming")
+    return Path(roaming) / written.removeprefix("%APPDATA%/")
+
+
+def wait_to_write(host: Host, asked: int | None) -> int:
+    """Return the seconds that an entry says a call may take, 0 where it says nothing.
+
+    `asked` is what a person said. Otherwise ten minutes are written where the host itself would
+    give up sooner, or its limit is unknown: a limit in the entry may be shorter than none.
+    """
+    if not host.wait_keys:
+        return 0
+    if asked is not None:
+        return max(0, asked)
+    known = known_clients.find(host.client)
+    is_long = known is not None and (known.call is None or known.call >= DEFAULT_WAIT)
+    return 0 if is_long else DEFAULT_WAIT
+
+
+def entry(host: Host, command: HostCommand, wait: int) -> dict[str, Any]:
+    """Return the entry for a command. `wait` are the seconds that a call may take, 0 for unset."""
+    args = list(command.args)
+    made: dict[str, Any]
+    match host.shape:
+        case EntryShape.PLAIN:
+            made = {"command": command.command, "args": args}
+        case EntryShape.TYPED:
+            made = {"type": "stdio", "command": command.command, "args": args}
+        case EntryShape.COPILOT:
+            made = {"type": "local", "command": command.command, "args": args, "tools": ["*"]}
+        case EntryShape.OPENCODE:
+            made = {"type": "local", "command": [command.command, *args], "enabled": True}
+        case EntryShape.GOOSE:
+            made = {"type": "stdio", "enabled": True, "cmd": command.command, "args": args}
+    return _waiting(host, made, wait)
+
+
+def remote_entry(host: Host, url: str, wait: int) -> dict[str, Any]:
+    """Return the entry for a server at an address, of a host that takes one."""
+    made = {key: url if value == "{url}" else value for key, value in host.remote.items()}
+    return _waiting(host, made, wait)
+
+
+def _waiting(host: Host, made: Mapping[str, Any], wait: int) -> dict[str, Any]:
+    """Return an entry with all that it says besides where its server is."""
+    return {**made, **host.members} | {
+        key: (min(wait, LONGEST_START) if key.startswith("startup") else wait) * second
+        for key, second in host.wait_keys.items()
+        if wait
+    }
+
+
+def command_in(entry: object) -> tuple[str, Sequence[str]] | None:
+    """Return the command and arguments of an entry in any host's shape; None when it has none."""
+    if not isinstance(entry, dict):
+        return None
+    command = entry.get("command", entry.get("cmd"))
+    args = entry.get("args", [])
+    if isinstance(command, list):
+        command, args = (command[0] if command else ""), command[1:]
+    if not isinstance(command, str) or not isinstance(args, list):
+        return None
+    return command, [word for word in args if isinstance(word, str)]
+
+
+def is_ours(one: object) -> bool:
+    """Return True if an entry starts humanmcp, or leads to where it is served on this computer."""
+    found = command_in(one)
+    if found is None:
+        values = one.values() if isinstance(one, dict) else ()
+        return any(isinstance(value, str) and _SERVED.fullmatch(value) for value in values)
+    command, args = found
+    name = command.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+    return name == "humanmcp" or "humanmcp" in args
+
+
+def install_link(host: Host, name: str, command: HostCommand) -> str:
+    """Return a link that installs the entry with one click; "" where a host has none."""
+    plain: dict[str, Any] = {"command": command.command, "args": list(command.args)}
+    packed = base64.b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode()
+    match host.link:
+        case "vscode":
+            named = json.dumps({"name": name, **plain}, separators=(",", ":"))
+            return "vscode:mcp/install?" + quote(named, safe="")
+        case "cursor":
+            return "cursor://anysphere.cursor-deeplink/mcp/install?" + urlencode(
+                {"name": name, "config": packed}
+            )
+        case "lm-studio":
+            return "lmstudio://add_mcp?" + urlencode({"name": name, "config": packed})
+        case "goose":
+            words = [("cmd", command.command), *(("arg", word) for word in command.args)]
+            return "goose://extension?" + urlencode([*words, ("id", name), ("name", name)])
+        case _:
+            return ""

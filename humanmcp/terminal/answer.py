@@ -1,0 +1,227 @@
+"""`humanmcp answer N`: write the answer in your own editor, or give it on the command line.
+
+The text is checked here first, with the function that the server uses; then sent, and the server
+has the last word. A refused text opens again with its problems as comments at the top.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.answering import service
+from humanmcp.answering.service import Outcome, SendResult
+from humanmcp.common.paths import home_folder
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import to_stdout
+from humanmcp.inbox.contract import Draft
+from humanmcp.locales.stop import stopped
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.terminal import command, waits
+from humanmcp.terminal.attaching import result_with
+from humanmcp.terminal.choose import choose, label, open_inbox, seats
+from humanmcp.terminal.files import read_text
+from humanmcp.terminal.in_editor import in_editor
+from humanmcp.terminal.inbox import asker_of
+from humanmcp.terminal.replying import BY, Answering, keep_open, not_sent, submit, tell
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import DeskInbox
+
+ROOM: Final = "answer"
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments of this command."""
+    flag = parser.flags(ROOM, "help ")
+    parser.flags("choose", "help ")("number", nargs="?", default="", metavar="N")
+    ways = parser.add_mutually_exclusive_group()
+    flag("--text", to=ways, metavar="TEXT")
+    flag("--choose", to=ways, metavar="NUMBER")
+    flag("--tool-error", to=ways, metavar="TEXT")
+    flag("--result", to=ways, metavar="FILE")
+    flag("--error", to=ways, nargs=2, metavar=("CODE", "MESSAGE"))
+    flag("--message", to=ways, metavar="FILE")
+    flag("--as-is", to=ways, action="store_true")
+    flag("--start-over", to=ways, action="store_true")
+    flag("--image", action="append", default=[], metavar="FILE")
+    flag("--file", action="append", default=[], metavar="FILE")
+    flag("--template", metavar="NAME")
+    flag("--break", dest="fault", metavar="NAME")
+    flag("--send-anyway", action="store_true")
+    flag("--keep-open", action="store_true")
+    flag("--json", action="store_true")
+    add_flags(parser, "home", "inbox", "lang")
+
+
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+    """Answer one message. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
+    at = _answering(open_inbox(settings), arguments, language)
+    if arguments.start_over:
+        return _start_over(at)
+    return _answer(at, arguments, settings)
+
+
+def _answer(at: Answering, arguments: argparse.Namespace, settings: Settings) -> int:
+    """Send what is given, else open the editor."""
+    given, anyway = _given(arguments, at), bool(arguments.send_anyway)
+    if arguments.fault is not None:
+        given = _broken(at, given or _starting_text(at, arguments), arguments.fault)
+    if given is not None and not arguments.keep_open:
+        return tell(at, given, submit(at, given, anyway=anyway))
+    if (why_not := _closed(at)) is not None:
+        result = SendResult(Outcome.OVER, at.case.item)
+        return not_sent(at, at.sentence("too late", happened=why_not), result)
+    start = given or _starting_text(at, arguments)
+    if arguments.keep_open:
+        return keep_open(at, start, anyway=anyway)
+    return in_editor(at, start, home_folder(settings.home), anyway=anyway)
+
+
+def _answering(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> Answering:
+    case = choose(inbox, arguments.number)
+    name = label(case.facts, case.key.number, seats(inbox))
+    return Answering(case, name, asker_of(case.facts, language), language, arguments.json)
+
+
+def _given(arguments: argparse.Namespace, at: Answering) -> Draft | None:
+    """Return what stands on the command line; None when the editor is wanted.
+
+    Raises:
+        StopError: a file cannot be read.
+    """
+    if arguments.image or arguments.file:
+        return _attached(arguments, at)
+    words = _words(arguments, at)
+    if words is not None:
+        return words
+    if arguments.error is not None:
+        return Draft(_error(*arguments.error), TextForm.ERROR)
+    if arguments.result is not None:
+        return Draft(read_text(arguments.result), TextForm.RESULT)
+    if arguments.message is not None:
+        return Draft(read_text(arguments.message), TextForm.MESSAGE)
+    return _starting_text(at, arguments) if arguments.as_is else None
+
+
+def _attached(arguments: argparse.Namespace, at: Answering) -> Draft:
+    """Return a result with pictures and files, and with the text beside them.
+
+    Raises:
+        StopError: this answer cannot have any, or one of them cannot be sent.
+    """
+    exchange = at.case.exchange
+    if exchange is None or exchange.method != "tools/call":
+        raise stopped("attach", "no call", name=at.name)
+    ways = (arguments.tool_error, arguments.error, arguments.result, arguments.message)
+    if any(way is not None for way in ways) or arguments.as_is or arguments.template is not None:
+        raise stopped("attach", "only text")
+    given = _words(arguments, at)
+    text = None if given is None else given.text
+    result = result_with(exchange, at.case.established, text, arguments.image, arguments.file)
+    return Draft(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
+
+
+def _words(arguments: argparse.Namespace, at: Answering) -> Draft | None:
+    """Return the words for the model that stand on the command line; None when there are none."""
+    if arguments.text is not None:
+        return Draft(arguments.text, TextForm.TEXT)
+    if arguments.choose is not None:
+        return Draft(_option(at, arguments.choose), TextForm.TEXT)
+    if arguments.tool_error is not None:
+        return Draft(arguments.tool_error, TextForm.TOOL_ERROR)
+    return None
+
+
+def _option(at: Answering, wanted: str) -> str:
+    """Return an option of the question, word for word.
+
+    Raises:
+        StopError: there is none of that number. The sentence lists those that there are.
+    """
+    asked = at.case.inquiry
+    options = () if asked is None else asked.options
+    for number, option in enumerate(options, 1):
+        if wanted == str(number):
+            return option
+    if not options:
+        raise stopped(ROOM, "no options", name=at.name)
+    listed = ", ".join(f"{number} {one_line(one, 60)}" for number, one in enumerate(options, 1))
+    raise stopped(ROOM, "no option", number=wanted, choices=listed)
+
+
+def _error(code: str, message: str) -> str:
+    """Write an error object. A code that is no integer is left to the check, which explains it."""
+    number = code.removeprefix("-")
+    written = code if number.isascii() and number.isdigit() else json.dumps(code)
+    return f'{{"code": {written}, "message": {json.dumps(message, ensure_ascii=False)}}}'
+
+
+def _starting_text(at: Answering, arguments: argparse.Namespace) -> Draft:
+    """Return the text to start from: a template, the draft so far, or the start for this method."""
+    if arguments.template is not None:
+        return Draft(_template(at, arguments.template))
+    if at.case.item.draft is not None:
+        return Draft(at.case.item.draft.text, at.case.item.draft.form)
+    return _first_text(at)
+
+
+def _broken(at: Answering, given: Draft, name: str) -> Draft:
+    """Break an answer on purpose. It is sent with --send-anyway, as every broken one.
+
+    Raises:
+        StopError: there is no such fault. The sentence lists those that there are.
+    """
+    known = {one.value: one for one in service.breakable(at.case)}
+    if not known:
+        raise stopped(ROOM, "no fault held", name=at.name)
+    if name not in known:
+        raise stopped(ROOM, "no fault", name=name, choices=", ".join(known))
+    return Draft(service.broken(at.case, given, known[name], at.language))
+
+
+def _first_text(at: Answering) -> Draft:
+    """Return the text before any change: at a tap, the message as it came."""
+    if at.case.held is not None:
+        return service.as_it_came(at.case)
+    return service.starting_draft(at.case, at.language)
+
+
+def _start_over(at: Answering) -> int:
+    """Put the draft back to the text that it began with, and send nothing."""
+    service.keep(at.case, _first_text(at)._replace(by=BY))
+    to_stdout(at.sentence("started over", name=at.name))
+    return 0
+
+
+def _template(at: Answering, name: str) -> str:
+    """Return a template by its name.
+
+    Raises:
+        StopError: there is none of that name. The sentence lists those that there are.
+    """
+    known = service.templates(at.case)
+    if name not in known:
+        raise stopped(
+            ROOM,
+            "no template" if known else "no templates",
+            name=name,
+            method=at.case.item.method,
+            revision=at.case.item.revision,
+            choices=", ".join(known),
+        )
+    return known[name]
+
+
+def _closed(at: Answering) -> str | None:
+    """Return why this exchange can no longer be answered; None while it can."""
+    if at.case.item.state is not ExchangeState.PENDING:
+        return waits.outlook(at.case.item, waits.now(), at.language)[0].sentence
+    return None if at.case.is_open else at.sentence("session over")

@@ -1,0 +1,249 @@
+"""`humanmcp inbox`: list what waits for an answer, over all live sessions."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.answering.calls import answered_at_once
+from humanmcp.answering.case import Case, read_line
+from humanmcp.answering.schema.exchanges import InboxShape, ListedShape, listed_shape
+from humanmcp.answering.summary import client_of, summary_of_item
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import (
+    Painted,
+    is_read,
+    is_terminal,
+    json_to_stdout,
+    raw_to_stdout,
+    to_stdout,
+)
+from humanmcp.common.timestamps import clock
+from humanmcp.inbox.contract import Purpose, Seat
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.terminal import command, waits
+from humanmcp.terminal.choose import label, open_inbox, seats
+from humanmcp.terminal.explain import columns, cut, pad
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
+
+ROOM: Final = "inbox"
+_LOOK_EVERY: Final = 0.5
+_WIDEST_REQUEST: Final = 60
+_CLEAR: Final = "\x1b[H\x1b[2J"
+"""ECMA-48: the cursor to the top left, then erase the screen."""
+_BELL: Final = "\a"
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalRow:
+    """One exchange in the list, with the name that a person types for it."""
+
+    name: str
+    case: Case
+
+    @property
+    def item(self) -> Item:
+        """The exchange."""
+        return self.case.item
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the flags of this command."""
+    flag = parser.flags(ROOM, "help ")
+    flag("--all", action="store_true")
+    flag("--watch", action="store_true")
+    flag("--json", action="store_true")
+    add_flags(parser, "home", "inbox", "lang")
+
+
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+    """List what waits. Returns the exit status."""
+    inbox = open_inbox(settings)
+    if arguments.watch:
+        return _watch(inbox, arguments, language)
+    found = rows(inbox, everything=arguments.all)
+    if arguments.json:
+        listed: InboxShape = {"items": [row_as_json(row, waits.now()) for row in found]}
+        json_to_stdout(listed)
+    else:
+        _list(_shown(inbox, everything=arguments.all), found, language)
+    return 0
+
+
+def rows(inbox: DeskInbox, *, everything: bool = False) -> list[TerminalRow]:
+    """Collect what waits in the live sessions; with `everything`, all exchanges of all sessions."""
+    everybody = seats(inbox)
+    states = tuple(ExchangeState) if everything else (ExchangeState.PENDING,)
+    return [
+        TerminalRow(label(facts, item.key.number, everybody), Case(inbox, item, facts))
+        for facts in everybody
+        if facts.is_open or everything
+        for item in _items(inbox, facts, states)
+    ]
+
+
+def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
+    """Return what is asked for in one short line: the method, the tool, what it is asked with."""
+    request = read_line(item.line)
+    if not isinstance(request, Message):
+        return cut(item.line, longest)
+    said = summary_of_item(item)
+    words = (item.method or request.kind.value, said.name, said.gist)
+    return cut("  ".join(filter(None, words)), longest)
+
+
+def asker_of(facts: SessionFacts, language: str) -> str:
+    """Name who asks in a session, and so who gets the answer: a client, or in its seat a server."""
+    if facts.seat is Seat.CLIENT:
+        return say(ROOM, "a server", language, name=one_line(facts.title, 80)).strip()
+    return client_of(facts) or say(ROOM, "no client yet", language)
+
+
+def unreadable_in(facts: SessionFacts, language: str) -> str:
+    """Return how many lines of a session could not be read."""
+    count = facts.unreadable
+    return say(ROOM, "unreadable one" if count == 1 else "unreadable", language, count=count)
+
+
+def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:
+    """Return a row as an object for machines."""
+    return listed_shape(row.case, row.name, waits.waited(row.item, moment))
+
+
+def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState]) -> list[Item]:
+    found = [item for state in states for item in inbox.items(facts.name, state)]
+    if ExchangeState.ANSWERED in states:
+        found += answered_at_once(inbox, facts, {item.key.number for item in found})
+    return sorted(found, key=lambda item: item.key.number)
+
+
+def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow], language: str) -> None:
+    for facts in sessions:
+        mine = [row for row in found if row.case.facts.name == facts.name]
+        to_stdout(*_heading(facts, language))
+        if facts.unreadable:
+            sentence = unreadable_in(facts, language)
+            look = say(ROOM, "look unreadable", language, letter=facts.letter)
+            to_stdout("  ", Painted(sentence, "yellow"), " ", Painted(look, "dim"))
+        if not mine and not facts.is_open:
+            to_stdout("  ", Painted(say(ROOM, "nothing kept", language, name=facts.name), "dim"))
+        _table(mine, waits.now(), language)
+    if not any(facts.is_open for facts in sessions):
+        to_stdout(say(ROOM, "no session", language))
+    elif not any(row.item.waits for row in found):
+        to_stdout(say(ROOM, "nothing", language))
+    else:
+        first = next(row.name for row in found if row.item.waits)
+        to_stdout(Painted(say(ROOM, "next", language, name=first), "dim"))
+
+
+def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
+    """Return the sessions that are listed: the live ones, or all."""
+    return [facts for facts in seats(inbox) if everything or facts.is_open]
+
+
+def _heading(facts: SessionFacts, language: str) -> tuple[str | Painted, ...]:
+    words = (facts.title, client_of(facts), one_line(facts.revision))
+    title = " · ".join(word for word in words if word)
+    life = "" if facts.is_open else f" · {say(ROOM, facts.life.value, language)}"
+    return (
+        Painted(f"{facts.letter}  ", "bold"),
+        title or say(ROOM, "no client yet", language),
+        Painted(f"{life} · {facts.name}", "dim"),
+    )
+
+
+def _table(found: Sequence[TerminalRow], moment: datetime, language: str) -> None:
+    short = [request_in_short(row.item) for row in found]
+    widest_name = max((columns(row.name) for row in found), default=0)
+    widest = max((columns(text) for text in short), default=0)
+    for row, text in zip(found, short, strict=True):
+        to_stdout(
+            "  ",
+            Painted(pad(row.name, widest_name), "bold"),
+            "  ",
+            pad(text, widest),
+            "  ",
+            *_when(row.item, moment, language),
+        )
+
+
+def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted]:
+    if item.waits:
+        passed = clock(waits.waited(item, moment))
+        yield say(ROOM, "waits", language, time=passed)
+    if item.purpose is Purpose.PASS:
+        yield f" · {say(ROOM, 'tap', language)}"
+    for one in waits.outlook(item, moment, language):
+        dot = "" if item.is_subscription else " · "
+        yield Painted(f"{dot}{one.sentence}", "yellow" if one.soon else "dim")
+
+
+# -- watching ---------------------------------------------------------------------------------
+
+
+def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> int:
+    """Keep the list up to date until the person stops it (Ctrl-C)."""
+    redraw = is_terminal() and not arguments.json
+    before: dict[Key, TerminalRow] = {}
+    seen: set[Key] = set()
+    try:
+        while is_read():  # until `head`, say, has seen enough
+            found = rows(inbox, everything=arguments.all)
+            waiting = {row.item.key for row in found if row.item.waits}
+            if redraw:
+                ring = _BELL if waiting - seen else ""
+                seen = waiting
+                raw_to_stdout(ring + _CLEAR + say(ROOM, "watching", language))
+                _list(_shown(inbox, everything=arguments.all), found, language)
+            else:
+                before = _report_changes(before, found, arguments, language)
+            time.sleep(_LOOK_EVERY)
+    except KeyboardInterrupt:
+        pass  # the usual way to end it
+    return 0
+
+
+def _report_changes(
+    before: dict[Key, TerminalRow],
+    found: Sequence[TerminalRow],
+    arguments: argparse.Namespace,
+    language: str,
+) -> dict[Key, TerminalRow]:
+    """Append a line for each exchange that came or changed its state. Returns what is known now."""
+    now = {row.item.key: row for row in found}
+    gone = [
+        TerminalRow(row.name, row.case.again()) for key, row in before.items() if key not in now
+    ]
+    changed = [
+        row
+        for key, row in now.items()
+        if key not in before or before[key].item.state is not row.item.state
+    ]
+    for row in (*gone, *changed):
+        if arguments.json:
+            json_to_stdout(row_as_json(row, waits.now()))
+        else:
+            to_stdout(*_change(row, language))
+    return now
+
+
+def _change(row: TerminalRow, language: str) -> tuple[str | Painted, ...]:
+    pending = row.item.state is ExchangeState.PENDING
+    sign = "+" if pending else "-"
+    name = f"{row.case.facts.letter}/{row.item.key.number}"  # never shortened: sessions come and go
+    what = "" if pending else f"  {waits.outlook(row.item, waits.now(), language)[0].sentence}"
+    return (f"{sign} {name}  {request_in_short(row.item)}{what}",)

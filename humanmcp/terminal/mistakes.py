@@ -1,0 +1,74 @@
+"""`humanmcp check --explain CODE`: what there is to know of a mistake, at a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common import mistakes
+from humanmcp.common.terminal import Painted, to_stdout
+from humanmcp.locales import say
+from humanmcp.terminal.cases import CaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from humanmcp.common.mistakes import Example, Mistake
+
+ROOM: Final = "check"
+
+
+def explain(codes: Sequence[str], language: str) -> None:
+    """Print what there is to know of some kinds of mistakes.
+
+    Raises:
+        CaseError: one of them does not exist.
+    """
+    found = [_found(code, language) for code in codes]
+    for one in found:
+        _explain(one, language)
+
+
+def _found(code: str, language: str) -> Mistake:
+    one = mistakes.find(code.upper(), language)
+    if one is None:
+        raise CaseError("no such code", got=code)
+    return one
+
+
+def _explain(one: Mistake, language: str) -> None:
+    to_stdout(Painted(one.code, "bold"), f": {one.sentence}")
+    if one.why:
+        to_stdout(one.why)
+    if one.example is None:
+        to_stdout(Painted(say(ROOM, "no example", language), "dim"))
+    else:
+        _show_example(one.example, language)
+    if one.page:
+        to_stdout(Painted(one.page, "dim"))
+    to_stdout("")
+
+
+def _show_example(example: Example, language: str) -> None:
+    if example.request:
+        _show_text(say(ROOM, "example request", language), "dim", example.request)
+    elif example.method:
+        to_stdout(Painted(say(ROOM, "example method", language, method=example.method), "dim"))
+    _show_text(say(ROOM, "example wrong", language), "red", example.wrong)
+    _show_text(say(ROOM, "example right", language), "green", example.right)
+    for quote in example.quotes:
+        to_stdout(f"“{quote.says}”")
+        to_stdout("  ", Painted(quote.link, "dim"))
+    for page in sorted(set(example.pages.values())):
+        to_stdout("  ", Painted(page, "dim"))
+
+
+def _show_text(title: str, colour: str, text: str) -> None:
+    to_stdout(Painted(title, colour))
+    for line in text.split("\n"):
+        to_stdout("  ", line)
+
+
+def hint(codes: Iterable[str], language: str) -> str:
+    """Return the command that explains what was found; "" where nothing was."""
+    first = list(dict.fromkeys(codes))[:5]
+    return say(ROOM, "explain these", language, codes=" ".join(first)) if first else ""

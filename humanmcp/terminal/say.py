@@ -1,0 +1,160 @@
+"""`humanmcp say`: send a line of one's own into a session, right or wrong on purpose.
+
+The process that speaks to the client sends it; here it is made, handed in, and waited for.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.answering import service
+from humanmcp.answering.reactions import Reaction, reactions
+from humanmcp.answering.schema.diagnostics import said_shape
+from humanmcp.answering.service import Outcome, SayResult
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout
+from humanmcp.inbox.contract import Order, Reply
+from humanmcp.locales import say as sentence
+from humanmcp.locales.stop import REFUSED, stopped
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation import server_initiated
+from humanmcp.terminal import command
+from humanmcp.terminal.choose import choose, choose_session, open_inbox
+from humanmcp.terminal.explain import explained
+from humanmcp.terminal.files import read_bytes, read_text
+from humanmcp.terminal.replying import BY, LONGEST_WAIT
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import DeskInbox
+
+ROOM: Final = "say"
+_SWITCH: Final = ("on", "off")
+LOOK_EVERY: Final = 0.2
+"""Seconds between two looks at what the client made of it."""
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments of this command."""
+    flag = parser.flags(ROOM, "help ")
+    ways = parser.add_mutually_exclusive_group()
+    flag("message", to=ways, nargs="?", metavar="MESSAGE")
+    flag("--file", to=ways, metavar="FILE")
+    flag("--list-changed", to=ways, code="changed", choices=tuple(methods.CHANGED))
+    flag("--log", to=ways, nargs=2, metavar=("LEVEL", "TEXT"))
+    flag("--progress", to=ways, nargs=2, metavar=("N", "VALUE"))
+    flag("--ask", to=ways, metavar="METHOD")
+    flag("--bytes", to=ways, metavar="TEXT")
+    flag("--bytes-of", to=ways, metavar="FILE")
+    flag("--silence", to=ways, choices=_SWITCH)
+    flag("--own-progress", to=ways, choices=_SWITCH)
+    flag("--exit", to=ways, metavar="STATUS")
+    flag("--crash", to=ways, action="store_true")
+    flag("--session", default="", metavar="LETTER")
+    flag("--send-anyway", action="store_true")
+    flag("--times", type=int, default=1, metavar="COUNT")
+    flag("--watch", type=float, metavar="SECONDS")
+    flag("--json", action="store_true")
+    add_flags(parser, "home", "inbox", "lang")
+
+
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+    """Say it. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
+    inbox = open_inbox(settings)
+    session, order, text = _meant(inbox, arguments)
+    reply = Reply(text, anyway=arguments.send_anyway, by=BY, order=order)
+    last = inbox.before(session, 0, 1)
+    for _ in range(max(1, arguments.times)):
+        said = service.say_first(inbox, session, reply, within=LONGEST_WAIT)
+        if said.outcome is not Outcome.SENT:
+            return _not_said(said, text, language, json=arguments.json)
+    if arguments.json:
+        json_to_stdout(said_shape(SayResult(Outcome.SENT), language))
+    else:
+        to_stdout(sentence(ROOM, f"done {order.value}", language))
+    if arguments.watch is not None and not arguments.json:
+        for one in _watched(inbox, session, last[0].seq if last else 0, arguments.watch):
+            to_stdout(one.sentence(language))
+    return 0
+
+
+def _watched(inbox: DeskInbox, session: str, after: int, seconds: float) -> list[Reaction]:
+    """Return what the client made of what was said after a line, as soon as that is known."""
+    end = time.monotonic() + seconds
+    while True:
+        found = [one for one in reactions(inbox.frames(session)) if one.seq > after]
+        if (found and not any(one.is_open for one in found)) or time.monotonic() > end:
+            return found
+        time.sleep(LOOK_EVERY)
+
+
+def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order, str]:
+    """Return which session is meant, and the order with its text."""
+    if arguments.progress is not None:
+        return _progress(inbox, *arguments.progress)
+    session = choose_session(inbox, arguments.session).name
+    for name, order, text in _ORDERS:
+        value = getattr(arguments, name)
+        if value is not None and value is not False:
+            return session, order, text(value)
+    raise stopped(ROOM, "nothing")
+
+
+def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, str]:
+    case = choose(inbox, number)
+    exchange = case.exchange
+    try:
+        amount = float(value)
+    except ValueError as error:
+        raise stopped(ROOM, "no number", value=value) from error
+    if exchange is None:
+        raise stopped(ROOM, "no request", number=number)
+    whole = int(amount) if amount.is_integer() else amount
+    return case.key.session, Order.SAY, server_initiated.progress(exchange, whole)
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+_ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
+    ("message", Order.SAY, str),
+    ("file", Order.SAY, read_text),
+    (
+        "list_changed",
+        Order.SAY,
+        lambda kind: server_initiated.message(methods.CHANGED[kind]),
+    ),
+    ("log", Order.SAY, lambda value: server_initiated.log(*value)),
+    (
+        "ask",
+        Order.SAY,
+        lambda method: server_initiated.request(method, f"h-{time.time_ns() % 10**9}"),
+    ),
+    ("bytes", Order.RAW, lambda text: _packed(server_initiated.typed_bytes(text))),
+    ("bytes_of", Order.RAW, lambda name: _packed(read_bytes(name))),
+    ("silence", Order.SILENCE, str),
+    ("own_progress", Order.PROGRESS, str),
+    ("exit", Order.EXIT, str),
+    ("crash", Order.CRASH, lambda _value: ""),
+)
+"""What each argument asks for, and how its value becomes the order's text."""
+
+
+def _not_said(said: SayResult, text: str, language: str, *, json: bool) -> int:
+    waits = said.outcome is Outcome.QUEUED
+    if json:
+        json_to_stdout(said_shape(said, language))
+        return REFUSED
+    to_stderr(sentence(ROOM, "waits" if waits else "refused", language))
+    for diagnostic in said.diagnostics:
+        for parts in explained(diagnostic, text, language):
+            to_stdout(*parts)
+    return REFUSED

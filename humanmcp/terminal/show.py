@@ -1,0 +1,199 @@
+"""`humanmcp show N`: one message, what it means, how long it waits, and the draft of its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.answering import service
+from humanmcp.answering.schema.exchanges import ShownShape, shown_shape
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
+from humanmcp.common.timestamps import clock
+from humanmcp.inbox.contract import Purpose
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import Malformed
+from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.spec import methods
+from humanmcp.terminal import command, waits
+from humanmcp.terminal.choose import choose, label, open_inbox, seats
+from humanmcp.terminal.explain import explained
+from humanmcp.terminal.inbox import asker_of, request_in_short
+from humanmcp.terminal.unreadable import show_unreadable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from humanmcp.answering.case import Case
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import DeskInbox, Item
+    from humanmcp.locales.explain import Card
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.validation.inquiry import Inquiry
+
+ROOM: Final = "show"
+
+
+class ShownExchange(NamedTuple):
+    """The exchange that a person means, with the name that is typed for it, and what it means."""
+
+    name: str
+    case: Case
+    card: Card
+    draft: str
+    """What was written of its answer, or what that begins with."""
+
+    @property
+    def item(self) -> Item:
+        """The exchange."""
+        return self.case.item
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments of this command."""
+    flag = parser.flags(ROOM, "help ")
+    parser.flags("choose", "help ")("number", nargs="?", default="", metavar="N")
+    flag("--unreadable", code="bad", action="store_true")
+    flag("--raw", action="store_true")
+    flag("--json", action="store_true")
+    add_flags(parser, "home", "inbox", "lang")
+
+
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+    """Show one message. Returns the exit status."""
+    if arguments.unreadable:
+        show_unreadable(open_inbox(settings), arguments, language)
+        return 0
+    shown = shown_of(open_inbox(settings), arguments.number, language)
+    if arguments.json:
+        json_to_stdout(_as_json(shown, language))
+    elif arguments.raw and is_terminal():
+        to_stdout(shown.item.line)  # made visible: no message may act on the screen it is shown on
+    elif arguments.raw:
+        raw_to_stdout(shown.item.line)
+    else:
+        _print(shown, language)
+    return 0
+
+
+def shown_of(inbox: DeskInbox, wanted: str, language: str) -> ShownExchange:
+    """Find the exchange that a person means.
+
+    Raises:
+        ChoiceError: there is none, or there are several.
+    """
+    case = choose(inbox, wanted)
+    item = case.item
+    draft = item.draft.text if item.draft else ""
+    if case.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
+        draft = service.starting_draft(case, language).text
+    name = label(case.facts, item.key.number, seats(inbox))
+    return ShownExchange(name, case, case.card(language), draft)
+
+
+def _print(shown: ShownExchange, language: str) -> None:
+    item, card = shown.item, shown.card
+    revision = one_line(item.revision) or say(ROOM, "no revision", language)
+    to_stdout(
+        Painted(f"{shown.name}  {request_in_short(item)}", "bold"),
+        Painted(f"  · id {item.id} · {revision}", "dim"),
+    )
+    _show_sender(shown, language)
+    for one in waits.outlook(item, waits.now(), language):
+        to_stdout(Painted(one.sentence, "yellow" if one.soon else "dim"))
+    if item.state is ExchangeState.PENDING and waits.kept_waiting(item, language):
+        to_stdout(Painted(waits.kept_waiting(item, language), "dim"))
+    to_stdout("")
+    _explain(shown)
+    if item.state is ExchangeState.PENDING:
+        to_stdout("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
+    to_stdout("  ", Painted(card.page, "dim"))
+    text = item.line if isinstance(shown.case.message, Malformed) else pretty(item.line)
+    _section(say(ROOM, "message", language), text)
+    _diagnostics(say(ROOM, "remarks", language), shown.case.remarks, item.line, language)
+    _diagnostics(say(ROOM, "refused", language), item.diagnostics, shown.draft, language)
+    if item.answer is not None:
+        _section(say(ROOM, "sent", language), item.answer.line)
+    elif shown.draft:
+        touched = item.draft is not None and item.draft.touched
+        _section(say(ROOM, "draft" if touched else "start", language), shown.draft)
+    for kept in item.kept:
+        _section(say(ROOM, "kept", language, by=kept.by), kept.text)
+    if item.state is ExchangeState.PENDING:
+        to_stdout("")
+        to_stdout(Painted(_what_next(shown, language), "dim"))
+
+
+def _explain(shown: ShownExchange) -> None:
+    """Say what it is, in words; a question to the person comes before all else."""
+    card = shown.card
+    if shown.case.inquiry is not None:
+        _ask(shown.case.inquiry)
+    to_stdout(Painted(card.title, "bold" if shown.case.inquiry is None else "dim"))
+    for sentence in (card.what, card.note, card.sender):
+        if sentence:
+            to_stdout("  " + sentence)
+
+
+def _ask(asked: Inquiry) -> None:
+    """Put the question first, with what to know and what to choose from."""
+    for line in asked.question.split("\n"):
+        to_stdout(Painted(line, "bold"))
+    for line in asked.context.split("\n") if asked.context else ():
+        to_stdout("  " + line)
+    to_stdout("")
+    for number, (option, description) in enumerate(asked.choices, 1):
+        to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")
+        if description:
+            to_stdout("     ", Painted(one_line(description), "dim"))
+    if asked.options:
+        to_stdout("")
+
+
+def _what_next(shown: ShownExchange, language: str) -> str:
+    """Return which commands decide about it."""
+    key = shown.item.key
+    if shown.case.inquiry is not None and shown.case.inquiry.options:
+        code = "next choice" if shown.case.inquiry.free_text else "next choice only"
+        return say(ROOM, code, language, name=shown.name)
+    if shown.item.purpose is Purpose.ANSWER:
+        code = "next words" if methods.of(shown.item.method).plain_text else "next"
+        return say(ROOM, code, language, name=shown.name)
+    alone = shown.name == str(key.number)
+    held = str(key.number) if alone else f"{key.number} --session {key.session}"
+    return say(ROOM, "next held", language, name=shown.name, held=held)
+
+
+def _show_sender(shown: ShownExchange, language: str) -> None:
+    who = asker_of(shown.case.facts, language)
+    passed = clock(waits.waited(shown.item, waits.now()))
+    to_stdout(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
+    if shown.case.facts.stuck:
+        to_stdout(Painted(say(ROOM, "stuck", language), "yellow"))
+
+
+def _section(title: str, text: str) -> None:
+    to_stdout("")
+    to_stdout(Painted(title, "bold"))
+    for line in text.rstrip("\n").split("\n"):
+        to_stdout("  " + line)
+
+
+def _diagnostics(title: str, diagnostics: Sequence[Diagnostic], text: str, language: str) -> None:
+    if not diagnostics:
+        return
+    to_stdout("")
+    to_stdout(Painted(title, "bold"))
+    for diagnostic in diagnostics:
+        for line in explained(diagnostic, text, language):
+            to_stdout("  ", *line)
+
+
+def _as_json(shown: ShownExchange, language: str) -> ShownShape:
+    waited = waits.waited(shown.item, waits.now())
+    name, case, card, draft = shown
+    return shown_shape(case, name, waited, language, card=card, draft=draft)

@@ -1,0 +1,216 @@
+"""`humanmcp check` for more than one answer: a request, a notification, a whole conversation.
+
+A transcript, a text log, or messages a line each; what it is can be seen at its first lines.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.answering.schema.diagnostics import (
+    ConversationShape,
+    JudgedShape,
+    diagnostic_shape,
+)
+from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
+from humanmcp.locales import say
+from humanmcp.locales.stop import REFUSED
+from humanmcp.protocol.conversation.capture_log import is_log_line, read_log_line
+from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
+from humanmcp.protocol.diagnostics.model import Severity, blocking
+from humanmcp.protocol.diagnostics.verdict import Verdict
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import compact, encoded
+from humanmcp.protocol.repair import reading as json_reading
+from humanmcp.protocol.validation.whole_conversation import (
+    Judged,
+    Overheard,
+    judge_frames,
+    judge_messages,
+)
+from humanmcp.terminal import mistakes
+from humanmcp.terminal.cases import CaseError
+from humanmcp.terminal.explain import explained, summary
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+
+ROOM: Final = "check"
+_SHOWN: Final = frozenset({Severity.ERROR, Severity.WARNING})
+_WIDTH: Final = 80
+
+
+class TranscriptForm(enum.Enum):
+    """What a text turns out to be."""
+
+    ANSWER = "answer"
+    MESSAGE = "message"
+    """One request or notification."""
+    LINES = "lines"
+    """Messages, a line each."""
+    TRANSCRIPT = "transcript"
+    LOG = "log"
+
+
+def form_of(text: str) -> TranscriptForm:
+    """Find out what a text is; what is none of the others is an answer, right or wrong."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    first = _object(lines[0]) if lines else None
+    if lines and is_log_line(lines[0]) and any(read_log_line(one.rstrip("\r")) for one in lines):
+        return TranscriptForm.LOG
+    if first is not None and {"seq", "way", "raw"} <= first.keys():
+        return TranscriptForm.TRANSCRIPT
+    if first is not None and len(lines) > 1 and any(map(_object, lines[1:])):
+        return TranscriptForm.LINES
+    reading = json_reading.read(text)
+    value = reading.value if reading.readable and not reading.edits else None
+    is_message = isinstance(value, dict) and isinstance(value.get("method"), str)
+    return TranscriptForm.MESSAGE if is_message else TranscriptForm.ANSWER
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def judge(
+    text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str, language: str
+) -> int:
+    """Print what is wrong. Returns 0 where nothing is, 1 where something is."""
+    found = judged(text, form, arguments.revision or "")
+    if not found:
+        raise CaseError("no messages", name=name)
+    diagnostics = [diagnostic for one in found for diagnostic in one.diagnostics]
+    if arguments.json:
+        _print_json(found, name if len(arguments.files) > 1 else "", language)
+    else:
+        _print(found, diagnostics, name, language, alone=form is TranscriptForm.MESSAGE)
+    return (
+        REFUSED if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics) else 0
+    )
+
+
+def verdict_of(text: str, revision: str) -> Verdict:
+    """Judge one request or notification."""
+    found = tuple(each for one in _alone(encoded(text), revision) for each in one.diagnostics)
+    return Verdict(text, None if blocking(found) else compact(text), None, found)
+
+
+def judged(text: str, form: TranscriptForm, revision: str) -> tuple[Judged, ...]:
+    """Judge every message of a text."""
+    return tuple(_each(text, form, revision))
+
+
+def _each(text: str, form: TranscriptForm, revision: str) -> Iterator[Judged]:
+    lines = text.split("\n")
+    match form:
+        case TranscriptForm.TRANSCRIPT:
+            yield from judge_frames(_frames(lines), revision)
+        case TranscriptForm.LOG:
+            yield from judge_frames(_logged(lines), revision)
+        case TranscriptForm.LINES:
+            yield from judge_messages((encoded(line) for line in lines), revision)
+        case TranscriptForm.MESSAGE | TranscriptForm.ANSWER:
+            yield from _alone(encoded(text), revision)
+
+
+def _alone(raw: bytes, revision: str) -> Iterator[Judged]:
+    """Judge a message without the conversation around it: it may be any part of one."""
+    overheard = Overheard(revision, initialized=True)
+    yield from overheard.line(1, overheard.speaker(raw), raw)
+
+
+def _frames(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
+    for number, line in enumerate(lines, 1):
+        try:
+            yield number, from_json(line)
+        except (ValueError, RecursionError):  # torn by a crash
+            continue
+
+
+def _logged(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
+    for number, line in enumerate(lines, 1):
+        found = read_log_line(line.rstrip("\r"))
+        if found is not None:
+            yield number, Frame(number, "", found.way, encoded(found.text))
+
+
+# -- printing -------------------------------------------------------------------------------------
+
+
+def _print(
+    judged: Sequence[Judged],
+    diagnostics: Sequence[Diagnostic],
+    name: str,
+    language: str,
+    *,
+    alone: bool,
+) -> None:
+    for one in sorted(judged, key=lambda one: one.line):
+        noted = [
+            diagnostic for diagnostic in one.diagnostics if alone or diagnostic.severity in _SHOWN
+        ]
+        if noted:
+            to_stdout(Painted(_heading(one, language), "dim"))
+        for diagnostic in noted:
+            for parts in explained(
+                _placed(diagnostic, one), one.text, language, name=name, shift=one.line - 1
+            ):
+                to_stdout(*parts)
+    bad = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
+    if bad:
+        to_stdout(Painted(mistakes.hint((diagnostic.code for diagnostic in bad), language), "dim"))
+    counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
+    wrong = any(diagnostic.severity is Severity.ERROR for diagnostic in bad)
+    words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
+    to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))
+
+
+def _count(judged: Sequence[Judged]) -> int:
+    """Count the lines: what was never answered is said of a line that was counted already."""
+    return len({one.line for one in judged})
+
+
+def _heading(one: Judged, language: str) -> str:
+    who = say("story", "client" if one.way is Direction.IN else "server", language)
+    about = f"{one.method} {one.id}".strip() or one.text
+    return f"{who}: {one_line(about, _WIDTH)}"
+
+
+def _placed(diagnostic: Diagnostic, one: Judged) -> Diagnostic:
+    """Give a problem with a whole line that line as its place."""
+    if diagnostic.line:
+        return diagnostic
+    return diagnostic._replace(line=1, column=1, end=len(one.text))
+
+
+def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
+    levels = Counter(diagnostic.severity for one in judged for diagnostic in one.diagnostics)
+    found: ConversationShape = {
+        "messages": _count(judged),
+        "errors": levels[Severity.ERROR],
+        "warnings": levels[Severity.WARNING],
+        "problems": [
+            _judged_shape(one, diagnostic, language)
+            for one in judged
+            for diagnostic in one.diagnostics
+        ],
+    }
+    if named:
+        found["file"] = named
+    json_to_stdout(found)
+
+
+def _judged_shape(one: Judged, diagnostic: Diagnostic, language: str) -> JudgedShape:
+    said = diagnostic_shape(diagnostic, language)
+    line = one.line + max(0, diagnostic.line - 1)
+    return {**said, "line": line, "way": one.way.value, "method": one.method, "id": one.id}

@@ -1,0 +1,499 @@
+"""A client that calls a server over HTTP: sessions, streams, and peers that behave badly."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.host.client.client import Client
+from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.respondents import Nobody
+from humanmcp.host.config import parse
+from humanmcp.host.servers import Servers
+from humanmcp.http import exchange as exchanges
+from humanmcp.http.server_address import CallError, ServerAddress
+from humanmcp.http.transport import HttpTransport
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
+from humanmcp.protocol.http.events import ServerSentEvent
+from humanmcp.protocol.http.outbound import EventId, event, priming
+from tests.host.seats import Notes
+from tests.http.peer import (
+    ACCEPTED,
+    NOT_ALLOWED,
+    Asked,
+    Peer,
+    answer,
+    initialized,
+    response,
+    stream,
+)
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterator, Mapping
+
+    from humanmcp.http.transport import HttpPart
+
+    Say = Callable[[Asked], Any]
+
+MODERN: Final = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+LISTED: Final = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
+NAMELESS: Final = b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"no"},"id":null}'
+
+
+class HttpNotes(Notes):
+    """An onlooker that writes down what HTTP says, too."""
+
+    def __init__(self) -> None:
+        """Begin with an empty page."""
+        super().__init__()
+        self.parts: list[HttpPart] = []
+        self.refused: list[str] = []
+
+    def http_passed(self, number: int, what: HttpPart) -> None:
+        """Note it."""
+        assert number
+        self.parts.append(what)
+
+    def not_taken(self, why: StopError) -> None:
+        """Note it."""
+        self.refused.append(str(why))
+
+    def ids(self) -> list[str]:
+        """List the ids of the events that came."""
+        return [one.id for one in self.parts if isinstance(one, ServerSentEvent)]
+
+
+def outgoing(answers: Mapping[str, Say | bytes | None]) -> Say:
+    """Answer by method; a handshake where no other answer is given for it."""
+    usual: dict[str, Say | bytes | None] = {
+        "initialize": initialized,
+        "notifications/initialized": ACCEPTED,
+        "notifications/cancelled": ACCEPTED,
+        "server/discover": lambda asked: answer(asked, MODERN),
+        "GET": NOT_ALLOWED,
+        "DELETE": NOT_ALLOWED,
+    }
+
+    def say(asked: Asked) -> Any:  # noqa: ANN401 - what a peer does
+        found = {**usual, **answers}[asked.rpc]
+        return found(asked) if callable(found) else found
+
+    return say
+
+
+@contextmanager
+def seated(
+    peer: Peer, opening: Opening = Opening.HANDSHAKE, *headers: tuple[str, str]
+) -> Iterator[tuple[Client, HttpNotes]]:
+    """Take the client's seat opposite a peer, and open the session."""
+    notes = HttpNotes()
+    transport = HttpTransport(ServerAddress.of(peer.url, headers, {}))
+    client = Client(transport, Nobody(), onlooker=notes, patience=10)
+    try:
+        client.open(opening)
+        yield client, notes
+    finally:
+        client.close()
+
+
+def http(client: Client) -> HttpTransport:
+    """Return the way of a client."""
+    assert isinstance(client.transport, HttpTransport)
+    return client.transport
+
+
+# -- sessions --------------------------------------------------------------------------------------
+
+
+def test_a_session_is_opened_named_and_ended() -> None:
+    """Handshake, requests that name the session, DELETE at the end."""
+    with Peer(outgoing({"tools/list": lambda asked: answer(asked, LISTED)})) as peer:
+        with seated(peer) as (client, _):
+            assert client.request("tools/list").result == LISTED
+        methods = [asked.rpc for asked in peer.asked if asked.rpc != "GET"]
+        named = [asked.headers.get("mcp-session-id") for asked in peer.asked]
+    assert methods == ["initialize", "notifications/initialized", "tools/list", "DELETE"]
+    assert named == [None, *["s-1"] * (len(named) - 1)]
+
+
+def test_2026_07_28_has_no_session() -> None:
+    """Each request says all of itself; nothing is ended, and no stream is asked for."""
+    with Peer(outgoing({"tools/list": lambda asked: answer(asked, LISTED)})) as peer:
+        with seated(peer, Opening.MODERN) as (client, _):
+            client.request("tools/list")
+        heads = [
+            (one.method, one.headers["mcp-protocol-version"], one.headers["mcp-method"])
+            for one in peer.asked
+        ]
+    assert heads == [
+        ("POST", "2026-07-28", "server/discover"),
+        ("POST", "2026-07-28", "tools/list"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [response(NAMELESS, status="400 Bad Request"), response(b"<p>", status="404 No", kind="x/y")],
+)
+def test_a_probe_falls_back_to_the_handshake(refusal: bytes) -> None:
+    """An older server refuses what it does not know, in one way or another."""
+    with (
+        Peer(outgoing({"server/discover": refusal})) as peer,
+        seated(peer, Opening.PROBE) as (
+            client,
+            _,
+        ),
+    ):
+        assert client.session.revision == "2025-11-25"
+
+
+@pytest.mark.parametrize("body", [b"", NAMELESS])
+def test_a_404_begins_the_session_anew(body: bytes) -> None:
+    """A client "MUST start a new session by sending a new `InitializeRequest`"; it asks again."""
+    over = [response(body, status="404 Not Found", kind="application/json" if body else "")]
+    listed = outgoing({"tools/list": lambda asked: over.pop() if over else answer(asked, LISTED)})
+    with Peer(listed) as peer, seated(peer) as (client, notes):
+        assert client.request("tools/list").result == LISTED
+        methods = [asked.rpc for asked in peer.asked if asked.method == "POST"]
+    assert "no longer knows the session (404)" in notes.refused[0]
+    assert methods == [*["initialize", "notifications/initialized", "tools/list"] * 2]
+
+
+def test_an_error_without_an_id_answers_its_request() -> None:
+    """Over HTTP a response belongs to its request; the line is shown as it came."""
+    refusal = response(NAMELESS, status="400 Bad Request")
+    with Peer(outgoing({"tools/list": refusal})) as peer, seated(peer) as (client, notes):
+        assert client.request("tools/list").error == (-32000, "no")
+    assert NAMELESS.decode() in notes.arrived
+
+
+def test_a_body_over_several_lines_is_one_message() -> None:
+    """A server may lay its JSON out."""
+
+    def laid_out(asked: Asked) -> bytes:
+        said = {"jsonrpc": "2.0", "id": asked.json["id"], "result": LISTED}
+        return response(json.dumps(said, indent=2).encode())
+
+    with Peer(outgoing({"tools/list": laid_out})) as peer, seated(peer) as (client, _):
+        assert client.request("tools/list").result == LISTED
+
+
+def test_a_host_uses_a_remote_entry_like_any_other() -> None:
+    """An entry with `url` and `headers`: its tools are called, with the key it needs."""
+    say = outgoing(
+        {
+            "tools/list": lambda asked: answer(asked, LISTED),
+            "tools/call": lambda asked: answer(
+                asked, {"content": [{"type": "text", "text": "hi"}]}
+            ),
+        }
+    )
+    with Peer(say) as peer:
+        entry = {"url": peer.url, "headers": {"Authorization": "Bearer ${KEY}"}}
+        config = json.dumps({"mcpServers": {"far": entry}})
+        servers = Servers(parse(config, "x", {"KEY": "secret"}), lambda _name: Nobody())
+        try:
+            servers.start()
+            (tool,) = servers.offered()
+            called = servers.call(servers.place(tool.name), {})
+        finally:
+            servers.close()
+        keys = {asked.headers.get("authorization") for asked in peer.asked}
+    assert (tool.name, called.text, keys) == ("far__echo", "hi", {"Bearer secret"})
+
+
+# -- streams ---------------------------------------------------------------------------------------
+
+
+def said(asked: Asked, result: object) -> bytes:
+    """Write the message that answers a request."""
+    return json.dumps({"jsonrpc": "2.0", "id": asked.json["id"], "result": result}).encode()
+
+
+def test_events_come_with_their_ids() -> None:
+    """What belongs to a request may come before its answer; each event is shown as it comes."""
+    note = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
+
+    def listed(asked: Asked) -> bytes:
+        return stream(event(note, EventId(1, 1)), event(said(asked, LISTED), EventId(1, 2)))
+
+    with Peer(outgoing({"tools/list": listed})) as peer, seated(peer) as (client, notes):
+        assert client.request("tools/list").result == LISTED
+    assert notes.ids() == ["1-1", "1-2"]
+    assert note.decode() in notes.arrived
+
+
+def test_a_stream_that_ends_early_is_asked_for_again() -> None:
+    """The server hangs up and is polled (SEP-1699): `Last-Event-ID`, after the pause it wanted."""
+    waiting: list[Asked] = []
+
+    def first(asked: Asked) -> bytes:
+        waiting.append(asked)
+        return stream(priming(EventId(4, 0), 1))
+
+    def again(asked: Asked) -> bytes:
+        if "last-event-id" not in asked.headers:
+            return NOT_ALLOWED
+        return stream(event(said(waiting[0], LISTED), EventId(4, 1)))
+
+    with Peer(outgoing({"tools/list": first, "GET": again})) as peer, seated(peer) as (client, _):
+        assert client.request("tools/list").result == LISTED
+        resumed = [one.headers.get("last-event-id") for one in peer.asked if one.method == "GET"]
+    assert "4-0" in resumed
+
+
+def test_a_stream_that_says_no_id_is_over_when_it_is_cut() -> None:
+    """There is nothing to come again with: the request ends with a sentence."""
+    with (
+        Peer(outgoing({"tools/list": stream(b": hello\n\n")})) as peer,
+        seated(peer) as (client, _),
+        pytest.raises(CallError, match="ended the response without an answer to tools/list"),
+    ):
+        client.request("tools/list")
+
+
+def test_what_belongs_to_no_request_is_heard() -> None:
+    """The GET stream brings the server's own requests; they are answered by a POST."""
+    ping = b'{"jsonrpc":"2.0","id":"p","method":"ping"}'
+    sent: list[bytes] = []
+
+    def own(asked: Asked) -> bytes:
+        sent.append(asked.body)
+        return stream(event(ping, EventId(0, 1))) if len(sent) == 1 else NOT_ALLOWED
+
+    with Peer(outgoing({"GET": own, "": ACCEPTED, "POST": ACCEPTED})) as peer, seated(peer):
+        answered = until(
+            lambda: [one for one in peer.asked if one.body and one.json.get("id") == "p"], "pong"
+        )
+    assert answered[0].json == {"jsonrpc": "2.0", "id": "p", "result": {}}
+
+
+def hold(connection: socket.socket) -> None:
+    """Begin a stream with an id, and say nothing more until the other side hangs up."""
+    connection.sendall(stream(priming(EventId(9, 0))))
+    connection.recv(1)
+
+
+def test_by_hand_a_connection_is_dropped_and_resumed() -> None:
+    """*Drop the connection now*, *resume from event n*: nobody comes again by itself."""
+    waiting: list[Asked] = []
+
+    def first(asked: Asked) -> Callable[[socket.socket], None]:
+        waiting.append(asked)
+        return hold
+
+    def again(asked: Asked) -> bytes:
+        if "last-event-id" not in asked.headers:
+            return NOT_ALLOWED
+        return stream(event(said(waiting[0], LISTED), EventId(9, 1)))
+
+    with (
+        Peer(outgoing({"tools/list": first, "GET": again})) as peer,
+        seated(peer) as (client, notes),
+    ):
+        begun = client.begin("tools/list")
+        until(lambda: "9-0" in notes.ids(), "the first event")
+        assert http(client).drop() >= 1  # also one that was answered and is just ending
+        assert not begun.is_answered
+        assert http(client).resume() == "9-0"
+        assert client.wait(begun).result == LISTED
+
+
+def test_what_is_dropped_before_any_event_ends_with_a_sentence() -> None:
+    """There is nothing to come again with: nobody may wait for ever."""
+    asked = threading.Event()
+
+    def silent(connection: socket.socket) -> None:
+        asked.set()
+        connection.recv(1)
+
+    with Peer(outgoing({"tools/list": lambda _asked: silent})) as peer, seated(peer) as (client, _):
+        begun = client.begin("tools/list")
+        until(asked.is_set, "the request")
+        http(client).drop()
+        with pytest.raises(CallError):
+            client.wait(begun)
+
+
+def test_in_2026_07_28_hanging_up_is_the_cancel() -> None:
+    """No `notifications/cancelled` goes out; the server sees the connection end."""
+    gone = threading.Event()
+
+    def waits(connection: socket.socket) -> None:
+        connection.sendall(stream(b": waiting\n\n"))
+        connection.recv(1)
+        gone.set()
+
+    say = outgoing({"tools/list": lambda _asked: waits})
+    with Peer(say) as peer, seated(peer, Opening.MODERN) as (client, notes):
+        begun = client.begin("tools/list")
+        until(lambda: len(notes.parts) == 4, "the head of the response")
+        client.give_up(begun.asked)
+        until(gone.is_set, "the end of the connection")
+        assert [asked.rpc for asked in peer.asked] == ["server/discover", "tools/list"]
+
+
+# -- bad peers -------------------------------------------------------------------------------------
+
+SIGN_IN: Final = response(
+    b'{"error":"invalid_token"}',
+    status="401 Unauthorized",
+    headers=[("WWW-Authenticate", 'Bearer resource_metadata="https://a.example/meta"')],
+)
+HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
+
+
+@pytest.mark.parametrize(
+    ("peer_says", "sentence"),
+    [
+        (HTML, "answers with text/html, and not with JSON or events.*Welcome"),
+        (response(b"x", kind=""), "without a Content-Type"),
+        (response(b"who?", status="401 Unauthorized", kind="text/plain"), "wants a key .401.*who"),
+        (SIGN_IN, "wants a sign-in with OAuth.*stands at https://a.example/meta.*invalid_token"),
+        (response(b'{"detail":"no"}', status="403 Forbidden"), "forbids this .403.*detail"),
+        (response(status="500 Oh", kind=""), "status 500 Oh"),
+        (response(status="503 Busy", kind=""), "cannot answer now .503"),
+        (ACCEPTED, "took tools/list and will not answer it: 202"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "does not answer as HTTP does"),
+        (None, "does not answer as HTTP does"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+            "off",
+        ),
+        (response(b"{", headers=[("Content-Encoding", "gzip")]), "not with JSON"),
+    ],
+)
+def test_a_bad_response_gets_a_sentence_and_the_session_goes_on(
+    peer_says: bytes | None, sentence: str
+) -> None:
+    """Whatever a server says, a person reads what it was; the next request works."""
+    bad = [peer_says]
+    say = outgoing({"tools/list": lambda asked: bad.pop() if bad else answer(asked, LISTED)})
+    with Peer(say) as peer, seated(peer) as (client, _):
+        with pytest.raises(CallError, match=f"(?s){sentence}"):
+            client.request("tools/list")
+        assert client.request("tools/list").result == LISTED
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_an_endless_body_is_not_kept(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is bounded: the connection ends, and a sentence says why."""
+    monkeypatch.setattr(exchanges, "LONGEST_LINE", 1 << 20)
+
+    def endless(connection: socket.socket) -> None:
+        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode())
+        while True:
+            connection.sendall(b"data: " + b"x" * 65536)
+
+    with (
+        Peer(outgoing({"tools/list": lambda _asked: endless})) as peer,
+        seated(peer) as (client, _),
+        pytest.raises(CallError, match="sent more than 1 MiB as one message"),
+    ):
+        client.request("tools/list")
+
+
+def test_a_slow_drip_ends_with_the_patience() -> None:
+    """A byte now and then is no answer; nothing waits longer than the person wants."""
+
+    def drip(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        while not done.wait(0.01):
+            connection.sendall(b" ")
+
+    done = threading.Event()
+    say = outgoing({"tools/list": lambda _asked: drip})
+    with Peer(say) as peer, seated(peer) as (client, _):
+        with pytest.raises(StopError, match=r"no answer to tools/list within 0\.1 s"):
+            client.request("tools/list", patience=0.1)
+        done.set()
+
+
+def test_a_key_never_follows_to_another_origin() -> None:
+    """A redirect elsewhere is said, and not followed: neither message nor key arrive there."""
+    with Peer(outgoing({"tools/list": lambda asked: answer(asked, LISTED)})) as other:
+        moved = response(status="307 Moved", kind="", headers=[("Location", other.url)])
+        key = ("Authorization", "Bearer secret")
+        with (
+            Peer(outgoing({"tools/list": moved})) as peer,
+            seated(peer, Opening.HANDSHAKE, key) as (client, notes),
+        ):
+            with pytest.raises(CallError, match="Another address gets neither the message nor"):
+                client.request("tools/list")
+            assert peer.asked[-1].headers["authorization"] == "Bearer secret"
+        assert other.asked == []
+    assert "secret" not in str(notes.parts)
+    assert any(isinstance(one, IncomingResponse) for one in notes.parts)
+    assert any(isinstance(one, OutgoingRequest) for one in notes.parts)
+
+
+def test_a_redirect_on_the_same_origin_is_followed() -> None:
+    """`/mcp` to `/mcp/`, as many frameworks have it; the method stays with a 307."""
+
+    def moved(asked: Asked) -> bytes:
+        if asked.path == "/mcp":
+            return response(status="307 Moved", kind="", headers=[("Location", "/mcp/")])
+        return initialized(asked)
+
+    with Peer(outgoing({"initialize": moved})) as peer, seated(peer):
+        assert [asked.path for asked in peer.asked][:2] == ["/mcp", "/mcp/"]
+
+
+@pytest.mark.parametrize("to", ["/mcp", "http://[", ""])
+def test_a_redirect_that_leads_nowhere_ends(to: str) -> None:
+    """In a circle, or to what is no address."""
+    moved = response(status="308 Moved", kind="", headers=[("Location", to)])
+    with Peer(outgoing({"initialize": moved})) as peer, pytest.raises(CallError), seated(peer):
+        pass
+
+
+def test_the_transport_of_2024_11_05_is_recognised() -> None:
+    """POST is refused, GET brings an `endpoint` event: a sentence says what it is."""
+    old = stream(b"event: endpoint\ndata: /messages?id=1\n\n")
+    with (
+        Peer(outgoing({"initialize": NOT_ALLOWED, "GET": old})) as peer,
+        pytest.raises(CallError, match=r"HTTP\+SSE of 2024-11-05"),
+        seated(peer),
+    ):
+        pass
+
+
+def test_an_address_where_nothing_listens_gets_a_sentence() -> None:
+    """Nobody is there."""
+    with Peer(outgoing({})) as peer:
+        pass
+    with pytest.raises(CallError, match="cannot reach"), seated(peer):
+        pass
+
+
+def test_a_notification_that_is_refused_is_said() -> None:
+    """Nobody waits for its answer; the person is told all the same."""
+    refused = response(status="500 Oh", kind="")
+    with Peer(outgoing({"notifications/x": refused})) as peer, seated(peer) as (client, notes):
+        client.notify("notifications/x")
+        until(lambda: notes.refused, "a sentence")
+    assert "status 500" in notes.refused[0]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "http://a:b/", "http://a:0/", "http://a b/", "ftp://a/", "http://a\n/"]
+)
+def test_what_is_no_address_is_said(url: str) -> None:
+    """Before anything is sent."""
+    with pytest.raises(StopError, match="cannot be called"):
+        ServerAddress.of(url)
+
+
+def test_a_key_in_an_address_is_refused_and_one_in_a_query_hidden() -> None:
+    """An address is a title, stands in logs and in the inbox."""
+    with pytest.raises(StopError, match=r"^http://a/ has a name or a key"):
+        ServerAddress.of("http://user:secret@a/")
+    assert str(ServerAddress.of("http://a/?key=secret")) == "http://a/?…"
+    assert str(ServerAddress.of("http://a/${K}/mcp", (), {"K": "secret"})) == "http://a/${K}/mcp"

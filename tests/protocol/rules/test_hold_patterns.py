@@ -1,0 +1,69 @@
+"""What a tap is to hold, as a person writes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.locales.stop import sentence_of
+from humanmcp.protocol.conversation.state import ConversationState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.rules.hold_patterns import PatternError, parse, parse_all
+
+
+def fits(pattern: str, *messages: tuple[Direction, str]) -> list[bool]:
+    """Say which messages of a conversation a pattern means."""
+    state = ConversationState()
+    found = []
+    for way, text in messages:
+        message = read(text.encode())
+        assert isinstance(message, Message)
+        found.append(parse(pattern).fits(state.observe(way, message)))
+    return found
+
+
+CALL = (Direction.IN, '{"id":1,"method":"tools/call","params":{"name":"dice"}}')
+ANSWER = (Direction.OUT, '{"id":1,"result":{}}')
+ASKED = (Direction.OUT, '{"id":1,"method":"roots/list"}')
+TOLD = (Direction.IN, '{"id":1,"result":{"roots":[]}}')
+NOTICE = (Direction.OUT, '{"method":"notifications/message"}')
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("tools/call", [True, False, False, False, False]),
+        ("tool:dice", [True, False, False, False, False]),
+        ("tool:coin", [False, False, False, False, False]),
+        ("out:tools/call", [False, True, False, False, False]),
+        ("out:tool:dice", [False, True, False, False, False]),
+        ("in:roots/list", [False, False, False, True, False]),
+        ("roots/list", [False, False, True, False, False]),
+        ("in", [True, False, False, True, False]),
+        ("out", [False, True, True, False, True]),
+        ("next", [True, True, True, True, True]),
+        ("out:next", [False, True, True, False, True]),
+        ("notifications/message", [False, False, False, False, True]),
+    ],
+)
+def test_a_pattern_means_what_it_says(pattern: str, wanted: list[bool]) -> None:
+    """A method is its request; with a direction it is whatever goes that way about it."""
+    assert fits(pattern, CALL, ANSWER, ASKED, TOLD, NOTICE) == wanted
+
+
+@pytest.mark.parametrize("text", ["", " ", "tool:", "in:", "out:tool:", " tools/call"])
+def test_a_pattern_that_says_nothing_is_refused(text: str) -> None:
+    """The message says what can be written."""
+    with pytest.raises(PatternError) as caught:
+        parse(text)
+    assert "tool:NAME" in sentence_of(caught.value, "en")
+
+
+def test_next_is_followed_once() -> None:
+    """The others until somebody says otherwise."""
+    assert [pattern.once for pattern in parse_all(["next", "in:next", "in", "ping"])] == [
+        True,
+        True,
+        False,
+        False,
+    ]

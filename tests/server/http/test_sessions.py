@@ -1,0 +1,103 @@
+"""Which session a message belongs to, without a server: nothing is answered here."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from humanmcp.inbox.contract import SessionFacts, StoreError
+from humanmcp.protocol.http import lifetimes
+from humanmcp.protocol.http.lifetimes import visitor_of
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.server.http.sessions import HELD_ELSEWHERE, TOO_MANY, HttpSession, HttpSessions
+from humanmcp.server.http.streams import Stream
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.attendant import Attendant
+    from humanmcp.inbox.contract import ServerInbox
+    from humanmcp.server.http.connection import HttpConnection
+    from humanmcp.server.session import ServedSession
+
+
+class Unattended:
+    """Attends to nothing."""
+
+    def attend(self, session: HttpSession) -> None:
+        """Do nothing."""
+
+
+def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Clients that never send DELETE keep nobody out."""
+
+    async def fill() -> None:
+        # Nothing here asks the session, the attendant or the inbox anything.
+        server = cast("ServedSession", None)
+        attendant, inbox = cast("Attendant", Unattended()), cast("ServerInbox", None)
+        sessions = HttpSessions(lambda _connection, _facts: server, attendant, inbox, most=2)
+        first, second = await sessions.open("10.0.0.1"), await sessions.open("10.0.0.1")
+        assert isinstance(first, HttpSession)
+        assert isinstance(second, HttpSession)
+        assert await sessions.open("10.0.0.1") is TOO_MANY
+        monkeypatch.setattr(lifetimes, "MAKES_ROOM_AFTER", 0.0)
+        first.connection.streams.posted(Stream(), [1])
+        assert isinstance(await sessions.open("10.0.0.1"), HttpSession)
+        assert (first.connection.closed, second.connection.closed) == (False, True)
+
+    asyncio.run(fill())
+
+
+def test_the_sessions_of_one_address_make_room_for_another_one() -> None:
+    """A client whose address changed counts at the one where it was seen last."""
+
+    async def fill() -> None:
+        server = cast("ServedSession", None)  # nothing here asks it anything
+        attendant, inbox = cast("Attendant", Unattended()), cast("ServerInbox", None)
+        sessions = HttpSessions(lambda _connection, _facts: server, attendant, inbox, most=3)
+        first, second, third = [await sessions.open("10.0.0.1") for _ in range(3)]
+        assert isinstance(first, HttpSession)
+        assert isinstance(second, HttpSession)
+        assert isinstance(third, HttpSession)
+        assert await sessions.open("10.0.0.1") is TOO_MANY
+        await sessions.find(first.id, "10.0.0.9")
+        assert isinstance(await sessions.open("10.0.0.2"), HttpSession)
+        closed = [one.connection.closed for one in (first, second, third)]
+        assert closed == [False, True, False]
+
+    asyncio.run(fill())
+
+
+@pytest.mark.parametrize(("lost", "begun"), [("", ["a", "b"]), ("b", ["a"]), ("a", [])])
+def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
+    lost: str, begun: list[str]
+) -> None:
+    """Of two processes that find the same ones, one answers; the other refuses."""
+    message = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    assert isinstance(message, Message)
+    digest = visitor_of(message, "", "host")
+    made: list[str] = []
+
+    def of_visitor(_digest: str) -> list[SessionFacts]:
+        return [SessionFacts(name, "", http_visitor=digest) for name in ("a", "b")]
+
+    def make(_connection: HttpConnection, facts: SessionFacts) -> ServedSession:
+        if facts.name == lost:
+            raise StoreError(BlockingIOError(), "session")
+        made.append(facts.name)
+        session = SimpleNamespace(repeated_by=lambda _message: None)
+        inbox = SimpleNamespace(frames=lambda _name: iter(()))
+        ledger = SimpleNamespace(inbox=inbox, name=facts.name)
+        return cast("ServedSession", SimpleNamespace(session=session, ledger=ledger))
+
+    async def ask() -> None:
+        seen = SimpleNamespace(of_visitor=of_visitor, sign_of_life=lambda _name: "")
+        attendant, inbox = cast("Attendant", Unattended()), cast("ServerInbox", seen)
+        found = await HttpSessions(make, attendant, inbox).visit(message, "", "host", "")
+        assert (found is HELD_ELSEWHERE) is not bool(begun)
+
+    asyncio.run(ask())
+    assert made == begun

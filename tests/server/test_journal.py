@@ -1,0 +1,89 @@
+"""What a server writes down, and with how many writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import Order, Reply, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
+from humanmcp.server.connection import MemoryConnection, TransportNote
+from humanmcp.server.journal import Journal
+from humanmcp.server.process import Clock
+from humanmcp.server.resuming import resumed
+
+if TYPE_CHECKING:
+    import pytest
+
+AT: Final = "2026-11-22T10:00:00.000Z"
+PING: Final = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+
+class Notes:
+    """What HTTP says: the head of the request that brings a line, and what was said meanwhile."""
+
+    def __init__(self) -> None:
+        self.head = ""
+        self.waiting: list[TransportNote] = []
+
+    def take(self) -> list[TransportNote]:
+        """Take what was said meanwhile."""
+        found, self.waiting = self.waiting, []
+        return found
+
+
+def journal(home: Path) -> tuple[Journal, Notes, FolderInbox]:
+    """Begin a session whose transport says things beside the lines."""
+    inbox, connection, notes = FolderInbox(home), MemoryConnection(), Notes()
+    connection.notes = notes
+    facts = SessionFacts("", "", http_id="id", http_port=1)
+    ledger = Journal(
+        connection, inbox, facts._replace(name=inbox.begin(facts)), Clock(), Path(home)
+    )
+    return ledger, notes, inbox
+
+
+def test_what_http_says_goes_out_in_the_write_of_the_next_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was said before it stands before it, the head that it came with behind it."""
+    ledger, notes, inbox = journal(tmp_path)
+    written: list[int] = []
+
+    def record(session: str, *frames: Frame, durable: bool = False) -> None:
+        written.append(len(frames))
+        FolderInbox.record(inbox, session, *frames, durable=durable)
+
+    monkeypatch.setattr(inbox, "record", record)
+    notes.waiting, notes.head = [TransportNote(AT, "status", 7)], "head"
+    ledger.record(Direction.IN, PING, 8, durable=True)
+    ledger.cannot_read_last()
+    ledger.keep_notes()  # nothing is left: nothing is written
+    ledger.write("answer", 8)
+    assert written == [3, 1]
+    assert ledger.facts.unreadable_at == 2
+    frames = [*inbox.frames(ledger.name)]
+    said = [(frame.seq, frame.way.value, frame.text, frame.number) for frame in frames]
+    assert said == [
+        (1, "note", "status", 7),
+        (2, "in", PING.decode(), 8),
+        (3, "note", "head", 8),
+        (4, "out", "answer", 8),
+    ]
+    assert (frames[0].at, frames[2].at) == (AT, frames[1].at)
+
+
+def test_a_saying_is_the_last_thing_that_went_out_whatever_http_said_after_it(
+    tmp_path: Path,
+) -> None:
+    """The process that goes on settles it, and numbers on after the notes."""
+    ledger, notes, inbox = journal(tmp_path)
+    inbox.submit(ledger.name, Reply(PING.decode(), order=Order.SAY))
+    ledger.write(PING)
+    notes.waiting = [TransportNote(AT, '{"call":1,"event":"message","id":"0-1"}', 0)]
+    ledger.keep_notes()
+    found = resumed(inbox, ledger.name, ())
+    assert found.last is not None
+    assert (found.last.raw, found.seq) == (PING, 2)
+    assert [frame.note for frame in inbox.frames(ledger.name)] == ["", HTTP]

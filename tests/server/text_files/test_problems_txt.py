@@ -1,0 +1,78 @@
+"""What stands in `problems.txt`, sentence by sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.protocol.conversation.events import RequestArrived
+from humanmcp.protocol.diagnostics.autofix import mended
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.validation.addressing import addressed
+from humanmcp.protocol.validation.check import check
+from humanmcp.server.text_files.documents import Document, DocumentOutcome
+from humanmcp.server.text_files.problems_txt import report
+
+
+def refused(typed: str, language: str = "en") -> str:
+    """Return what is said of an answer to a tool call with the id 3 that does not pass."""
+    session = Session()
+    call = b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","arguments":{}}}'
+    (event,) = session.receive(call)
+    assert isinstance(event, RequestArrived)
+    assert addressed(typed, session.pending) == event.exchange
+    verdict = check(event.exchange, typed)
+    assert not verdict.sendable
+    right = mended(typed, lambda text: check(event.exchange, text))
+    outcome = DocumentOutcome(
+        Document(0, typed), sent=False, diagnostics=verdict.diagnostics, mended=right
+    )
+    return report([outcome], language)
+
+
+def test_a_refused_text_is_shown_as_it_would_be_right() -> None:
+    """With every mend at once, so that it can be copied and passes."""
+    said = refused("{'jsonrpc':'2.0','id':\"3\",'result':{'content':'sunny',}}")
+    right = said.partition("It would be right like this: ")[2].splitlines()[0]
+    assert '"content":[{"type": "text", "text": "sunny"}]' in right
+    session = Session()
+    (event,) = session.receive(b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}')
+    assert isinstance(event, RequestArrived)
+    assert check(event.exchange, right).sendable
+
+
+def test_the_sample_of_the_specification_is_shown_as_json() -> None:
+    """Unquoted names and semicolons; several lines stay several lines."""
+    said = refused('{\n  jsonrpc: "2.0";\n  id: 3;\n  result: {\n    content: []\n  }\n}')
+    assert '    {\n      "jsonrpc": "2.0",\n      "id": 3,\n' in said
+
+
+def test_half_a_mend_is_not_called_right() -> None:
+    """What would be refused again is not shown as the way to write it."""
+    said = refused('{"id":3,"result":{"content":[]},"error":{"code":1,"message":"x"}}')
+    assert "right like this" not in said
+    assert '"jsonrpc"' in said
+
+
+def test_plain_text_is_told_how_to_be_an_answer() -> None:
+    """The whole answer with the person's words in it."""
+    assert '"text": "sunny"' in refused("sunny")
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_page_of_the_specification_is_named_once(language: str) -> None:
+    """Two mistakes in one answer, one address to read."""
+    said = refused('{"id":3,"result":{"content":"sunny"},"x":1}', language)
+    assert said.count("https://modelcontextprotocol.io/") == 1
+
+
+def test_nothing_to_say_is_nothing() -> None:
+    """An answer without a remark leaves problems.txt empty."""
+    assert report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=())], "en") == ""
+
+
+def test_what_the_peer_wrote_is_escaped() -> None:
+    """An escape sequence in a name cannot reach the terminal that shows the file."""
+    found = Diagnostic("M12", Severity.WARNING, (("key", "\x1b[2J"), ("revision", "2025-11-25")))
+    said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(found,))], "en")
+    assert "\x1b" not in said

@@ -1,0 +1,369 @@
+"""`humanmcp answer N` without an editor: what is checked, sent, refused and kept."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.answering import service
+from humanmcp.answering.case import case_of
+from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.terminal import replying
+from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, ago
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.answering.case import Case
+    from humanmcp.answering.service import SendResult
+    from humanmcp.inbox.contract import Key
+    from tests.terminal.rooms import Room, Shell
+
+SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
+
+
+@pytest.fixture
+def key(room: Room) -> Key:
+    """Deliver one tool call to a session whose server takes replies."""
+    session = room.session()
+    delivered = room.ask(session, 3)
+    room.serve(session)
+    return delivered
+
+
+def test_text_answers_a_tool_call(key: Key, shell: Shell) -> None:
+    """The words alone; the exact line that went out is printed, with its size in bytes.
+
+    BRIDGE-18.
+    """
+    ran = shell("answer", "3", "--text", "sunny")
+    assert ran.status == 0
+    assert ran.out.splitlines()[-1] == SUNNY
+    assert f"({len(SUNNY.encode()) + 1} bytes)" in ran.out
+
+
+def test_a_tool_error_is_told_to_the_model(key: Key, room: Room, shell: Shell) -> None:
+    """The way a tool says no."""
+    assert shell("answer", "--tool-error", "遠い").status == 0
+    answer = room.inbox.item(key).answer
+    assert answer is not None
+    assert json.loads(answer.line)["result"]["isError"] is True
+
+
+def test_an_error_takes_a_code_and_a_message(key: Key, shell: Shell) -> None:
+    """The person's own words, Japanese unescaped."""
+    ran = shell("answer", "3", "--error", "-32602", "遠い。自分で調べて")
+    assert ran.out.splitlines()[-1] == (
+        '{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"遠い。自分で調べて"}}'
+    )
+
+
+def test_a_result_comes_from_a_file(key: Key, shell: Shell, tmp_path: Path) -> None:
+    """Pretty-printed, with a byte-order mark, as an editor on Windows saves it."""
+    file = tmp_path / "result.json"
+    file.write_text('{\r\n  "content": [{"type":"text","text":"sunny"}]\r\n}\r\n', "utf-8-sig")
+    assert shell("answer", "3", "--result", str(file)).out.splitlines()[-1] == SUNNY
+
+
+def test_a_message_comes_from_stdin(
+    key: Key, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`-` is stdin; the person's own member order is kept."""
+    typed = '{"result":{"content":[{"type":"text","text":"sunny"}]},"jsonrpc":"2.0","id":3}'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
+    assert shell("answer", "3", "--message", "-").out.splitlines()[-1] == typed
+
+
+def test_a_wrong_answer_is_explained_kept_and_not_sent(key: Key, room: Room, shell: Shell) -> None:
+    """The place, the fix, exit status 1; it still waits, and the text is its draft."""
+    ran = shell("answer", "3", "--error", "abc", "no")
+    item = room.inbox.item(key)
+    assert ran.status == 1
+    assert "line 1, column 10" in ran.out
+    assert "^^^^^" in ran.out
+    assert "Not sent: 1 error" in ran.err
+    assert (item.state, item.reply) == (ExchangeState.PENDING, None)
+    assert item.draft is not None
+    assert (item.draft.text, item.draft.form, item.draft.touched) == (
+        '{"code": "abc", "message": "no"}',
+        TextForm.ERROR,
+        True,
+    )
+
+
+def test_send_anyway_sends_what_the_check_refuses(key: Key, room: Room, shell: Shell) -> None:
+    """It is recorded as deliberate."""
+    ran = shell("answer", "3", "--error", "abc", "no", "--send-anyway", "--json").json
+    answer = room.inbox.item(key).answer
+    assert ran["sent"] is True
+    assert ran["deliberate"] is True
+    assert answer is not None
+    assert answer.line == ran["line"]
+    assert '"code":"abc"' in answer.line
+
+
+def test_an_untouched_tool_call_cannot_be_sent(key: Key, shell: Shell) -> None:
+    """The starting text of a tool call must be replaced by a person's words."""
+    assert shell("answer", "3", "--as-is").status == 1
+
+
+def test_the_draft_of_initialize_can_be_sent_as_it_is(room: Room, shell: Shell) -> None:
+    """It is complete already."""
+    session = room.session()
+    room.ask(session, 1, INITIALIZE)
+    room.serve(session)
+    assert '"protocolVersion":"2025-11-25"' in shell("answer", "1", "--as-is").out
+
+
+def test_an_answer_is_broken_on_purpose(key: Key, room: Room, shell: Shell) -> None:
+    """Without the page: refused like any broken one, and sent with --send-anyway."""
+    assert shell("answer", "3", "--text", "sunny", "--break", "wrong-id").status == 1
+    ran = shell(
+        "answer", "3", "--text", "sunny", "--break", "id-as-text", "--send-anyway", "--json"
+    )
+    assert json.loads(ran.json["line"])["id"] == "3"
+    assert "sunny" in ran.json["line"]
+    assert ran.json["deliberate"] is True
+
+
+def test_a_log_line_stands_in_the_place_of_an_answer(key: Key, shell: Shell) -> None:
+    """Nothing need be written for it: the draft is what is broken, and no editor opens."""
+    ran = shell("answer", "3", "--break", "log-line", "--send-anyway")
+    assert ran.out.splitlines()[-1] == "Server started on stdio"
+
+
+def test_a_fault_that_there_is_not_lists_those_that_there_are(key: Key, shell: Shell) -> None:
+    """A call of a tool has no protocol version to be wrong about."""
+    ran = shell("answer", "3", "--break", "wrong-version", "--send-anyway")
+    assert ran.status == 2
+    assert "wrong-id" in ran.err
+
+
+def test_a_template_is_sent_by_its_name(key: Key, shell: Shell) -> None:
+    """A wrong name lists the right ones."""
+    wrong = shell("answer", "3", "--template", "nonsense", "--as-is")
+    assert wrong.status == 2
+    assert "method_not_found" in wrong.err
+    right = shell("answer", "3", "--template", "method_not_found", "--as-is")
+    assert right.status == 0
+    assert '"code":-32601' in right.out
+
+
+def test_an_answered_exchange_says_so(key: Key, shell: Shell) -> None:
+    """The second answer goes nowhere, and nothing is lost."""
+    shell("answer", "3", "--text", "sunny")
+    ran = shell("answer", "3", "--text", "rain")
+    assert ran.status == 1
+    assert "answered (you, at the terminal)" in ran.err
+    assert "kept" in ran.err
+
+
+def test_a_cancelled_exchange_keeps_the_text(room: Room, shell: Shell) -> None:
+    """Nothing is sent after a cancel, and the words stay as the draft."""
+    key = room.ask(room.session(), 3)
+    room.inbox.close(key, ExchangeState.CANCELLED, reason="the user stopped it")
+    ran = shell("answer", "3", "--text", "too late")
+    item = room.inbox.item(key)
+    assert ran.status == 1
+    assert "the user stopped it" in ran.err
+    assert item.draft is not None
+    assert item.draft.text == "too late"
+
+
+def test_a_session_that_is_over_keeps_the_text(room: Room, shell: Shell) -> None:
+    """The answer can no longer be delivered; it says so."""
+    session = room.session()
+    key = room.ask(session, 3)
+    room.inbox.end(session)
+    ran = shell("answer", "3", "--text", "too late")
+    draft = room.inbox.item(key).draft
+    assert ran.status == 1
+    assert "session ended" in ran.err
+    assert draft is not None
+    assert draft.text == "too late"
+
+
+def test_who_was_second_is_told_who_was_first(room: Room, shell: Shell) -> None:
+    """Another desk's reply is on its way: one wins, and the other text is kept."""
+    key = room.ask(room.session(), 3)
+    room.inbox.send(key, Reply(SUNNY, by="desk"))
+    ran = shell("answer", "3", "--text", "rain")
+    assert ran.status == 1
+    assert "on its way" in ran.err
+    assert "rain" in [kept.text for kept in room.inbox.item(key).kept]
+
+
+def test_a_server_that_does_not_take_the_reply_is_not_waited_for_forever(
+    room: Room, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped process: the reply stays in the inbox, and the person is told."""
+    monkeypatch.setattr(replying, "LONGEST_WAIT", 0.05)
+    key = room.ask(room.session(), 3)
+    ran = shell("answer", "3", "--text", "sunny")
+    assert ran.status == 1
+    assert "not taken it yet" in ran.err
+    assert room.inbox.item(key).reply is not None
+
+
+def test_the_verdict_of_the_server_counts(
+    room: Room, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows more than the desk: what it gives back is shown with its problems, exit status 1."""
+    session = room.session()
+    key = room.ask(session, 3)
+    wrong = '{"content": 5}'
+    exchange = case_of(room.inbox, key).exchange
+    assert exchange is not None
+    desk = "humanmcp.protocol.validation.check.check"
+    from humanmcp.protocol.validation import check  # noqa: PLC0415 - the real one, before it is replaced
+
+    lenient = check.check(exchange, '{"content":[]}', TextForm.RESULT)
+    strict = check.check(exchange, wrong, TextForm.RESULT)
+
+    became = service._became  # where the desk looks again, the server has refused
+
+    def refused(case: Case, reply: Reply) -> SendResult | None:
+        for taken, _reply in room.inbox.take(session):
+            room.inbox.refuse(taken, strict.diagnostics)
+        return became(case, reply)
+
+    monkeypatch.setattr(desk, lambda *_: lenient)
+    monkeypatch.setattr(service, "_became", refused)
+    ran = shell("answer", "3", "--text", "sunny")
+    assert ran.status == 1
+    assert "Not sent" in ran.err
+    assert room.inbox.item(key).diagnostics == strict.diagnostics
+
+
+def test_a_file_that_cannot_be_read_is_a_usage_error(key: Key, shell: Shell) -> None:
+    """Its name and the reason, no traceback."""
+    ran = shell("answer", "3", "--result", "/nowhere/x.json")
+    assert ran.status == 2
+    assert "/nowhere/x.json" in ran.err
+
+
+def test_without_a_terminal_no_editor_is_opened(
+    key: Key, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says how to answer instead, and the draft is as it was."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    ran = shell("answer", "3")
+    assert ran.status == 2
+    assert "--text" in ran.err
+
+
+def test_answers_speak_japanese(key: Key, shell: Shell) -> None:
+    """--lang ja."""
+    assert "送りました" in shell("answer", "3", "--text", "晴れ", "--lang", "ja").out
+
+
+def test_a_draft_from_another_desk_is_what_is_sent_as_it_is(
+    key: Key, room: Room, shell: Shell
+) -> None:
+    """The draft is shared: what was begun on the page goes on in the terminal, in its form."""
+    room.inbox.save(key, Draft("sunny", TextForm.TEXT, touched=True, by="desk"))
+    assert shell("answer", "3", "--as-is").out.splitlines()[-1] == SUNNY
+
+
+def test_an_answer_by_somebody_else_in_the_meantime_is_told(room: Room, shell: Shell) -> None:
+    """The line of the other one is not passed off as one's own."""
+    session = room.session()
+    key = room.ask(session, 3, CALL)
+    room.inbox.close(key, ExchangeState.ANSWERED, Answer(SUNNY, "book: weather", ago(0)))
+    ran = shell("answer", "3", "--text", "rain", "--json").json
+    assert ran["sent"] is False
+    assert "book: weather" in ran["why"]
+
+
+@pytest.mark.parametrize("dialect", ['"http://[bad"', '["x"]', "{}", "5"])
+def test_a_schema_that_nobody_can_read_is_told_and_can_be_sent_anyway(
+    dialect: str, room: Room, shell: Shell, tmp_path: Path
+) -> None:
+    """`answer` ended in a traceback, with --send-anyway, too."""
+    session = room.session()
+    room.ask(session, 1, '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}')
+    room.serve(session)
+    file = tmp_path / "tools.json"
+    file.write_text(
+        f'{{"tools":[{{"name":"a","inputSchema":{{"type":"object","$schema":{dialect}}}}}]}}'
+    )
+    ran = shell("answer", "1", "--result", str(file), "--send-anyway")
+    assert ran.status == 0
+    assert "$schema" in ran.out + ran.err
+
+
+def test_a_fault_of_the_check_is_told_at_the_terminal(
+    key: Key, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence, the text kept, exit status 1."""
+
+    def fail(*_args: object) -> None:
+        raise LookupError("the moon")
+
+    monkeypatch.setattr("humanmcp.protocol.validation.check._findings", fail)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SUNNY.encode())))
+    ran = shell("answer", "3", "--message", "-")
+    assert ran.status == 1
+    assert "the moon" in ran.out + ran.err
+
+
+ROOTS = '{"jsonrpc":"2.0","id":3,"method":"roots/list"}'
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [("dice", "the server dice"), ("", "the server"), ("dice", "サーバー dice")],
+)
+def test_in_the_clients_seat_an_answer_goes_to_the_server(
+    title: str, said: str, room: Room, shell: Shell, tmp_path: Path
+) -> None:
+    """Who asked there is a server, and it is named; the same in `show`."""
+    language = "en" if said.isascii() else "ja"
+    session = room.session("humanmcp-host", seat=Seat.CLIENT, title=title)
+    room.ask(session, 3, ROOTS)
+    room.serve(session)
+    assert said in shell("show", "3", "--lang", language).out
+    file = tmp_path / "roots.json"
+    file.write_text('{"roots": []}', "utf-8")
+    sent = shell("answer", "3", "--result", str(file), "--lang", language).out
+    assert said in sent
+    assert "humanmcp-host" not in sent
+
+
+def test_an_option_is_chosen_by_its_number(room: Room, shell: Shell) -> None:
+    """It goes out word for word."""
+    session = room.session()
+    room.ask(session, 3, QUESTION)
+    room.serve(session)
+    ran = shell("answer", "3", "--choose", "2")
+    assert ran.status == 0
+    assert '"text":"Coffee"' in ran.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("number", ["0", "3", "Tea", "\uff12"])
+def test_a_number_of_no_option_lists_those_there_are(room: Room, shell: Shell, number: str) -> None:
+    """Nothing is sent."""
+    room.ask(room.session(), 3, QUESTION)
+    ran = shell("answer", "3", "--choose", number)
+    assert ran.status == 2
+    assert "1 Tea, 2 Coffee" in ran.err
+
+
+def test_what_has_no_options_cannot_be_chosen_from(key: Key, shell: Shell) -> None:
+    """A call without a question."""
+    ran = shell("answer", "3", "--choose", "1")
+    assert ran.status == 2
+    assert "--text" in ran.err
+
+
+def test_who_types_a_secret_is_told_and_it_goes_out(key: Key, room: Room, shell: Shell) -> None:
+    """A warning with its place; what it says does not repeat the secret."""
+    ran = shell("answer", "3", "--text", "the password: hunter22")
+    assert ran.status == 0
+    assert "looks like a secret (password)" in ran.err + ran.out
+    assert room.inbox.item(key).answer is not None

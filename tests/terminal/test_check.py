@@ -1,0 +1,337 @@
+"""`humanmcp check`: an answer explained without any session."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.terminal import cases
+from humanmcp.terminal.cases import guessed_method
+from tests.terminal.rooms import Ran
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMAND: Final = (sys.executable, "-m", "humanmcp", "check")
+GOOD: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
+WRONG: Final = """{
+  "jsonrpc": "2.0", "id": 3,
+  "result": {
+    "tools": [ {"name": "x", "input_schema": {"type": "object"}}, ]
+  }
+}
+"""
+
+
+@pytest.fixture
+def check(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Any:  # noqa: ANN401 - a function with flags
+    """Return a function that checks a text from a file."""
+    for name in ("LC_ALL", "LANG", "HUMANMCP_LANG"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(text: str, *flags: str) -> Ran:
+        file = tmp_path / "answer.json"
+        file.write_bytes(text.encode())
+        capsys.readouterr()
+        status = main(["check", *flags, str(file)])
+        out, err = capsys.readouterr()
+        return Ran(status, out, err)
+
+    return run
+
+
+def test_a_good_answer_is_shown_as_the_line_that_would_go_out(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Exit status 0, and the line byte for byte."""
+    ran = check(GOOD)
+    assert ran.status == 0
+    assert ran.out.splitlines()[-1] == GOOD
+
+
+def test_a_mistake_is_shown_with_its_place_a_caret_a_fix_and_the_page(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """E04 and E18, exit status 1: what compilers taught people to read."""
+    ran = check(WRONG)
+    lines = ran.out.splitlines()
+    at = next(at for at, line in enumerate(lines) if "answer.json:4:30: error M10" in line)
+    assert (
+        lines[at + 1] == '  4 |     "tools": [ {"name": "x", "input_schema": {"type": "object"}}, ]'
+    )
+    assert lines[at + 2].rstrip() == "    |" + " " * 30 + "^" * 14
+    assert '"inputSchema" instead of "input_schema"' in lines[at + 3]
+    assert lines[at + 4].startswith("    = ")
+    assert "specification/2025-11-25/server/tools" in lines[at + 5]
+    assert ran.status == 1
+
+
+def test_a_caret_stands_below_the_mistake_after_wide_characters(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Japanese takes two columns a character."""
+    out = check('{"result":{"content":[{"type":"text","text":"東京"}],"isError":"いいえ"}}').out
+    lines = out.splitlines()
+    shown, caret = next(
+        pair for pair in itertools.pairwise(lines) if pair[1].strip(" |^") == "" and "^" in pair[1]
+    )
+    before = shown[: shown.index('"いいえ"')]
+    assert caret.index("^") == len(before) + 2
+
+
+def test_the_method_is_guessed_from_the_result_and_can_be_given(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """It says what it took the answer for."""
+    assert "tools/list" in check(WRONG).out
+    assert check('{"result":{}}', "--method", "ping").status == 0
+    assert check('{"result":{}}', "--method", "tools/call").status == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "method"),
+    [
+        ({"tools": []}, "tools/list"),
+        ({"contents": []}, "resources/read"),
+        ({"protocolVersion": "x"}, "initialize"),
+        ({"supportedVersions": []}, "server/discover"),
+        ({}, "tools/call"),
+        ("text", "tools/call"),
+        (None, "tools/call"),
+    ],
+)
+def test_each_result_gives_away_what_it_answers(result: object, method: str) -> None:
+    """With and without the envelope."""
+    assert guessed_method(result) == method
+    assert guessed_method({"result": result}) == method
+
+
+def test_the_request_gives_the_id_the_method_and_the_revision(check: Any, tmp_path: Path) -> None:  # noqa: ANN401 - see the fixture
+    """An id that is not the request's; the request may be pretty-printed."""
+    request = tmp_path / "request.json"
+    request.write_text('{\n "jsonrpc":"2.0", "id":4,\n "method":"tools/call"\n}', "utf-8")
+    assert check(GOOD).status == 0
+    ran = check(GOOD, "--request", str(request))
+    assert ran.status == 1
+    assert "R0" in ran.out
+    request.write_text(
+        '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":'
+        '{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}',
+        "utf-8",
+    )
+    assert "2026-07-28" in check(GOOD, "--request", str(request)).out
+    request.write_text("hello", "utf-8")
+    assert check(GOOD, "--request", str(request)).status == 2
+
+
+def test_plain_text_is_a_form_too(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """The last line feed of a file is no part of the words."""
+    assert '"text":"sunny"' in check("sunny\n", "--form", "text").out
+
+
+def test_fix_prints_the_text_with_every_fix_applied(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Also those that only show once a first one is applied; what is printed can be sent."""
+    ran = check(WRONG, "--fix")
+    assert ran.status == 0
+    assert json.loads(ran.out)["result"]["tools"] == [
+        {"name": "x", "inputSchema": {"type": "object"}}
+    ]
+    assert check(ran.out).status == 0
+
+
+def test_fix_says_what_it_cannot_mend(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """On stderr, so that stdout stays the text."""
+    ran = check('{"result": {"content": [{"type": "image", "data": "?"}]}}', "--fix")
+    assert ran.status == 1
+    assert "error" in ran.err
+    assert '"image"' in ran.out
+
+
+def test_json_is_for_machines(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """The shape of the issue: code, level, line, column, pointer, message, fix."""
+    made = check(WRONG, "--json").json
+    found = next(one for one in made["problems"] if one["code"] == "M10")
+    assert made["sendable"] is False
+    assert made["line"] is None
+    assert (found["level"], found["line"], found["column"]) == ("error", 4, 30)
+    assert found["pointer"].startswith("/result/tools/0")
+    assert found["fix"]["edits"][0]["new"] == '"inputSchema"'
+
+
+def test_japanese_is_spoken(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """--lang ja."""
+    assert "エラー" in check(WRONG, "--lang", "ja").out
+
+
+def test_a_line_of_megabytes_is_shown_as_a_window(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """No wall of text around the caret."""
+    long = "x" * 1_000_000
+    ran = check(f'{{"result":{{"content":[{{"type":"txt","text":"{long}"}}]}}}}')
+    assert max(map(len, ran.out.splitlines())) < 400
+
+
+def test_what_is_no_text_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file that is no text in any encoding, one that is not there, and none at all: status 2."""
+    file = tmp_path / "x"
+    file.write_bytes(b"\x00\x93\xfa")
+    for words in (["check", str(file)], ["check", str(tmp_path / "none")], ["check"]):
+        assert main(words) == 2
+        assert capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "utf-16-le", "utf-16-be", "iso2022_jp"])
+def test_a_file_is_read_like_out_txt(
+    encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--message FILE` refused CP932 and garbled UTF-16 without BOM."""
+    text = GOOD.replace("sunny", "東京の天気は晴れです。")
+    file = tmp_path / "x"
+    file.write_bytes(text.encode(encoding))
+    assert main(["check", str(file)]) == 0
+    assert text in capsys.readouterr().out
+
+
+def test_utf_16_is_read(check: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401 - see the fixture
+    """What PowerShell 5.1 writes."""
+    file = tmp_path / "x"
+    file.write_bytes(GOOD.encode("utf-16"))
+    assert main(["check", str(file)]) == 0
+    assert GOOD in capsys.readouterr().out
+
+
+# -- many at once -----------------------------------------------------------------------------
+
+
+def lines(*records: object, flags: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Give each record as a line to a process, and return its lines, decoded."""
+    text = b"\n".join(
+        one if isinstance(one, bytes) else json.dumps(one).encode() for one in records
+    )
+    ran = subprocess.run([*COMMAND, "--lines", *flags], input=text, capture_output=True, check=True)
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def test_lines_gives_one_answer_a_line_in_order() -> None:
+    """The shape of the issue, with the id echoed where there is one."""
+    good, wrong = lines(
+        {"method": "tools/call", "revision": "2025-11-25", "text": GOOD},
+        {"method": "tools/list", "revision": "2025-11-25", "text": WRONG, "id": 3},
+    )
+    assert (good["sendable"], good["line"], good["problems"]) == (True, GOOD, [])
+    assert (wrong["sendable"], wrong["line"], wrong["id"]) == (False, None, 3)
+    assert {"code", "level", "line", "column", "pointer", "message", "fix"} <= set(
+        wrong["problems"][0]
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"[]",
+        b'"text"',
+        {},
+        {"text": 5},
+        {"text": "{}", "method": 5},
+        {"text": "{}", "revision": "2099-01-01"},
+        {"text": "{}", "form": "poem"},
+        {"text": "{}", "request": "no request"},
+        {"text": "{}", "request": {"jsonrpc": "2.0", "method": "ping"}},
+        {"text": "{}", "id": {"no": "id"}},
+        {"text": "{}", "id": True},
+        {"text": "", "method": "\ud800"},
+    ],
+)
+def test_a_line_that_is_no_case_gets_an_error_of_its_own(line: object) -> None:
+    """Never a crash, and the lines before and after are answered."""
+    good = {"method": "tools/call", "text": GOOD}
+    before, between, after = lines(good, line, good)
+    assert before["sendable"]
+    assert after["sendable"]
+    assert between["sendable"] is False
+    assert between["problems"][0]["level"] == "error"
+    assert between["problems"][0]["message"]
+
+
+def test_a_request_and_a_form_may_come_with_each_line() -> None:
+    """As an object or as text."""
+    request = {"jsonrpc": "2.0", "id": "x", "method": "tools/call"}
+    for asked in (request, json.dumps(request)):
+        (made,) = lines({"text": "sunny", "form": "text", "request": asked})
+        assert json.loads(made["line"])["id"] == "x"
+
+
+def test_lines_are_answered_while_the_pipe_stays_open() -> None:
+    """A program may ask, read and ask again: nothing waits for the end of input."""
+    process = subprocess.Popen(
+        [*COMMAND, "--lines"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        for at in range(3):
+            process.stdin.write(json.dumps({"text": GOOD, "id": at}).encode() + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == at
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_lines_of_a_file_and_the_speed_on_stderr(tmp_path: Path) -> None:
+    """Thousands of lines, one longer than any pipe holds; the last one without a line feed."""
+    file = tmp_path / "lines.jsonl"
+    long = json.dumps({"text": json.dumps({"result": {"content": [], "x": "y" * 300_000}})})
+    some = json.dumps({"method": "tools/call", "text": GOOD})
+    file.write_text("\n".join([some] * 2000 + [long, some]), "utf-8")
+    environment = {**os.environ, "LC_ALL": "C"}
+    ran = subprocess.run(
+        [*COMMAND, "--lines", str(file)], capture_output=True, check=True, env=environment
+    )
+    assert ran.stdout.count(b"\n") == 2002
+    assert b"2002 checked in" in ran.stderr
+
+
+@pytest.mark.parametrize("dialect", ['"http://[bad"', '["x"]', "{}", "5"])
+def test_check_goes_on_after_a_schema_that_nobody_can_read(
+    dialect: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """`--lines` died, and answered none of the lines after it."""
+    schema = f'{{"type":"object","$schema":{dialect}}}'
+    listed = f'{{"result":{{"tools":[{{"name":"a","inputSchema":{schema}}}]}}}}'
+    file = tmp_path / "lines"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in (listed, GOOD)))
+    main(["check", "--lines", str(file)])
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert {each["code"] for each in first["problems"]} & {"M15", "M92"}
+    assert second["sendable"]
+
+
+def test_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong with one line is said in the shape of all answers."""
+    real = cases.case_of
+
+    def failing(text: str, *rest: Any) -> Any:  # noqa: ANN401 - what the real one takes and returns
+        if text == "strange":
+            raise LookupError("the moon")
+        return real(text, *rest)
+
+    monkeypatch.setattr("humanmcp.terminal.lines.case_of", failing)
+    file = tmp_path / "lines"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in ("strange", GOOD)))
+    main(["check", "--lines", str(file)])
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [each["code"] for each in first["problems"]] == ["X01"]
+    assert "the moon" in first["problems"][0]["message"]
+    assert second["sendable"]

@@ -1,0 +1,200 @@
+"""`humanmcp check` for requests, notifications and whole conversations."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
+from tests.terminal.rooms import Ran
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INITIALIZE = (
+    '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+    '"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
+)
+OPENED = (
+    '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},'
+    '"serverInfo":{"name":"s","version":"1"}}}'
+)
+READY = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+CALL = '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","arguments":{}}}'
+GOOD = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
+BROKEN = '{"jsonrpc":"2.0","id":3,"result":{"content":"sunny"}}'
+SAMPLING = (
+    '{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage",'
+    '"params":{"messages":[],"maxTokens":5}}'
+)
+
+
+@pytest.fixture
+def check(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Any:  # noqa: ANN401 - a function with flags
+    """Return a function that checks the lines of a file."""
+    for name in ("LC_ALL", "LANG", "HUMANMCP_LANG"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*lines: str, flags: tuple[str, ...] = (), name: str = "said.jsonl") -> Ran:
+        file = tmp_path / name
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        capsys.readouterr()
+        status = main(["check", *flags, str(file)])
+        out, err = capsys.readouterr()
+        return Ran(status, out, err)
+
+    return run
+
+
+def transcript(*lines: tuple[Direction, str]) -> list[str]:
+    """Write the lines of a transcript."""
+    return [
+        to_json(Frame(seq, "2026-11-20T00:00:00.000Z", way, raw.encode()))
+        for seq, (way, raw) in enumerate(lines, 1)
+    ]
+
+
+def codes(ran: Ran) -> list[tuple[int, str, str]]:
+    """Return what was found: the line, who wrote it, the code."""
+    return [(found["line"], found["way"], found["code"]) for found in ran.json["problems"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "found"),
+    [
+        (CALL, 0, []),
+        ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}', 1, ["M15"]),
+        ('{"id":1,"method":"ping"}', 1, ["R01"]),
+        (
+            '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}',
+            1,
+            ["M09", "N37"],
+        ),
+        ('{"jsonrpc":"2.0","id":1,"method":"tool/list"}', 0, ["M84"]),
+        (SAMPLING, 0, []),
+    ],
+)
+def test_a_request_or_a_notification_is_judged_as_what_it_is(
+    check: Any,  # noqa: ANN401 - see the fixture
+    line: str,
+    status: int,
+    found: list[str],
+) -> None:
+    """From either side; an error makes the exit status 1."""
+    ran = check(line, flags=("--json",))
+    assert [code for _line, _way, code in codes(ran)] == found
+    assert ran.status == status
+
+
+def test_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers(
+    check: Any,  # noqa: ANN401 - see the fixture
+) -> None:
+    """What the two sides declared counts, and what never got an answer is named."""
+    lines = transcript(
+        (Direction.IN, INITIALIZE),
+        (Direction.OUT, OPENED),
+        (Direction.IN, READY),
+        (Direction.IN, CALL),
+        (Direction.OUT, SAMPLING),
+        (Direction.OUT, BROKEN),
+        (Direction.IN, CALL.replace("3", "4")),
+    )
+    ran = check(*lines[:1], "torn", *lines[1:], flags=("--json",))
+    assert codes(ran) == [
+        (6, "out", "R32"),
+        (7, "out", "M01"),
+        (6, "out", "N38"),
+        (8, "in", "N38"),
+    ]
+    assert (ran.json["messages"], ran.json["errors"], ran.json["warnings"]) == (7, 2, 2)
+    assert ran.status == 1
+    shown = check(*lines).out
+    assert "said.jsonl:6:45: error M01" in shown
+    assert shown.splitlines()[-1] == "Messages checked: 7, with 2 errors, 2 warnings."
+
+
+def test_a_good_conversation_ends_with_status_zero_in_every_form(
+    check: Any,  # noqa: ANN401 - see the fixture
+) -> None:
+    """As a transcript, as a text log, as the messages of a pipe."""
+    said = [(Direction.IN, CALL), (Direction.OUT, GOOD)]
+    assert check(*transcript(*said)).status == 0
+    assert check(*(line for _way, line in said)).status == 0
+    log = [f"[2025-04-06 15:09:35.419] {way.name}: {line}" for way, line in said]
+    assert "Messages checked: 2" in check(*log).out
+
+
+def test_messages_of_a_pipe_are_told_apart_by_what_each_side_may_say(
+    check: Any,  # noqa: ANN401 - see the fixture
+) -> None:
+    """An answer is from whoever was asked; a print is a server's."""
+    ran = check(
+        CALL,
+        SAMPLING,
+        '{"jsonrpc":"2.0","id":1,"result":{}}',
+        "Listening on port 80",
+        GOOD,
+        flags=("--json",),
+    )
+    assert {found for found in codes(ran) if found[2] in ("N01", "M09")} == {
+        (3, "in", "M09"),
+        (4, "out", "N01"),
+    }
+
+
+def test_the_findings_can_be_read_in_japanese(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """Sentences and the sum."""
+    shown = check(CALL, BROKEN, flags=("--lang", "ja")).out
+    assert "サーバー: tools/call 3" in shown
+    assert shown.splitlines()[-1] == "チェックしたメッセージ: 2 件\uff08エラー 1 件\uff09"
+
+
+def test_many_requests_can_be_judged_through_one_pipe(check: Any) -> None:  # noqa: ANN401 - see the fixture
+    """`--lines`: a text with a method is no answer, where nobody said that it is one."""
+    ran = check(
+        json.dumps({"text": CALL}), json.dumps({"text": CALL, "method": "ping"}), flags=("--lines",)
+    )
+    first, second = (json.loads(line) for line in ran.out.splitlines())
+    assert first.items() >= {"sendable": True, "line": CALL, "problems": []}.items()
+    assert second["problems"][0]["code"] == "R07"
+
+
+def test_a_session_folder_means_its_transcript_and_an_empty_one_is_said(
+    check: Any,  # noqa: ANN401 - see the fixture
+    tmp_path: Path,
+) -> None:
+    """Exit status 2 for what holds no message."""
+    check(*transcript((Direction.IN, CALL), (Direction.OUT, GOOD)), name="transcript.jsonl")
+    assert main(["check", str(tmp_path)]) == 0
+    note = to_json(Frame(1, "", Direction.NOTE, b"", note="nothing was said"))
+    ran = check(note, note)
+    assert (ran.status, "has no message in it" in ran.err) == (2, True)
+
+
+def test_the_log_of_claude_desktop_is_checked_as_a_conversation(check: Any) -> None:  # noqa: ANN401 - a function with flags
+    """Its first line has no message; what is wrong is found on the line of the log."""
+    start = "2025-07-12T05:51:44.{}Z [weather] [info]"
+    ran = check(
+        f"{start.format(599)} Initializing server... {{ metadata: undefined }}",
+        *(
+            f"{start.format(600 + number)} Message from {who}: {line} {{ metadata: undefined }}"
+            for number, (who, line) in enumerate(
+                (
+                    ("client", INITIALIZE),
+                    ("server", OPENED),
+                    ("client", READY),
+                    ("client", CALL),
+                    ("server", BROKEN),
+                )
+            )
+        ),
+        name="mcp-server-weather.log",
+    )
+    assert ran.status == 1
+    assert "mcp-server-weather.log:6:" in ran.out
+    assert "Messages checked: 5," in ran.out
