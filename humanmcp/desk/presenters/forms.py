@@ -170,7 +170,7 @@ def _capabilities(revision: str, language: str) -> dict[str, Any]:
 def form_of(item: Item, established: Established, tool: str, language: str) -> AnswerForm | None:
     """Return the form of an answer, None when there is nothing to fill in."""
     if item.method == "tools/call":
-        schema = _output_schema(established, tool)
+        schema = _tool_schema(established, tool, "outputSchema")
         if schema is not None:
             return AnswerForm("/result/structuredContent", schema, mirror=True)
     if item.method == "elicitation/create":
@@ -201,9 +201,17 @@ def _asked_for(item: Item, language: str) -> Mapping[str, Any]:
     return _object(("action",), action=action, content=content)
 
 
-def _output_schema(established: Established, tool: str) -> Mapping[str, Any] | None:
-    """Return what a tool declared of its answers. It came over a wire: it may be anything."""
-    schema = follow((established.tools or {}).get(tool), "outputSchema")
+def arguments_form(established: Established, tool: str) -> AnswerForm | None:
+    """Return the form of the arguments of a held call, None when the tool declared none."""
+    schema = _tool_schema(established, tool, "inputSchema")
+    if schema is None or not schema.get("properties"):
+        return None
+    return AnswerForm("/params/arguments", schema)
+
+
+def _tool_schema(established: Established, tool: str, member: str) -> Mapping[str, Any] | None:
+    """Return a schema that a tool declared. It came over a wire: it may be anything."""
+    schema = follow((established.tools or {}).get(tool), member)
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return None
     return schema if len(json.dumps(schema)) <= LARGEST_SCHEMA else None

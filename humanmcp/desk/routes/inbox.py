@@ -29,7 +29,7 @@ from humanmcp.desk.presenters import held_messages, input_requests, rendering, s
 from humanmcp.desk.presenters import rows as row_words
 from humanmcp.desk.presenters.conversation import UserAsked, conversation_of, user_asked
 from humanmcp.desk.presenters.form_fields import field_of
-from humanmcp.desk.presenters.forms import AnswerForm, form_of
+from humanmcp.desk.presenters.forms import AnswerForm, arguments_form, form_of
 from humanmcp.desk.presenters.held_messages import Task
 from humanmcp.desk.presenters.media import media_in
 from humanmcp.desk.presenters.offer import LISTS
@@ -47,7 +47,7 @@ from humanmcp.inbox.contract import (
     Seat,
     UnknownItemError,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.raw import PLACEHOLDER
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
@@ -313,8 +313,7 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
     document = service.document(case, draft)
     starts = () if exchange is None else starts_of(exchange)
     begun = chosen(starts, document)
-    form = None if exchange is None else form_of(item, case.established, tool, language)
-    form = begun.form if begun else form
+    form = begun.form if begun else _form_for(case, exchange, language)
     fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
     asked = case.inquiry
     template = service.as_it_came(case) if goes_on else service.starting_draft(case, language)
@@ -349,6 +348,13 @@ def _filled(saved: Saved, case: Case) -> Saved:
         return replace(saved, text=fill_answer(saved.text, saved.form, case.arguments))
     except ValueError:  # a saved text that is no JSON
         return saved
+
+
+def _form_for(case: Case, exchange: Exchange | None, language: str) -> AnswerForm | None:
+    """Return the form of an answer, or of the arguments of a call that goes on changed."""
+    if exchange is not None:
+        return form_of(case.item, case.established, case.name, language)
+    return arguments_form(case.established, case.name) if case.item.method == "tools/call" else None
 
 
 def _form(form: AnswerForm) -> FormShape:
