@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 ROOM_FILE: Final = "room.json"
 SEAT_FILE: Final = "seat.json"
-CODE_LENGTH: Final = 6
+CODE_LENGTH: Final = 8
+"""31^8 codes: 2,000 guesses a second for a day find one with a chance of 1 in 5,000. So guesses
+need no limit, which one visitor could use up for all others behind the same address."""
 
 
 class DoorState(enum.Enum):

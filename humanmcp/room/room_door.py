@@ -20,8 +20,6 @@ from humanmcp.desk.auth.visit_path import parts_of, start_of, visit_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WRONG_TRIES: Final = 300
-"""Wrong codes from one address in a minute. A class may share one; there are 31^6 codes."""
 JOINS: Final = 40
 """People who join from one address at once, and in each minute after that."""
 _MOST_ADDRESSES: Final = 10_000
@@ -55,18 +53,14 @@ class RateLimit:
         self._most, self._clock = most, clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def left(self, address: str) -> float:
-        """Return how many an address may still take now."""
-        now = self._clock()
-        left, at = self._left.get(address, (float(self._most), now))
-        return min(self._most, left + (now - at) * self._most / 60)
-
     def take(self, address: str) -> bool:
         """Take one; False where none is left."""
         if len(self._left) > _MOST_ADDRESSES:
             self._left.clear()
-        left = self.left(address)
-        self._left[address] = (left - 1 if left >= 1 else left, self._clock())
+        now = self._clock()
+        left, at = self._left.get(address, (float(self._most), now))
+        left = min(self._most, left + (now - at) * self._most / 60)
+        self._left[address] = (left - 1 if left >= 1 else left, now)
         return left >= 1
 
 
@@ -80,8 +74,7 @@ class RoomDoor(Door):
     _by_key: dict[bytes, Visitor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Count what comes from each address."""
-        self._wrong_codes = RateLimit(WRONG_TRIES, self.clock)
+        """Count who joins from each address."""
         self.joins = RateLimit(JOINS, self.clock)
 
     def admit(self, visitor: Visitor, key: str) -> None:
@@ -103,16 +96,6 @@ class RoomDoor(Door):
     def holder(self, key: str) -> Visitor | None:
         """Return whose key this is."""
         return self._by_key.get(digest(key))
-
-    def fits(self, typed: str, code: str, address: str) -> bool | None:
-        """Compare a code. None: so many wrong ones came from this address that it has to wait."""
-        if self._wrong_codes.left(address) < 1:
-            return None
-        plain = unicodedata.normalize("NFKC", typed[:64]).upper()  # full width: Japanese keyboards
-        if hmac.compare_digest("".join(one for one in plain if one in LETTERS), code):
-            return True
-        self._wrong_codes.take(address)
-        return False
 
     # -- what the guard asks --------------------------------------------------------------------
 
@@ -137,6 +120,12 @@ class RoomDoor(Door):
 
     def leave(self, visit: str) -> None:
         """Do nothing: the browser forgets its cookie, and the key stays good."""
+
+
+def fits(typed: str, code: str) -> bool:
+    """Compare what a person typed with a code."""
+    plain = unicodedata.normalize("NFKC", typed[:64]).upper()  # full width: Japanese keyboards
+    return hmac.compare_digest("".join(one for one in plain if one in LETTERS), code)
 
 
 def visit(visitor: Visitor, key: str) -> str:

@@ -12,7 +12,7 @@ from humanmcp.room.around import room_of, visitor_of
 from humanmcp.room.classroom import LONGEST_NAME, Classroom
 from humanmcp.room.entering import entering
 from humanmcp.room.records import DoorState
-from humanmcp.room.room_door import Role, Visitor
+from humanmcp.room.room_door import Role, Visitor, fits
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -39,11 +39,9 @@ def come_in(request: Request, values: FormValues) -> Response:
     typed, name = values.get("code", ""), " ".join(values.get("name", "").split())
     if room.state is DoorState.LOCKED:
         return _door(request, 403)
+    if not fits(typed, room.record.code):
+        return _door(request, 401, name=name, why="code")
     address = request.client.host if request.client else "?"
-    fits = room.door.fits(typed, room.record.code, address)
-    if not fits:
-        why = "slow down" if fits is None else "code"
-        return _door(request, 429 if fits is None else 401, name=name, why=why)
     if not room.door.joins.take(address):
         return _door(request, 429, code=typed, name=name, why="busy")
     lost = bool(values.get("lost"))
