@@ -11,8 +11,10 @@ from typing import Final
 
 from bench.figures import Figure, percentile, ratio, spread, table
 from bench.peer import TS_PACKAGES
+from bench.way import ways
 
 ROOT: Final = Path(__file__).parent.parent.parent
+MOST_FILES_ON_THE_WAY: Final = 43
 HAS_NODE: Final = shutil.which("node") is not None and TS_PACKAGES.is_dir()
 
 
@@ -65,3 +67,13 @@ def test_the_table_is_aligned() -> None:
     """Every line has the same length."""
     lines = table([Figure("a long name", "1 s", 1, 2, "s"), Figure("b", "2")]).splitlines()
     assert len({len(line) for line in lines}) == 1
+
+
+def test_the_way_of_one_request_is_traced_in_a_real_server(tmp_path: Path) -> None:
+    """From stdin to the inbox and back to stdout, and through few files: a person can read it."""
+    found = ways(tmp_path)
+    way_in = list(dict.fromkeys(file for file, _ in found["in"]))
+    way_out = list(dict.fromkeys(file for file, _ in found["out"]))
+    assert {"server/pipe.py", "protocol/session.py", "inbox/folder.py"} <= set(way_in)
+    assert {"protocol/validation/check.py", "server/pipe.py"} <= set(way_out)
+    assert len(way_in) <= MOST_FILES_ON_THE_WAY

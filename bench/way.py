@@ -1,0 +1,124 @@
+"""The way of one `tools/call` through a real server: which functions run, in which files, in order.
+
+    python -m bench.way             the files, in the order in which the request reaches them
+    python -m bench.way functions   every function as well
+
+The way in begins with the first function that is given the bytes of the request, and ends when it
+is in the inbox. The way out begins when the server takes the answer, and ends on its stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bench.peer import Peer, call, watch
+from humanmcp.common import terminal
+from humanmcp.inbox.contract import Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.diagnostics.verdict import TextForm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+PACKAGE: Final = Path(__file__).parent.parent / "humanmcp"
+FIRST, TRACED = 1, 2
+"""The first call loads what is loaded once; the second is traced."""
+MARK: Final = b'"id":%d,' % TRACED
+
+
+class Trace:
+    """What runs between two moments of one thread, from a profile function."""
+
+    def __init__(self, finished: Callable[[dict[str, list[tuple[str, str]]]], object]) -> None:
+        """Begin with nothing. `finished` is given both ways when they are complete."""
+        self._finished = finished
+        self.ways: dict[str, list[tuple[str, str]]] = {"in": [], "out": []}
+        self._now = ""
+
+    def see(self, frame: FrameType, event: str, result: object) -> None:
+        """Be told of each call and return of Python."""
+        code = frame.f_code
+        if not code.co_filename.startswith(str(PACKAGE)):
+            return
+        file, name = code.co_filename[len(str(PACKAGE)) + 1 :], code.co_qualname
+        if event == "call":
+            if not self._now and not self.ways["in"] and _has_request(frame):
+                self._now = "in"
+            if self._now:
+                self.ways[self._now].append((file, name))
+        elif event == "return":
+            if self._now == "in" and name.endswith(".deliver"):
+                self._now = ""
+            elif self.ways["in"] and not self.ways["out"] and name.endswith(".take") and result:
+                self._now = "out"
+            elif self._now == "out" and name == "PipeConnection.send":
+                self._now = ""
+                self._finished(self.ways)
+
+
+def _has_request(frame: FrameType) -> bool:
+    values = frame.f_locals.values()
+    return any(isinstance(value, (bytes, bytearray)) and MARK in value for value in values)
+
+
+def serve(home: str, report: str) -> None:
+    """Be the traced server: `humanmcp serve` with a profile function in each thread."""
+
+    def finished(found: dict[str, list[tuple[str, str]]]) -> None:
+        sys.setprofile(None)
+        part = Path(report + ".part")
+        part.write_text(json.dumps(found), encoding="utf-8")
+        part.replace(report)
+
+    trace = Trace(finished)
+    sys.argv = ["humanmcp", "serve", "--auto", "--home", home]
+    threading.setprofile(trace.see)
+    sys.setprofile(trace.see)
+    runpy.run_module("humanmcp", run_name="__main__")
+
+
+def ways(home: Path) -> dict[str, list[list[str]]]:
+    """Ask a traced server twice, answer as a desk does, and return the second way in and out."""
+    report = home / "ways.json"
+    inbox = FolderInbox(home)
+    with Peer((sys.executable, "-m", "bench.way", "serve", str(home), str(report))) as server:
+        server.open()
+        for number in (FIRST, TRACED):
+            server.write(call(number))
+            watch(lambda: any(inbox.items(session.name) for session in inbox.sessions()))
+            (session,) = inbox.sessions()
+            (item,) = inbox.items(session.name)
+            inbox.send(item.key, Reply("sunny", TextForm.TEXT, by="bench"))
+            server.read()
+        watch(report.exists)
+    found: dict[str, list[list[str]]] = json.loads(report.read_text(encoding="utf-8"))
+    return found
+
+
+def main() -> None:
+    """Print both ways."""
+    with tempfile.TemporaryDirectory() as home:
+        found = ways(Path(home))
+    for way, steps in found.items():
+        files = list(dict.fromkeys(file for file, _ in steps))
+        functions = list(dict.fromkeys(map(tuple, steps)))
+        terminal.to_stdout(f"way {way}: {len(functions)} functions in {len(files)} files")
+        for file in files:
+            names = [name for where, name in functions if where == file]
+            terminal.to_stdout(f"  {file}  ({len(names)})")
+            if "functions" in sys.argv:
+                terminal.to_stdout("\n".join(f"      {name}" for name in names))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve(*sys.argv[2:4])
+    else:
+        main()
