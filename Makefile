@@ -42,6 +42,7 @@ check: $(DEV) node ## ruff, mypy, the types of the scripts, workflows, layers, d
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m docs.make_types
 	$(BIN)/python editor/build.py --check
 	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py tests/test_published.py \
 		$(if $(HUMANMCP_SPECIFICATION),tests/protocol/test_specification_examples.py)
@@ -54,7 +55,7 @@ bench: $(DEV) ## measure: the figures of bench/README.md in one table
 mutants: $(DEV) ## how well the tests of the core notice a mistake (some minutes)
 	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
-docs: $(DEV) ## write the generated pages of docs/reference anew
+docs: $(DEV) ## write the generated pages of docs/reference, and what build/ has
 	@$(BIN)/python docs/make_reference.py
 
 site: $(DEV) ## the manual as a site, in both languages, in build/site
@@ -80,8 +81,9 @@ wheelhouse: dist ## all that an installation without a network needs, in wheelho
 	@$(PIP) download --only-binary=:all: $(WHEELS_FOR) --dest wheelhouse dist/*.whl colorama
 	@echo "On the other machine: pip install --no-index --find-links wheelhouse humanmcp"
 
-mcpb: dist node ## dist/humanmcp.mcpb for Claude Desktop, and dist/server.json that names it
-	@tests/clients/node/node_modules/.bin/mcpb pack plugins/mcpb dist/humanmcp.mcpb
+mcpb: dist node ## dist/ with all that a release has: the bundle, the plugins, server.json
+	@$(BIN)/python -m docs.make_reference
+	@tests/clients/node/node_modules/.bin/mcpb pack build/plugins/mcpb dist/humanmcp.mcpb
 	@$(BIN)/python -m docs.make_manifests dist
 
 node: $(DEV) ## the SDK clients and the conformance suite, from npm

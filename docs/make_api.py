@@ -1,8 +1,7 @@
 """Write the reference of the interface for scripts, from the OpenAPI that FastAPI makes of it.
 
-What a call is for stands in the docstring of its route; the Japanese sentences stand here, beside
-what the page says around the calls. A shape is a heading with its members: the same in both
-languages. `make docs` writes the pages; tests/test_docs.py fails when one is stale.
+What a call is for stands in the docstring of its route. The committed page has one line for each
+call; the page in `build/` and on the site also has every member.
 """
 
 from __future__ import annotations
@@ -10,25 +9,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from docs.api_words import INTRO, PRINTED_WORDS, TITLES, TYPES
 from humanmcp.answering.schema import commands, diagnostics, exchanges, interface
 from humanmcp.answering.schema import page as island
-from humanmcp.desk.routes import api, api_completion, api_drafts, api_saved, connect, login
+from humanmcp.desk.routes import (
+    api,
+    api_completion,
+    api_description,
+    api_drafts,
+    api_saved,
+    connect,
+    login,
+)
+from humanmcp.desk.routes.api_description import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 
 _GROUPS: Final = {
-    "reading": api.router,
-    "writing": api_drafts.router,
-    "completing": api_completion.router,
-    "prepared": api_saved.router,
-    "opening": connect.calls,
-    "visits": login.calls,
+    "Read": (api.router, api_description.router),
+    "Write and send": (api_drafts.router,),
+    "Help while typing": (api_completion.router,),
+    "Prepared answers and rules": (api_saved.router,),
+    "Handshake and demo": (connect.calls,),
+    "Log in and out": (login.calls,),
 }
 PRINTED: Final[Mapping[str, Any]] = {
     "inbox": exchanges.InboxShape,
@@ -47,6 +53,64 @@ PRINTED: Final[Mapping[str, Any]] = {
     "host -p TEXT": commands.PromptedShape,
 }
 """What each command of the terminal prints with `--json`."""
+_INTRO: Final = (
+    "# The JSON interface of the desk",
+    "",
+    "A script can do whatever the page can do, under the same checks. The address and the token",
+    "are in `desk.json` of the inbox folder. Only you can read it, and both are new whenever the",
+    "desk starts.",
+    "",
+    "```sh",
+    "address=$(jq -r .address ~/.humanmcp/desk.json)",
+    "token=$(jq -r .token ~/.humanmcp/desk.json)",
+    'curl -H "Authorization: Bearer $token" "${address}api/exchanges"',
+    "```",
+    "",
+    "Every POST carries JSON (`Content-Type: application/json`). `?lang=en` or `?lang=ja` chooses",
+    "the language of texts for people. An exchange is named by its session and our number, never",
+    "by the client's id.",
+    "",
+    "| status of an error | meaning |",
+    "| --- | --- |",
+    "| 404 | there is no such session or exchange |",
+    "| 422 | the body is not as described |",
+    "| 503 | too many requests at the same moment |",
+    "| 507 | the disk did not store something |",
+    "| 500 | unexpected; `log` says where the details are |",
+    "",
+    'The body of an error is `{"detail": …}`. What each fault does: [faults](faults.md).',
+)
+
+_PRINTED: Final = (
+    "## What `--json` prints",
+    "",
+    "The commands of the terminal print the same objects, one on each line. `hosts` prints a list.",
+    "`client` prints the result as the server wrote it; with `--list`, one object with the entries",
+    "of all pages.",
+    "",
+)
+
+TYPES: Final = {
+    "query": "in the address",
+    "body": "body",
+    "answer": "answer",
+    "member": "member",
+    "type": "type",
+    "default": "default",
+    "or": " or ",
+    "list": "list of {}",
+    "typed": "{} ({})",
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "object": "object",
+    "array": "list",
+    "null": "null",
+    "any": "any value",
+}
+"""The words for JSON's types, and the heads of the tables."""
+
 _SCHEMAS: Final = "#/components/schemas/"
 _OF_FASTAPI: Final = frozenset({"HTTPValidationError", "ValidationError"})
 
@@ -73,24 +137,37 @@ def calls() -> Mapping[str, tuple[_Call, ...]]:
     return {
         group: tuple(
             _Call(f"{method.upper()} {path}", operation)
-            for path, operations in _openapi(router.routes)["paths"].items()
+            for path, operations in describe(routers)["paths"].items()
             for method, operation in operations.items()
         )
-        for group, router in _GROUPS.items()
+        for group, routers in _GROUPS.items()
     }
 
 
-def page() -> Iterator[str]:
-    """Write the page, line by line."""
-    yield from INTRO
+def summary() -> Iterator[str]:
+    """Write one line for each call."""
+    yield from (*_INTRO, "")
+    yield "`GET /api/openapi.json` describes every member of each body and answer (OpenAPI 3.1)."
     for group, members in calls().items():
-        yield from ("", f"## {TITLES[group]}")
+        yield from ("", f"## {group}", "")
+        for call in members:
+            about = " ".join(call.operation["description"].split("\n\n")[0].split())
+            yield f"- `{call.name}`: {about}"
+    yield from ("", *_PRINTED)
+    yield ", ".join(f"`{command}`" for command in PRINTED)
+
+
+def page() -> Iterator[str]:
+    """Write every call with its members, and every object."""
+    yield from _INTRO
+    for group, members in calls().items():
+        yield from ("", f"## {group}")
         for call in members:
             yield from _call(call)
-    yield from ("", f"## {TITLES['printed']}", "", PRINTED_WORDS, "")
+    yield from ("", *_PRINTED)
     for command, shape in PRINTED.items():
         yield f"- `humanmcp {command}`: [{shape.__name__}](#{shape.__name__.lower()})"
-    yield from ("", f"## {TITLES['shapes']}")
+    yield from ("", "## Shapes")
     for name, schema in sorted(_shapes().items()):
         yield from _shape(name, schema)
 
@@ -179,16 +256,10 @@ def _schema(holder: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _shapes() -> dict[str, Any]:
-    routes = [route for router in _GROUPS.values() for route in router.routes]
+    routers = [router for group in _GROUPS.values() for router in group]
     printed = [
         APIRoute(f"/{at}", lambda: None, response_model=shape, methods=["GET"])
         for at, shape in enumerate(PRINTED.values())
     ]
-    found: dict[str, Any] = _openapi(routes, printed)["components"]["schemas"]
+    found: dict[str, Any] = describe(routers, printed)["components"]["schemas"]
     return {name: schema for name, schema in found.items() if name not in _OF_FASTAPI}
-
-
-def _openapi(routes: Iterable[Any], more: Sequence[APIRoute] = ()) -> dict[str, Any]:
-    """Let FastAPI describe the routes anew, with the answers that the desk keeps from it."""
-    plain = [APIRoute(one.path, one.endpoint, methods=one.methods) for one in routes]
-    return get_openapi(title="humanmcp", version="0", routes=[*plain, *more])

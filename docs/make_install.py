@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
 from docs.make_manifests import COMMAND
 from humanmcp.setup import hosts, starting
-from humanmcp.setup.hosts import HOSTS, Format
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from humanmcp.setup.hosts import Host
 
 BLOCK: Final = re.compile(
     r"(?<=<!-- install: made by `make docs` -->\n).*?(?=^<!-- install: end -->$)",
     re.DOTALL | re.MULTILINE,
 )
-_KINDS: Final = {
-    Format.JSON: "json",
-    Format.JSONC: "json",
-    Format.TOML: "toml",
-    Format.YAML: "text",
-}
+_ONE_CLICK: Final = {"en": "Or install it with one click", "ja": "1 クリックでインストールする"}
 _WEB: Final = {
     "cursor://anysphere.cursor-deeplink/mcp/install?": "https://cursor.com/en/install-mcp?",
     "lmstudio://add_mcp?": "https://lmstudio.ai/install-mcp?",
@@ -32,22 +21,17 @@ _WEB: Final = {
 """Pages that open an address of a host: pages of repositories show no others as links."""
 
 
-def block() -> str:
-    """Return the entry that most hosts read, and the buttons."""
-    standard = hosts.BY_NAME["cursor"]
-    buttons = ((host, web_link(host)) for host in HOSTS)
-    links = " · ".join(f"[**{host.label}**]({link})" for host, link in buttons if link)
-    return "\n".join(["", f"Or install it with one click: {links}", "", *_fenced(standard), "", ""])
-
-
-def _fenced(host: Host) -> Iterator[str]:
+def block(language: str) -> str:
+    """Return the buttons, and the entry that most hosts read."""
+    host = hosts.BY_NAME["cursor"]
     entry = hosts.entry(host, COMMAND, hosts.wait_to_write(host, None))
-    yield f"```{_KINDS[host.format]}"
-    yield starting.snippet(host, hosts.DEFAULT_NAME, entry).rstrip("\n")
-    yield "```"
+    snippet = starting.snippet(host, hosts.DEFAULT_NAME, entry).rstrip("\n")
+    buttons = ((one, web_link(one)) for one in hosts.HOSTS)
+    links = " · ".join(f"[**{one.label}**]({link})" for one, link in buttons if link)
+    return f"\n{_ONE_CLICK[language]}: {links}\n\n```json\n{snippet}\n```\n\n"
 
 
-def web_link(host: Host) -> str:
+def web_link(host: hosts.Host) -> str:
     """Return the address of a page that installs the entry with one click; "" where none is."""
     link = hosts.install_link(host, hosts.DEFAULT_NAME, COMMAND)
     if link.startswith("vscode:"):

@@ -1,12 +1,14 @@
 """Write what registries and hosts read of humanmcp: one version, one command, one owner.
 
 Each is a file of its own format that says the same. `humanmcp/common/published.py` has the names.
+`make docs` writes them into `build/`; `make mcpb` also packs what is released into `dist/`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT: Final = Path(__file__).parent.parent
-PLUGIN: Final = ROOT / "plugins" / published.NAME
-BUNDLE: Final = ROOT / "plugins" / "mcpb"
 
 COMMAND: Final = HostCommand(
     "uvx", (f"{published.NAME}@{__version__}", "serve", "--opening", "book")
@@ -56,30 +56,41 @@ JAPANESE: Final = {
 }
 
 
-def files() -> Mapping[Path, str]:
-    """Make every file: where it stands and its text."""
+def files(folder: Path) -> Mapping[Path, str]:
+    """Make every file below `folder`: where it stands and its text."""
+    plugins = folder / "plugins"
+    plugin, bundle = plugins / published.NAME, plugins / "mcpb"
     made = {
-        ROOT / "server.json": _registry(),
-        ROOT / ".claude-plugin" / "marketplace.json": _marketplace(),
-        PLUGIN / ".claude-plugin" / "plugin.json": _FACTS,
-        PLUGIN / ".codex-plugin" / "plugin.json": {
+        folder / "server.json": _registry(),
+        plugins / ".claude-plugin" / "marketplace.json": _marketplace(),
+        plugin / ".claude-plugin" / "plugin.json": _FACTS,
+        plugin / ".codex-plugin" / "plugin.json": {
             **_FACTS,
             "skills": "./skills/",
             "mcpServers": "./.mcp.json",
         },
-        PLUGIN / ".mcp.json": {"mcpServers": _SERVERS},
-        PLUGIN / "gemini-extension.json": {
+        plugin / ".mcp.json": {"mcpServers": _SERVERS},
+        plugin / "gemini-extension.json": {
             "name": published.NAME,
             "version": __version__,
             "description": SHORT,
             "mcpServers": _SERVERS,
         },
-        BUNDLE / "manifest.json": _bundle(),
-        BUNDLE / "mcpb-resources" / "ja-JP.json": JAPANESE,
+        bundle / "manifest.json": _bundle(),
+        bundle / "mcpb-resources" / "ja-JP.json": JAPANESE,
     }
     return {
         path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in made.items()
     }
+
+
+def write(folder: Path) -> None:
+    """Write everything that hosts install into `folder`, beside the texts that it needs."""
+    shutil.rmtree(folder / "plugins", ignore_errors=True)
+    shutil.copytree(ROOT / "plugins", folder / "plugins")
+    for path, text in files(folder).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def _registry() -> dict[str, Any]:
@@ -124,7 +135,7 @@ def _marketplace() -> dict[str, Any]:
         "name": published.NAME,
         "owner": AUTHOR,
         "metadata": {"description": SHORT, "version": __version__},
-        "plugins": [{"name": published.NAME, "source": "./plugins/humanmcp", "description": SHORT}],
+        "plugins": [{"name": published.NAME, "source": "./humanmcp", "description": SHORT}],
     }
 
 
@@ -206,3 +217,4 @@ def release(folder: Path) -> str:
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     (target / "server.json").write_text(release(target), encoding="utf-8")
+    shutil.make_archive(str(target / "humanmcp-plugins"), "zip", ROOT / "build" / "plugins")

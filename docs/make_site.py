@@ -1,4 +1,4 @@
-"""Write the manual as a site: from the pages of docs/, in both languages, with a page a mistake.
+"""Write the manual as a site: the pages of docs/ in both languages, and a page for each problem.
 
     python -m docs.make_site FOLDER
 
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from docs import make_reference
-from humanmcp.common import published
-from humanmcp.locales import LANGUAGES, sentences_of
+from docs import make_api, make_reference
+from humanmcp.common import mistakes, published
+from humanmcp.locales import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,7 +32,8 @@ LINK: Final = re.compile(r"\]\(([^)\s:]+)\)")
 SUMMARY: Final = (
     "Be an MCP server by hand: answer a host's requests in a page, a terminal or text files."
 )
-MISTAKES: Final = {"en": "Each mistake on a page of its own", "ja": "間違いごとのページ"}
+PROBLEM: Final = re.compile(r"^- ([A-Z]\d+) .*$", re.MULTILINE)
+"""The row of a problem in reference/problems.md."""
 
 CONFIGURATION: Final = """\
 [project]
@@ -88,10 +89,18 @@ _TOGGLES: Final = {"en": ("Dark", "Light"), "ja": ("暗く", "明るく")}
 def pages(language: str) -> Mapping[Path, str]:
     """Return the pages of one language, by where they stand in its part of the site."""
     made = {_place(page): _rewritten(page, language) for page in _manual(language)}
-    codes = sorted(make_reference.kinds(), key=make_reference.in_order)
-    made |= {Path("reference", "mistakes", f"{code}.md"): mistake(code, language) for code in codes}
-    made[Path("reference", "mistakes", "index.md")] = _index(codes, language)
+    reference = Path("reference")
+    if language == "en":
+        made[reference / "api.md"] = make_reference.with_notice(make_api.page())
+    listed = reference / "problems.md"
+    made[listed] = PROBLEM.sub(lambda row: _problem(row[1], language), made[listed])
+    for code in mistakes.codes():
+        made[reference / "mistakes" / f"{code}.md"] = mistake(code, language)
     return made
+
+
+def _problem(code: str, language: str) -> str:
+    return f"- [{code}](mistakes/{code}.md): {make_reference.problem(code, language)}"
 
 
 def _manual(language: str) -> Iterator[Path]:
@@ -119,7 +128,7 @@ def _link(page: Path, link: str, language: str) -> str:
     if not name:
         return link
     target = (page.parent / unquote(name)).resolve()
-    if not target.is_relative_to(DOCS) or target.suffix == ".1":
+    if not target.is_relative_to(DOCS):
         return (
             f"{published.REPOSITORY}/blob/main/{target.relative_to(ROOT).as_posix()}{mark}{anchor}"
         )
@@ -134,17 +143,9 @@ def _link(page: Path, link: str, language: str) -> str:
 
 def mistake(code: str, language: str) -> str:
     """Return the page about one kind of mistake."""
-    words = make_reference.PROBLEMS[language]
-    lines = list(make_reference.diagnostic(make_reference.kinds()[code], words))
-    title = sentences_of("problem", language)[code].replace("{{", "{").replace("}}", "}")
-    body = "\n".join(lines[3:])
-    return f"# {code}: {make_reference.plain(title)}\n{body}\n"
-
-
-def _index(codes: list[str], language: str) -> str:
-    table = sentences_of("problem", language)
-    rows = (f"- [{code}]({code}.md): {make_reference.plain(table[code])}" for code in codes)
-    return "\n".join((f"# {MISTAKES[language]}", "", *rows)) + "\n"
+    level, *more = make_reference.diagnostic(make_reference.kinds()[code], language)
+    title = make_reference.problem(code, language)
+    return "\n".join((f"# {code}: {title}", "", level.partition(":")[0], *more)) + "\n"
 
 
 def summary() -> str:
@@ -155,7 +156,7 @@ def summary() -> str:
     rows = [
         f"- [{_title(text)}]({published.SITE}{place.with_suffix('.html').as_posix()})"
         for place, text in pages("en").items()
-        if place.parts[:2] != ("reference", "mistakes") or place.name == "index.md"
+        if "mistakes" not in place.parts
     ]
     return "\n".join((f"# {published.NAME}", "", f"> {SUMMARY}", "", "## Pages", "", *rows)) + "\n"
 

@@ -1,7 +1,7 @@
 """Write the shapes that the page's scripts read as TypeScript: for the check of the scripts alone.
 
 A TypedDict of Python becomes an interface; `Annotated[str, SomeEnum]` becomes the values of the
-enum. `make docs` writes it; tests/test_docs.py fails when it is stale.
+enum. `make check` and `make docs` write it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import types
+from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _PLAIN: Final = {str: "string", int: "number", float: "number", bool: "boolean", Any: "any"}
 
+MADE: Final = Path(__file__).parent.parent / "build" / "types" / "desk.d.ts"
+"""Where `editor/tsconfig.json` finds it."""
 NOTICE: Final = "// Made from humanmcp/answering/schema/ by `make docs`."
 
 
@@ -89,3 +92,8 @@ def written(hint: Any) -> str:  # noqa: ANN401, PLR0911 - one line for each kind
         case origin if origin is dict:
             return f"Record<string, {written(arguments[1])}>"
     raise TypeError(hint)
+
+
+if __name__ == "__main__":
+    MADE.parent.mkdir(parents=True, exist_ok=True)
+    MADE.write_text(declarations(), encoding="utf-8")

@@ -57,18 +57,30 @@ def test_the_owner_stands_in_one_place() -> None:
 # -- registries, bundles, plugins, links --------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", make_manifests.files(), ids=lambda path: path.name)
-def test_what_others_read_is_up_to_date(path: Path) -> None:
-    """When this fails: `make docs`, and commit what it wrote."""
-    assert path.read_text(encoding="utf-8") == make_manifests.files()[path]
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make what registries and hosts read, as `make docs` does in `build/`."""
+    folder = tmp_path_factory.mktemp("build")
+    make_manifests.write(folder)
+    return folder
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
-def test_the_readme_has_the_entry_that_most_hosts_read(page: str) -> None:
-    """As `connecting/hosts.py` makes them; when this fails: `make docs`."""
+@pytest.mark.parametrize(("page", "language"), [("README.md", "en"), ("README.ja.md", "ja")])
+def test_the_readme_has_the_entry_that_most_hosts_read(page: str, language: str) -> None:
+    """As `setup/hosts.py` makes them; when this fails: `make docs`."""
     found = make_install.BLOCK.search(read(page))
     assert found is not None
-    assert found[0] == make_install.block()
+    assert found[0] == make_install.block(language)
+
+
+def test_each_plugin_finds_what_it_names(made: Path) -> None:
+    """The plugin of the marketplace, and the skills and the server of the plugin."""
+    marketplace = json.loads((made / "plugins/.claude-plugin/marketplace.json").read_text("utf-8"))
+    plugin = made / "plugins" / marketplace["plugins"][0]["source"]
+    assert (plugin / ".claude-plugin" / "plugin.json").is_file()
+    facts = json.loads((plugin / ".codex-plugin" / "plugin.json").read_text("utf-8"))
+    assert (plugin / facts["skills"] / "ask-the-human" / "SKILL.md").is_file()
+    assert published.NAME in json.loads((plugin / facts["mcpServers"]).read_text())["mcpServers"]
 
 
 def test_a_button_holds_the_entry_that_its_host_needs() -> None:
@@ -85,9 +97,9 @@ def test_a_button_holds_the_entry_that_its_host_needs() -> None:
         assert entry == {"command": command.command, "args": list(command.args)}
 
 
-def test_the_registry_finds_its_name_in_the_readme() -> None:
+def test_the_registry_finds_its_name_in_the_readme(made: Path) -> None:
     """The registry reads the README of the package to know that both are one project's."""
-    server = json.loads(read("server.json"))
+    server = json.loads((made / "server.json").read_text(encoding="utf-8"))
     assert f"<!-- mcp-name: {server['name']} -->" in read("README.md")
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
     assert 1 <= len(server["description"]) <= 100
@@ -96,9 +108,9 @@ def test_the_registry_finds_its_name_in_the_readme() -> None:
 
 
 @pytest.fixture
-def listed(tmp_path: Path) -> list[Any]:
+def listed(made: Path, tmp_path: Path) -> list[Any]:
     """Start the server as the bundle does where nobody configured it; return its tools."""
-    manifest = json.loads(read("plugins/mcpb/manifest.json"))
+    manifest = json.loads((made / "plugins" / "mcpb" / "manifest.json").read_text("utf-8"))
     words = manifest["server"]["mcp_config"]["args"]
     assert words[:3] == ["tool", "run", f"humanmcp@{__version__}"]
     filled = {"home": str(tmp_path / "home"), "lang": "en", "book": ""}
@@ -132,12 +144,12 @@ def test_the_command_of_the_bundle_starts_this_server(listed: list[Any]) -> None
 
 
 @pytest.mark.node
-def test_the_bundle_can_be_packed(tmp_path: Path) -> None:
+def test_the_bundle_can_be_packed(made: Path, tmp_path: Path) -> None:
     """By the packer of those who made the format, which checks the manifest first."""
     packer = NODE / "node_modules" / ".bin" / "mcpb"
     bundle = tmp_path / "humanmcp.mcpb"
     run = subprocess.run(
-        [str(packer), "pack", str(ROOT / "plugins" / "mcpb"), str(bundle)],
+        [str(packer), "pack", str(made / "plugins" / "mcpb"), str(bundle)],
         capture_output=True,
         text=True,
         check=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import re
 import shutil
@@ -19,6 +20,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import humanmcp
+from humanmcp.common import mistakes
 from humanmcp.locales import LANGUAGES, compiling
 from tests.conversations.converse import converse
 from tests.conversations.script import read
@@ -259,6 +261,25 @@ def test_the_installed_program_shows_the_page(complete: Path, tmp_path: Path) ->
         assert linked
         for address in linked:
             assert desk.ask("GET", address, headers=desk.bearer).status == 200, address
+
+
+def test_the_installed_program_explains_mistakes_and_calls(complete: Path, tmp_path: Path) -> None:
+    """It has no manual: the command and the page show what the manual says."""
+    run = subprocess.run(
+        [str(complete / "humanmcp"), "check", "--lang", "en", "--explain", "M02"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=bare_environment(tmp_path),
+    )
+    right = mistakes.examples()["M02"].right
+    assert right in run.stdout
+    with Desking(tmp_path / "home", command=(str(complete / "humanmcp"), "desk")) as desk:
+        page = desk.ask("GET", "/mistake/M02", headers=desk.bearer)
+        assert page.status == 200
+        assert right in html.unescape(page.text)
+        assert "/api/exchanges" in desk.get("/api/openapi.json")["paths"]
 
 
 def test_the_installed_program_says_what_to_paste(complete: Path, tmp_path: Path) -> None:

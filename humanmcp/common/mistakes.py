@@ -75,6 +75,12 @@ class Mistake(NamedTuple):
     page: str
 
 
+def codes() -> list[str]:
+    """Return the code of every kind of mistake, by letter and number."""
+    found = [code for code in sentences_of("problem", "en") if "." not in code]
+    return sorted(found, key=lambda code: (code[0], int(code[1:])))
+
+
 def find(code: str, language: str) -> Mistake | None:
     """Return what there is to know of a kind of mistake; None for a code that does not exist."""
     sentences = sentences_of("problem", language)

@@ -20,10 +20,6 @@ from humanmcp.desk.auth.visit_path import linked
 from humanmcp.desk.http import error_handlers
 from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
 from humanmcp.desk.routes import (
-    api,
-    api_completion,
-    api_drafts,
-    api_saved,
     book,
     connect,
     exchange_actions,
@@ -38,6 +34,7 @@ from humanmcp.desk.routes import (
     settings,
     taps,
 )
+from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.inbox.contract import StoreError, UnknownItemError
 from humanmcp.locales import say
 
@@ -51,16 +48,6 @@ if TYPE_CHECKING:
     from humanmcp.desk.http.context import Desk
 
 _log = logging.getLogger(__name__)
-
-CALLS: Final = (
-    api.router,
-    api_drafts.router,
-    api_saved.router,
-    api_completion.router,
-    login.calls,
-    connect.calls,
-)
-"""The interface for scripts, which the page's own scripts use."""
 
 PAGES: Final = (
     *(

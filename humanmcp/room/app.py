@@ -16,6 +16,7 @@ from humanmcp.desk.auth.guard import WRONG_HOST, cookie_of, header, wrong_host
 from humanmcp.desk.auth.visit_path import place_of, start_of
 from humanmcp.desk.presenters.rendering import language_of, render
 from humanmcp.desk.routes import login
+from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.locales import say
 from humanmcp.room.entering import entered
 from humanmcp.room.room_door import Role, Visitor
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _ROUTERS: Final = (
-    *(one for one in desk_app.CALLS if one is not login.calls),
+    *(one for one in CALLS if one is not login.calls),
     *(one for one in desk_app.PAGES if one is not login.router),
     *(joining.router, own.router, teaching.router),
 )

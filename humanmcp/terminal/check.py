@@ -50,7 +50,7 @@ def add_arguments(parser: Parser) -> None:
     out = parser.add_mutually_exclusive_group()
     flag("--json", to=out, action="store_true")
     flag("--fix", to=out, action="store_true")
-    flag("--explain", to=out, nargs="+", metavar="CODE")
+    flag("--explain", to=out, nargs="*", metavar="CODE")
     flag("--lines", to=out, action="store_true")
     add_flags(parser, "lang")
 
@@ -58,7 +58,7 @@ def add_arguments(parser: Parser) -> None:
 @command
 def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:  # noqa: ARG001 - every command takes them
     """Check what is given. Returns 0 when nothing is wrong, 1 for errors, 2 for a wrong command."""
-    if arguments.explain:
+    if arguments.explain is not None:
         mistakes.explain(arguments.explain, language)
         return 0
     return judge_lines(arguments, language) if arguments.lines else _every(arguments, language)

@@ -18,11 +18,15 @@ ROOM: Final = "check"
 
 
 def explain(codes: Sequence[str], language: str) -> None:
-    """Print what there is to know of some kinds of mistakes.
+    """Print what there is to know of some kinds of mistakes; without a code, list them all.
 
     Raises:
         CaseError: one of them does not exist.
     """
+    if not codes:
+        for code in mistakes.codes():
+            to_stdout(Painted(code, "bold"), f": {_found(code, language).sentence}")
+        return
     found = [_found(code, language) for code in codes]
     for one in found:
         _explain(one, language)

@@ -126,6 +126,14 @@ def test_explain_shows_wrong_right_and_who_says_so(capsys: pytest.CaptureFixture
     assert "https://modelcontextprotocol.io/specification/2024-11-05/server/tools" in said
 
 
+def test_explain_without_a_code_lists_them_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line each: who installed the wheel has no other list."""
+    assert main(["check", "--lang", "en", "--explain"]) == 0
+    said = capsys.readouterr().out
+    assert [line.partition(":")[0] for line in said.splitlines()] == mistakes.codes()
+    assert set(mistakes.codes()) == set(make_reference.kinds())
+
+
 def test_explain_refuses_a_code_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     """With exit status 2, and nothing on stdout."""
     assert main(["check", "--explain", "M02", "M000"]) == 2

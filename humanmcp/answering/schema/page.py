@@ -1,6 +1,6 @@
 """The JSON that the page's scripts read: the island of a page, and the answers of the interface.
 
-`make docs` writes `web/types/desk.d.ts` from these, and TypeScript checks the scripts against it.
+`make check` has TypeScript check the scripts against these (`docs/make_types.py`).
 Knows shapes only; what fills them stands where it is made.
 """
 

@@ -1,7 +1,7 @@
 """The page's JSON interface: whatever the page can do, a script can do, under the same checks.
 
 A browser is known by its cookie; a script shows the token of `desk.json` as
-`Authorization: Bearer …`. Every POST carries JSON. `docs/reference/api.md` describes each call.
+`Authorization: Bearer …`. Every POST carries JSON. `GET /api/openapi.json` describes each call.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
