@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.forms import MistypedError
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.client.handshake import entries_of
-from humanmcp.host.client.requests import LISTS, MistypedError, Requests
+from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.conversation import ImageBlock, TextBlock
 from humanmcp.host.offering import PICTURES
 from humanmcp.host.sampling import turns_heard

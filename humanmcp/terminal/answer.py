@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering import service
+from humanmcp.answering import forms, service
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
@@ -19,6 +19,7 @@ from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.validation.starting_draft import call, offered_tools
 from humanmcp.terminal import command, waits
 from humanmcp.terminal.attaching import result_with
 from humanmcp.terminal.choose import choose, label, open_inbox, seats
@@ -44,6 +45,7 @@ def add_arguments(parser: Parser) -> None:
     ways = parser.add_mutually_exclusive_group()
     flag("--text", to=ways, metavar="TEXT")
     flag("--choose", to=ways, metavar="NUMBER")
+    flag("--call", to=ways, nargs="+", metavar=("TOOL", "name=value"))
     flag("--tool-error", to=ways, metavar="TEXT")
     flag("--result", to=ways, metavar="FILE")
     flag("--error", to=ways, nargs=2, metavar=("CODE", "MESSAGE"))
@@ -102,12 +104,13 @@ def _given(arguments: argparse.Namespace, at: Answering) -> Draft | None:
     words = _words(arguments, at)
     if words is not None:
         return words
+    if arguments.call is not None:
+        return _call(at, *arguments.call, anyway=arguments.send_anyway)
     if arguments.error is not None:
         return Draft(_error(*arguments.error), TextForm.ERROR)
-    if arguments.result is not None:
-        return Draft(read_text(arguments.result), TextForm.RESULT)
-    if arguments.message is not None:
-        return Draft(read_text(arguments.message), TextForm.MESSAGE)
+    for file, form in (arguments.result, TextForm.RESULT), (arguments.message, TextForm.MESSAGE):
+        if file is not None:
+            return Draft(read_text(file), form)
     return _starting_text(at, arguments) if arguments.as_is else None
 
 
@@ -155,6 +158,23 @@ def _option(at: Answering, wanted: str) -> str:
         raise stopped(ROOM, "no options", name=at.name)
     listed = ", ".join(f"{number} {one_line(one, 60)}" for number, one in enumerate(options, 1))
     raise stopped(ROOM, "no option", number=wanted, choices=listed)
+
+
+def _call(at: Answering, tool: str, *words: str, anyway: bool) -> Draft:
+    """Return a call of a tool, in the model's place. `anyway` takes any value for an argument.
+
+    Raises:
+        StopError: the model may not call it, or a word is no argument of it.
+    """
+    exchange = at.case.exchange
+    offered = {} if exchange is None else offered_tools(exchange)
+    if exchange is None or not offered:
+        raise stopped(ROOM, "no calls", name=at.name)
+    if tool not in offered:
+        raise stopped(ROOM, "no call", name=tool, choices=", ".join(offered))
+    schema = None if anyway else offered[tool].get("inputSchema")
+    result = call(exchange, tool, forms.arguments(forms.typed_of(words), schema))
+    return Draft(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
 
 
 def _error(code: str, message: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from humanmcp.answering.forms import MistypedError
 from humanmcp.common.child import ChildCommand
-from humanmcp.host.client.requests import MistypedError
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.conversation import TextBlock, Turn, TurnRole

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from humanmcp.answering.forms import MistypedError
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
-from humanmcp.host.client.requests import MistypedError
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.commands.once import ExitStatus, OneShot, RequestKind
 from tests.host.seats import SAMPLES, SCRIPTED, as_process

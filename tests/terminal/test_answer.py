@@ -55,6 +55,67 @@ def test_a_tool_error_is_told_to_the_model(key: Key, room: Room, shell: Shell) -
     assert json.loads(answer.line)["result"]["isError"] is True
 
 
+DICE = {
+    "name": "dice",
+    "inputSchema": {"properties": {"sides": {"type": "integer"}, "color": {"type": "string"}}},
+}
+TURN = {
+    "jsonrpc": "2.0",
+    "id": 3,
+    "method": "sampling/createMessage",
+    "params": {"messages": [], "maxTokens": 9, "tools": [DICE]},
+}
+
+
+def test_the_model_calls_a_tool_with_words(room: Room, shell: Shell) -> None:
+    """Each value becomes what the tool takes; words with spaces are one text."""
+    session = room.session()
+    key = room.ask(session, 3, json.dumps(TURN))
+    room.serve(session)
+    assert shell("answer", "3", "--call", "dice", "sides=20", "color=deep red").status == 0
+    answer = room.inbox.item(key).answer
+    assert answer is not None
+    content = json.loads(answer.line)["result"]["content"]
+    assert (content["type"], content["name"]) == ("tool_use", "dice")
+    assert content["input"] == {"sides": 20, "color": "deep red"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("coin",), "It was offered: dice."),
+        (("dice", "sides=many"), "sides takes: integer"),
+        (("dice", "20"), "this is not key=value: 20"),
+    ],
+)
+def test_a_call_that_cannot_be_made_of_the_words_is_not_sent(
+    room: Room, shell: Shell, words: tuple[str, ...], said: str
+) -> None:
+    """The sentence says what the model may call, or what the argument takes."""
+    room.ask(room.session(), 3, json.dumps(TURN))
+    ran = shell("answer", "3", "--call", *words)
+    assert (ran.status, ran.err) == (2, f"{ran.err.partition(said)[0]}{said}\n")
+
+
+def test_only_a_turn_of_a_model_takes_a_call(key: Key, shell: Shell) -> None:
+    """The answer to a tool call is no call."""
+    ran = shell("answer", "3", "--call", "dice")
+    assert ran.status == 2
+    assert "not a model's turn with tools" in ran.err
+
+
+def test_send_anyway_sends_an_argument_of_a_wrong_kind(room: Room, shell: Shell) -> None:
+    """To see what a host does with it."""
+    session = room.session()
+    key = room.ask(session, 3, json.dumps(TURN))
+    room.serve(session)
+    words = ("--call", "dice", "sides=many", "--send-anyway")
+    assert shell("answer", "3", *words).status == 0
+    answer = room.inbox.item(key).answer
+    assert answer is not None
+    assert json.loads(answer.line)["result"]["content"]["input"] == {"sides": "many"}
+
+
 def test_an_error_takes_a_code_and_a_message(key: Key, shell: Shell) -> None:
     """The person's own words, Japanese unescaped."""
     ran = shell("answer", "3", "--error", "-32602", "遠い。自分で調べて")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.desk.presenters.forms import LARGEST_SCHEMA, AnswerForm
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.validation.results import plain_result
-from humanmcp.protocol.validation.starting_draft import calls, message
+from humanmcp.protocol.validation.starting_draft import calls, message, offered_tools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ def starts_of(exchange: Exchange) -> tuple[Start, ...]:
         return ()
     said = plain_result(exchange, "", Established())
     say = Start("", "", message(exchange, "result", said), AnswerForm("/result/content", SAY))
-    offered = {tool["name"]: tool for tool in exchange.request.params["tools"] if _is_named(tool)}
+    offered = offered_tools(exchange)
     return (
         say,
         *(
@@ -69,10 +69,6 @@ def chosen(starts: tuple[Start, ...], document: str) -> Start | None:
     except (ValueError, KeyError, TypeError):
         return None
     return next((one for one in starts if one.tool == tool), None)
-
-
-def _is_named(tool: Any) -> bool:  # noqa: ANN401 - it came over a wire
-    return isinstance(tool, dict) and isinstance(tool.get("name"), str)
 
 
 def _about(tool: Mapping[str, Any]) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from humanmcp.answering.forms import MistypedError, arguments, texts
 from humanmcp.host.client.handshake import entries_of
 from humanmcp.host.client.request_meta import enveloped
-from humanmcp.host.forms import FieldError, TypingError, arguments, texts
-from humanmcp.host.terminal.form import LeftError, reason
-from humanmcp.locales.stop import USAGE_ERROR, StopError
+from humanmcp.host.terminal.form import LeftError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import object_at, objects_at
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     Fill: TypeAlias = Callable[[object], dict[str, Any]]
     """Has a person fill in a form, given its schema; raises `LeftError`."""
 
-ROOM: Final = "client"
-
 
 class List(NamedTuple):
     """A list that a server has: how it is asked for, where its entries stand, what names one."""
@@ -44,25 +41,6 @@ LISTS: Final = {
     one.name.split("/")[-2]: List(one.name, *one.listing) for one in methods.LISTS if one.listing
 }
 """The lists of a server by the word that a person types: `templates` for the resource templates."""
-
-
-class MistypedError(StopError):
-    """A person typed something that cannot be sent."""
-
-    room = ROOM
-    status = USAGE_ERROR
-
-
-class FieldMistypedError(MistypedError):
-    """A value does not fit its field."""
-
-    def __init__(self, error: FieldError) -> None:
-        super().__init__("wrong field", name=error.field.name, wanted=error.field.wanted)
-        self.error = error
-
-    def sentence(self, language: str) -> str:
-        """Return why it does not fit."""
-        return reason(self.error, language)
 
 
 class Asking(NamedTuple):
@@ -115,7 +93,7 @@ class Requests:
         """
         schema = self.entry("tools", name).get("inputSchema")
         if typed or self.fill is None:
-            given = _read(lambda: arguments(typed, None if anyway else schema))
+            given = arguments(typed, None if anyway else schema)
         else:
             given = self._filled(self.fill, schema, name)
         return Asking("tools/call", {"name": name, "arguments": given})
@@ -148,7 +126,7 @@ class Requests:
         Raises:
             MistypedError: no argument is named.
         """
-        given = _read(lambda: texts(typed))
+        given = texts(typed)
         if not given:
             raise MistypedError("complete what")
         is_address = "://" in name or "{" in name
@@ -175,7 +153,7 @@ class Requests:
     def _texts(self, name: str, typed: str, form: Mapping[str, Any]) -> dict[str, str]:
         if not typed and self.fill is not None and form["properties"]:
             return self._filled(self.fill, form, name)
-        given = _read(lambda: texts(typed))
+        given = texts(typed)
         for needed in form["required"]:
             if needed not in given:
                 raise MistypedError("needs argument", name=name, needed=needed)
@@ -186,29 +164,6 @@ class Requests:
             return fill(schema)
         except LeftError as error:
             raise MistypedError("left form", name=name) from error
-
-
-def typed_of(words: list[str]) -> str:
-    """Write the words of a shell, `name=value` each, as they are typed at the prompt."""
-    return " ".join(_typed(word) for word in words)
-
-
-def _typed(word: str) -> str:
-    name, given, value = word.partition("=")
-    return f"{name}={_quoted(value)}" if given else word
-
-
-def _quoted(value: str) -> str:
-    if value.startswith(("[", "{")):
-        try:
-            json.loads(value)
-        except ValueError:
-            pass
-        else:
-            return value
-    elif not value.startswith('"') and value == "".join(value.split()):
-        return value
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _form_of(prompt: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,13 +180,3 @@ def _form_of(prompt: Mapping[str, Any]) -> dict[str, Any]:
         },
         "required": [str(one.get("name")) for one in named if one.get("required") is True],
     }
-
-
-def _read(reading: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Read what was typed, and say what is wrong with it."""
-    try:
-        return reading()
-    except TypingError as error:
-        raise MistypedError("no pairs", at=error.at) from error
-    except FieldError as error:
-        raise FieldMistypedError(error) from error

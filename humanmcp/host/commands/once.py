@@ -7,10 +7,11 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.forms import MistypedError, typed_of
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.host.client.handshake import NoAnswerError, OpeningError, entries_of
-from humanmcp.host.client.requests import LISTS, MistypedError, Requests, typed_of
+from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.terminal.results import as_json, diagnostic_line_for_asker, gist, line_of
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import Severity

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.forms import FieldError, FormField, fields, value
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.host.forms import FieldError, FormField, fields, value
 from humanmcp.locales import say
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class FormAtTerminal:
             try:
                 filled[field.name] = self._value(field, typed)
             except FieldError as error:
-                to_stdout("  ", Painted(reason(error, self.language), "yellow"))
+                to_stdout("  ", Painted(error.sentence(self.language), "yellow"))
             else:
                 self._typed[field.name] = typed
                 return True
@@ -101,15 +101,3 @@ class FormAtTerminal:
 
     def _say(self, code: str) -> str:
         return say(ROOM, code, self.language)
-
-
-def reason(error: FieldError, language: str) -> str:
-    """Return why what was typed does not fit."""
-    field, detail = error.field, dict(error.broken)
-    if not error.typed and field.required:
-        return say(ROOM, "needed field", language, name=field.name)
-    rule = detail.get("rule", "")
-    why = say("schema_rule", rule, language, **detail) if rule else detail.get("why", "")
-    if why:
-        return say(ROOM, "unfit field", language, name=field.name, why=why)
-    return say(ROOM, "wrong field", language, name=field.name, wanted=field.wanted)

@@ -6,9 +6,10 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from humanmcp.answering.forms import MistypedError
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import Opening, entries_of
-from humanmcp.host.client.requests import LISTS, MistypedError, Requests
+from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.terminal.results import (
     as_json,
     diagnostic_line_for_asker,

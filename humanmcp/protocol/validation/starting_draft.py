@@ -78,18 +78,29 @@ def variants(exchange: Exchange) -> Mapping[str, str]:
 
 def calls(exchange: Exchange) -> Mapping[str, JsonObject]:
     """Return, for a turn of a model, the result that calls each of the offered tools, by name."""
+    return {
+        name: call(
+            exchange,
+            name,
+            _with_placeholders(empty_arguments(tool), follow(tool, "inputSchema")),
+        )
+        for name, tool in offered_tools(exchange).items()
+    }
+
+
+def offered_tools(exchange: Exchange) -> Mapping[str, JsonObject]:
+    """Return the tools that a turn of a model may call, by name."""
     tools = exchange.request.params.get("tools")
     if exchange.method != "sampling/createMessage" or not isinstance(tools, list):
         return {}
     named = [(tool.get("name"), tool) for tool in tools if isinstance(tool, dict)]
-    return {name: _call(exchange, name, tool) for name, tool in named if isinstance(name, str)}
+    return {name: tool for name, tool in named if isinstance(name, str)}
 
 
-def _call(exchange: Exchange, name: str, tool: Json) -> JsonObject:
+def call(exchange: Exchange, name: str, arguments: Json) -> JsonObject:
     """Call a tool in the model's place. The id of the turn makes the call's id one of its own."""
-    call = f"call-{exchange.id.value}"
-    arguments = _with_placeholders(empty_arguments(tool), follow(tool, "inputSchema"))
-    content = {"type": "tool_use", "id": call, "name": name, "input": arguments}
+    number = f"call-{exchange.id.value}"
+    content = {"type": "tool_use", "id": number, "name": name, "input": arguments}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "toolUse"}
 
 

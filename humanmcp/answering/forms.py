@@ -12,12 +12,14 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.locales import say
+from humanmcp.locales.stop import USAGE_ERROR, StopError
 from humanmcp.protocol.json.tree import array_at, object_at
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.json_schema.validator import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,14 @@ class FormField:
         return ("…, " if self.takes_many else "|").join(one.title for one in self.choices)
 
 
-class FieldError(ValueError):
+class MistypedError(StopError):
+    """A person typed something that cannot be sent."""
+
+    room = "client"
+    status = USAGE_ERROR
+
+
+class FieldError(MistypedError):
     """What was typed is not what the field takes.
 
     `broken` is the rule of its schema that it breaks, with what fills that rule's sentence; () when
@@ -54,21 +63,28 @@ class FieldError(ValueError):
     def __init__(
         self, field: FormField, typed: str, broken: tuple[tuple[str, str], ...] = ()
     ) -> None:
-        super().__init__(field, typed)
+        super().__init__("wrong field", name=field.name, wanted=field.wanted)
         self.field = field
         self.typed = typed
         self.broken = broken
 
-    def __str__(self) -> str:
-        """Return what it takes."""
-        return f"{self.field.name} takes {self.field.wanted}, not {self.typed!r}"
+    def sentence(self, language: str) -> str:
+        """Return why it does not fit."""
+        name, detail = self.field.name, dict(self.broken)
+        if not self.typed and self.field.required:
+            return say(self.room, "needed field", language, name=name)
+        rule = detail.get("rule", "")
+        why = say("schema_rule", rule, language, **detail) if rule else detail.get("why", "")
+        if why:
+            return say(self.room, "unfit field", language, name=name, why=why)
+        return super().sentence(language)
 
 
-class TypingError(ValueError):
+class TypingError(MistypedError):
     """A line of `key=value` cannot be read. `at` is what it breaks at."""
 
     def __init__(self, at: str) -> None:
-        super().__init__(at)
+        super().__init__("no pairs", at=at)
         self.at = at
 
 
@@ -197,6 +213,29 @@ def _several(field: FormField, typed: str, *, numbered: bool) -> list[Any]:
 _KEY: Final = re.compile(r"\s*([^\s=]+)=")
 _WORD: Final = re.compile(r"\S*")
 _DECODER: Final = json.JSONDecoder()
+
+
+def typed_of(words: Iterable[str]) -> str:
+    """Write the words of a shell, `name=value` each, as they are typed at the prompt."""
+    return " ".join(_pair_typed(word) for word in words)
+
+
+def _pair_typed(word: str) -> str:
+    name, given, value = word.partition("=")
+    return f"{name}={_quoted(value)}" if given else word
+
+
+def _quoted(value: str) -> str:
+    if value.startswith(("[", "{")):
+        try:
+            json.loads(value)
+        except ValueError:
+            pass
+        else:
+            return value
+    elif not value.startswith('"') and value == "".join(value.split()):
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def arguments(typed: str, schema: object) -> dict[str, Any]:

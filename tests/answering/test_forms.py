@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.host.forms import (
+from humanmcp.answering.forms import (
     FieldError,
     FormField,
     TypingError,
