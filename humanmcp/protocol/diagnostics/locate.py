@@ -5,13 +5,10 @@ Walks only the part of the text that leads to a finding, so that a valid text ne
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, TextEdit
-from humanmcp.protocol.diagnostics.raw import HOLE, MOST_PLACED, FixKind
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, Severity, TextEdit
+from humanmcp.protocol.diagnostics.raw import HOLE, FixKind
 from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
 from humanmcp.protocol.json.tree import pointer
 
@@ -19,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from humanmcp.protocol.diagnostics.raw import FixAction, Path, RawDiagnostic, Step
+
+MOST_PLACED: Final = 1000
+"""Problems that get a place: a text may have a million of them, and nobody reads them all."""
 
 
 class Spot(NamedTuple):
@@ -51,25 +51,16 @@ class Placer:
     def __init__(self, source: Source) -> None:
         self.source = source
         self._lines = LineIndex(source.text)
-        self._inside: dict[int, _Items | _Members] = {}
-        self._in_order: dict[int, list[Spot]] = {}
+        self._inside: dict[int, _Inside] = {}
         start = skip_space(source.json, 0)
         self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
     def diagnostics(self, found: Iterable[RawDiagnostic]) -> list[Diagnostic]:
-        """Make the problems of findings; those of a code after `MOST_PLACED` are only counted."""
-        made: list[Diagnostic] = []
-        placed: dict[str, list[int]] = {}
-        times: Counter[str] = Counter()
-        for each in found:
-            times[each.code] += each.times
-            of_code = placed.setdefault(each.code, [])
-            if len(of_code) < MOST_PLACED:
-                of_code.append(len(made))
-                made.append(self._diagnostic(each))
-        for code, at in placed.items():
-            made[at[-1]] = made[at[-1]]._replace(times=times[code] - len(at) + 1)
-        return made
+        """Make the problems of findings: of very many only a thousand, errors first."""
+        found = list(found)
+        if len(found) > MOST_PLACED:
+            found = sorted(found, key=lambda each: each.severity is not Severity.ERROR)
+        return [self._diagnostic(each) for each in found[:MOST_PLACED]]
 
     def _diagnostic(self, found: RawDiagnostic) -> Diagnostic:
         start, end = self._extent(found)
@@ -95,26 +86,13 @@ class Placer:
             return None
         spot = self._whole
         for step in path[len(root) :]:
-            inner = self._contents(spot).spot(step)
+            if spot.start not in self._inside:
+                self._inside[spot.start] = _Inside(self.source.json, spot.start)
+            inner = self._inside[spot.start].spot(step)
             if inner is None:
                 return None
             spot = inner
         return spot
-
-    def _contents(self, spot: Spot) -> _Items | _Members:
-        """Return the members of an object, or the items of a list. Once each."""
-        inside = self._inside.get(spot.start)
-        if inside is None:
-            json, at = self.source.json, spot.start
-            inside = (_Items if json.startswith("[", at) else _Members)(json, at)
-            self._inside[at] = inside
-        return inside
-
-    def _ordered(self, spot: Spot) -> list[Spot]:
-        """List the members or items of a value in the order of the text. Once each."""
-        if spot.start not in self._in_order:
-            self._in_order[spot.start] = sorted(self._contents(spot).every())
-        return self._in_order[spot.start]
 
     def _extent(self, found: RawDiagnostic) -> tuple[int, int]:
         """Return the offsets, in the text as typed, that a finding is about."""
@@ -159,7 +137,7 @@ class Placer:
             case FixKind.RENAME:
                 return [TextEdit(spot.name_start, spot.name_end, mend.new)]
             case FixKind.DELETE:
-                return [self._removal(spot, mend.path)]
+                return [_removal(json, spot)]
             case FixKind.WRAP:
                 before, after = mend.new.split(HOLE)
                 return [
@@ -177,59 +155,44 @@ class Placer:
         owner = self.spot(mend.path[:-1])
         if owner is None or self.source.json[owner.start : owner.start + 1] != "{":
             return None
-        inside = self._ordered(owner)
-        if not inside:
-            return [TextEdit(owner.start + 1, owner.end - 1, f'"{name}": {new}')]
-        after = inside[-1].end
+        after = _space_before(self.source.json, owner.end - 1)
+        if after == owner.start + 1:
+            return [TextEdit(after, owner.end - 1, f'"{name}": {new}')]
         return [TextEdit(after, after, f', "{name}": {new}')]
 
-    def _removal(self, spot: Spot, path: Path) -> TextEdit:
-        """Cut a member or item with the comma before it, or after it when it is the first."""
-        owner = self.spot(path[:-1])
-        others = self._ordered(owner) if owner else []
-        at = bisect_left(others, spot)
-        if at:
-            return TextEdit(others[at - 1].end, spot.end, "")
-        after = others[at + 1 :][:1]
-        return TextEdit(spot.name_start, after[0].name_start if after else spot.end, "")
+
+def _removal(json: str, spot: Spot) -> TextEdit:
+    """Cut a member or item with the comma before it, or after it when it is the first."""
+    before = _space_before(json, spot.name_start)
+    if json[before - 1 : before] == ",":
+        return TextEdit(_space_before(json, before - 1), spot.end, "")
+    after = skip_space(json, spot.end)
+    first = json[after : after + 1] == ","
+    return TextEdit(spot.name_start, skip_space(json, after + 1) if first else spot.end, "")
 
 
-class _Members:
-    """The places of the members of an object; nothing else has any. The last of a name counts."""
-
-    def __init__(self, json: str, start: int) -> None:
-        spans = member_spans(json, start) if json.startswith("{", start) else ()
-        self._places: dict[Step, list[int]] = {name: places for name, *places in spans}
-
-    def spot(self, step: Step) -> Spot | None:
-        """Return where a member stands."""
-        places = self._places.get(step)
-        return Spot(*places) if places else None
-
-    def every(self) -> Iterable[Spot]:
-        """Return where all of them stand."""
-        return map(Spot._make, self._places.values())
+def _space_before(json: str, at: int) -> int:
+    """Return where the white space before a place begins."""
+    while at and json[at - 1] in " \t\r\n":
+        at -= 1
+    return at
 
 
-class _Items:
-    """The places of the items of a list. Those after the last one asked for are not looked for."""
+class _Inside:
+    """Where the members of an object or the items of a list stand; of a name the last one counts.
+
+    Items after the last one asked for are not looked for: there may be millions.
+    """
 
     def __init__(self, json: str, start: int) -> None:
-        self._spans = item_spans(json, start)
-        self._seen: list[Spot] = []
+        opens = json[start : start + 1]
+        members = member_spans(json, start) if opens == "{" else ()
+        self._items = item_spans(json, start) if opens == "[" else iter(())
+        self._seen: dict[Step, Spot] = {name: Spot(*places) for name, *places in members}
 
     def spot(self, step: Step) -> Spot | None:
-        """Return where an item stands."""
-        if not isinstance(step, int):
-            return None
-        self._look(step + 1 - len(self._seen))
-        return self._seen[step] if step < len(self._seen) else None
-
-    def every(self) -> Iterable[Spot]:
-        """Return where all of them stand."""
-        self._look(None)
-        return self._seen
-
-    def _look(self, further: int | None) -> None:
-        if further is None or further > 0:
-            self._seen += (Spot(at, at, at, end) for at, end in islice(self._spans, further))
+        """Return where a member or item stands."""
+        while step not in self._seen and (span := next(self._items, None)) is not None:
+            at, end = span
+            self._seen[len(self._seen)] = Spot(at, at, at, end)
+        return self._seen.get(step)

@@ -25,9 +25,6 @@ Path: TypeAlias = tuple[Step, ...]
 Detail: TypeAlias = tuple[tuple[str, str], ...]
 """What fills a sentence: names and texts."""
 
-MOST_PLACED: Final = 1000
-"""Findings of one code whose places are looked for: a text may have a million of them."""
-
 LONGEST_QUOTE = 60
 """Characters of a person's own text that a sentence repeats."""
 
@@ -65,7 +62,7 @@ class FixAction(NamedTuple):
     label: str = "fix"
 
 
-def _placed(*, default: Any = ..., kw_only: bool = False, init: bool = True) -> Any:  # noqa: ANN401 - as `field` is
+def _placed(*, default: Any = ..., kw_only: bool = False) -> Any:  # noqa: ANN401 - as `field` is
     """Tell mypy which fields may be given by their position."""
 
 
@@ -90,8 +87,6 @@ class RawDiagnostic(_Typed):
         path: Path = _placed(default=(), kw_only=False)
         mend: FixAction | None = _placed(default=None, kw_only=False)
         at_name: bool = False
-        times: int = _placed(default=1, init=False)
-        """How many of its kind it stands for: those after `MOST_PLACED` are only counted."""
 
         @property
         def detail(self) -> Detail:
@@ -101,7 +96,7 @@ class RawDiagnostic(_Typed):
 
         def __init__(self, path=(), mend=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
             detail = (*fillings.items(), *broken)
-            fillings.update(path=path, mend=mend, at_name=at_name, detail=detail, times=1)
+            fillings.update(path=path, mend=mend, at_name=at_name, detail=detail)
             self.__dict__ = fillings  # of a text with 40,000 findings a copy of each would count
 
     def __init_subclass__(

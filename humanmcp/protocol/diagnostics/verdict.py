@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, blocking, least, together
@@ -100,26 +99,16 @@ def _joined(
     With `keep` the first of them stay as they are, and the last that is shown stands for the rest,
     whatever these say: its fix is its own.
     """
-    counts = Counter(map(kind, diagnostics))
-    if all(count <= most for count in counts.values()):
-        return diagnostics
-    seen: Counter[_Kind] = Counter()
-    shown: list[Diagnostic] = []
-    members: dict[_Kind, list[Diagnostic]] = {}
-    for diagnostic in diagnostics:
-        which = kind(diagnostic)
-        seen[which] += 1
-        if counts[which] <= most or (keep and seen[which] < most):
-            shown.append(diagnostic)
-        elif which in members:
-            members[which].append(diagnostic)
-        else:
-            members[which] = [diagnostic]
-            shown.append(diagnostic)
-    heads = {id(group[0]): group for group in members.values()}
-    return tuple(
-        _as_one(heads[id(one)], own_fix=keep) if id(one) in heads else one for one in shown
-    )
+    groups: dict[_Kind, list[int]] = {}
+    for at, diagnostic in enumerate(diagnostics):
+        groups.setdefault(kind(diagnostic), []).append(at)
+    shown: dict[int, Diagnostic] = dict(enumerate(diagnostics))
+    for places in groups.values():
+        if len(places) > most:
+            first, *others = places[most - 1 :] if keep else places
+            joined = [shown.pop(at) for at in others]
+            shown[first] = _as_one([shown[first], *joined], own_fix=keep)
+    return tuple(shown.values())
 
 
 def _as_one(group: list[Diagnostic], *, own_fix: bool) -> Diagnostic:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,38 +22,19 @@ def alike(typed: Json, known: Iterable[Word]) -> Word | None:
     if not isinstance(typed, str) or not typed or len(typed) > 64:
         return None
     letters = plain(typed)
-    one, long = letters.rstrip("s"), len(letters)
     best: Word | None = None
-    best_distance = 3
+    fewest = 3
     for word in known:
         if not isinstance(word, str):
             continue
-        other = _known(word)
-        if letters == other.letters or (one and one == other.one):
+        other = plain(word)
+        if letters == other or (letters.rstrip("s") and letters.rstrip("s") == other.rstrip("s")):
             return word
-        if other.shortest <= long <= other.longest:
-            distance = slips(letters, other.letters, other.allowed)
-            if distance <= other.allowed and distance < best_distance:
-                best, best_distance = word, distance
+        allowed = 2 if len(other) > 7 else 1 if len(other) > 2 else 0
+        distance = slips(letters, other, allowed)
+        if distance <= allowed and distance < fewest:
+            best, fewest = word, distance
     return best
-
-
-class _Known(NamedTuple):
-    """A known word: its letters, the same as a singular, and how far a typed one may be from it."""
-
-    letters: str
-    one: str
-    allowed: int
-    shortest: int
-    longest: int
-
-
-@lru_cache(maxsize=1000)  # the known words are asked for again for each that was typed
-def _known(word: str) -> _Known:
-    letters = plain(word)
-    allowed = 2 if len(letters) > 7 else 1 if len(letters) > 2 else 0
-    long = len(letters)
-    return _Known(letters, letters.rstrip("s"), allowed, long - allowed, long + allowed)
 
 
 def meant_by(missing: str, typed: Iterable[str]) -> str | None:

@@ -345,11 +345,9 @@ def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
             mend = rename_to(at, meant)
             near = mcp.NearlyAMember(at, mend, at_name=True, key=key, revision=version, meant=meant)
             problems.append(near)
-        else:
+        elif len(problems) <= ENOUGH:
             odd = mcp.MemberUnknown(at, delete(at), at_name=True, key=key, revision=version)
             problems.append(odd)
-        if len(problems) > ENOUGH:
-            break
     return problems
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from humanmcp import locales
+from humanmcp.protocol.diagnostics.kinds.mcp import MemberUnknown
 from humanmcp.protocol.diagnostics.kinds.rpc import MemberStrange
-from humanmcp.protocol.diagnostics.locate import Placer, Source
+from humanmcp.protocol.diagnostics.locate import MOST_PLACED, Placer, Source
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 from humanmcp.protocol.diagnostics.verdict import MOST, grouped
 from humanmcp.protocol.json.jsonrpc import Malformed, read
-from tests.asking import R2024, asked, check, codes
+from humanmcp.protocol.validation.shape_checker import ENOUGH
+from tests.asking import R2024, R2025, asked, check, codes
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
 
 LIST = "tools/list"
 
@@ -41,29 +47,31 @@ def test_thousands_of_unknown_members_are_ten_problems() -> None:
     verdict = check(asked(LIST), tools(1, **many))
     found = [each for each in verdict.diagnostics if each.code == "M12"]
     assert len(found) == MOST
-    assert sum(each.times for each in found) == 4000
+    assert sum(each.times for each in found) == ENOUGH + 1
     assert found[-1].fix is not None
     assert len(found[-1].fix.edits) == 1
 
 
 def test_thousands_of_tools_of_one_name_are_one_problem() -> None:
-    """Those after the first thousand are counted, and neither placed nor even made."""
+    """Nobody reads more than a thousand places."""
     tool = {"name": "a", "inputSchema": {"type": "object"}}
     verdict = check(asked(LIST), json.dumps({"tools": [tool] * 4000}))
     (found,) = (each for each in verdict.diagnostics if each.code == "M38")
-    assert found.times == 3999
+    assert found.times == MOST_PLACED
     assert verdict.text[found.start : found.end] == '"a"'
     assert found.start == verdict.text.index('"a"', 60)
 
 
-def test_of_many_findings_a_thousand_are_placed_and_all_are_counted() -> None:
-    """Each place is looked for in the text, and 40,000 places are read by nobody."""
+def test_of_many_findings_a_thousand_are_placed_and_errors_first() -> None:
+    """Each place is looked for in the text, and an error behind 40,000 warnings still blocks."""
     text = json.dumps({f"x{at}": at for at in range(40_000)})
-    found = [MemberStrange((f"x{at}",), key=f"x{at}") for at in range(40_000)]
+    found: list[RawDiagnostic] = [
+        MemberUnknown((f"x{at}",), key=f"x{at}", revision=R2025) for at in range(39_999)
+    ]
+    found.append(MemberStrange(("x39999",), key="x39999"))
     placed = Placer(Source(text, text)).diagnostics(found)
-    assert len(placed) == 1000
-    assert sum(each.times for each in placed) == 40_000
-    assert [text[each.start : each.end] for each in placed[:3]] == ["0", "1", "2"]
+    assert len(placed) == MOST_PLACED
+    assert [text[each.start : each.end] for each in placed[:3]] == ["39999", "0", "1"]
 
 
 def test_few_problems_stay_as_they_are() -> None:

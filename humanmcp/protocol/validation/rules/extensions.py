@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
-    MOST_PLACED,
     RawDiagnostic,
     insert,
     quoted,
@@ -116,7 +115,7 @@ def _files(uri: str, files: Json, path: Path) -> Iterator[RawDiagnostic]:
         yield SkillFileMissing(path, mend, uri=shown(uri))
     folder = uri.removesuffix(_OWN_FILE) + "/"
     seen: set[str] = set()
-    for at, one in enumerate(files[:MOST_PLACED]):
+    for at, one in enumerate(files):
         each = follow(one, "uri")
         if not isinstance(each, str):
             continue

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
-    MOST_PLACED,
     RawDiagnostic,
     delete,
     replace_with,
@@ -65,18 +64,14 @@ def entries_apart(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if listing is None or not isinstance(items, list):
         return
     seen: set[str] = set()
-    found: list[TwiceInList] = []
     for index, item in enumerate(items):
         own = item.get(listing.key) if isinstance(item, dict) else None
         if not isinstance(own, str):
             continue
-        if own in seen and len(found) == MOST_PLACED:
-            found[-1].times += 1
-        elif own in seen:
+        if own in seen:
             at = answer.at(listing.member, index, listing.key)
-            found.append(TwiceInList(at, key=listing.key, value=shown(own)))
+            yield TwiceInList(at, key=listing.key, value=shown(own))
         seen.add(own)
-    yield from found
 
 
 class NothingRead(RawDiagnostic, code="M60", severity=Severity.WARNING):

@@ -44,26 +44,21 @@ class RuleSet(Generic[Judged]):
 
     def __init__(self) -> None:
         self._rules: list[tuple[tuple[str, ...], RuleFor[Judged]]] = []
-        self._chosen: dict[str, tuple[RuleFor[Judged], ...]] = {}
 
     def __call__(self, *methods: str) -> Callable[[RuleFor[Judged]], RuleFor[Judged]]:
         """Register a rule for these methods; for every method where none is named."""
 
         def register(function: RuleFor[Judged]) -> RuleFor[Judged]:
             self._rules.append((methods, function))
-            self._chosen.clear()
             return function
 
         return register
 
     def of(self, method: str) -> tuple[RuleFor[Judged], ...]:
-        """Return the rules for a method: those for all methods first. Chosen once for each."""
-        found = self._chosen.get(method)
-        if found is None:
-            every = (rule for methods, rule in self._rules if not methods)
-            own = (rule for methods, rule in self._rules if method in methods)
-            found = self._chosen[method] = (*every, *own)
-        return found
+        """Return the rules for a method: those for all methods first."""
+        every = (rule for methods, rule in self._rules if not methods)
+        own = (rule for methods, rule in self._rules if method in methods)
+        return (*every, *own)
 
     def judge(self, method: str, judged: Judged) -> list[RawDiagnostic]:
         """Return what the rules for a method find."""
