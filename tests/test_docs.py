@@ -219,7 +219,7 @@ FOLDER_NAMES: Final = (
     *(f"{one.removesuffix('.txt')}{on_purpose.NOT_SENT}.txt" for one in on_purpose.NAMES),
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
 )
-"""Every name that the rooms of the house give to something in the folder."""
+"""Every name that the program gives to something in the folder."""
 
 
 def numberless(name: str) -> str:

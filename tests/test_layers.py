@@ -1,13 +1,15 @@
-"""Which room of the house may import which, as one table that the code is compared with.
+"""Which package may import which: one table, with which the code is compared.
 
-A room is a folder or a file directly in `humanmcp/`, or a file of `humanmcp/common/`. Arrows point
-down the floors: a room imports rooms of lower floors, of the cellar as far as the table lets it,
-and itself; never a neighbour. The core is drawn once more by itself, as packages.
+A package is a folder or a file directly in `humanmcp/`, or a file of `humanmcp/common/`. A package
+imports packages of lower layers, shared modules as far as the table lets it, and itself; never
+another package of its own layer. The folders of `protocol/`, the core, have layers of their own.
+docs/explanation/design.md says what each package is for.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parent.parent
 PACKAGE: Final = "humanmcp"
 
-FLOORS: Final = (
+LAYERS: Final = (
     ("protocol",),
     ("inbox",),
     ("answering", "http"),
@@ -33,9 +35,9 @@ FLOORS: Final = (
     ("cli",),
     ("__main__",),
 )
-"""The house, from the ground up. A new room must be given its place here."""
+"""The layers, the lowest first. A new package must be given its place here."""
 
-CELLAR: Final = {
+SHARED: Final = {
     "__init__": (),
     "common": (),
     "common/api_key": ("locales",),
@@ -60,9 +62,9 @@ CELLAR: Final = {
     "setup/hosts": ("protocol", "common/settings", "common/toml_edit"),
     "setup/starting": ("protocol", "common/settings", "common/toml_edit", "setup/hosts"),
 }
-"""Below every floor: small things that many rooms use, each with what it may import itself."""
+"""Below every layer: small modules that many packages use, each with what it may import."""
 
-CELLAR_KEYS: Final = {
+SHARED_USE: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "common/file_descriptors", "locales", "common/paths"),
     "answering": ("__init__", "common/timestamps", "locales"),
@@ -80,7 +82,7 @@ CELLAR_KEYS: Final = {
         "common/stop_signals",
     ),
 }
-"""What these rooms may use of the cellar; every other room may use all of it."""
+"""Which shared modules these packages may use; every other package may use all of them."""
 
 CORE: Final = (
     ("json",),
@@ -90,12 +92,12 @@ CORE: Final = (
     ("rules", "validation"),
     ("session", "http"),
 )
-"""The floors of `protocol/`: each package imports those of lower floors only."""
+"""The layers of `protocol/`: each folder imports those of lower layers only."""
 
 MOST_FILES: Final = 24
 """How many modules a folder may hold, besides its `__init__`."""
 
-GUESTS: Final = {
+LIBRARIES: Final = {
     "protocol": ("jsonschema_rs",),
     "inbox": ("watchdog",),
     "inbox/postgres": ("psycopg", "psycopg_pool"),
@@ -108,7 +110,7 @@ GUESTS: Final = {
     "pytest": ("pytest",),
     "room": ("fastapi", "segno", "starlette"),
 }
-"""The libraries that a room, or a folder of one, may use; what is not named here has none."""
+"""The libraries that a package, or a folder of one, may use; any other uses none."""
 
 IMPURE: Final = frozenset(
     {"asyncio", "concurrent", "ctypes", "datetime", "glob", "http", "importlib", "io", "logging"}
@@ -121,51 +123,51 @@ IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "in
 
 STDOUT_OWNERS: Final = frozenset({"server/pipe.py", "common/terminal.py"})
 MOST_MODULES: Final = 200
-"""What `import humanmcp.server.serve` may load, besides our folders; Python alone: about 30."""
+"""What `import humanmcp.server.serve` may load, besides our folders; Python loads about 30."""
 
 
 class Import(NamedTuple):
-    """One import: who, on which line, of what, and whether it runs when the module is imported."""
+    """One import: by which package, where, of what, and whether it runs when needed only."""
 
-    room: str
+    package: str
     place: str
     name: str
     lazy: bool
 
     @property
     def top(self) -> str:
-        """The library, or the room when it is one of ours."""
+        """The library, or the package when it is one of ours."""
         parts = self.name.split(".")
-        return room_of(parts[1:]) if parts[0] == PACKAGE else parts[0]
+        return package_of(parts[1:]) if parts[0] == PACKAGE else parts[0]
 
 
-def room_of(parts: Sequence[str]) -> str:
-    """Return the room of a module, from its path below the package."""
+def package_of(parts: Sequence[str]) -> str:
+    """Return the package of a module, from its path below `humanmcp/`."""
     if not parts:
         return "__init__"
     file = "/".join(parts[:2])
-    return file if parts[0] == "common" or file in CELLAR else parts[0]
+    return file if parts[0] == "common" or file in SHARED else parts[0]
 
 
-def rooms(house: Path) -> set[str]:
-    """List the rooms: folders with Python in them, and files."""
-    folders = {path.name for path in house.iterdir() if path.is_dir() and any(path.glob("*.py"))}
-    files = {path.stem for path in house.glob("*.py")}
-    shared = {f"common/{path.stem}" for path in house.glob("common/*.py")} - {"common/__init__"}
+def packages(source: Path) -> set[str]:
+    """List the packages: folders with Python in them, and files."""
+    folders = {path.name for path in source.iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    files = {path.stem for path in source.glob("*.py")}
+    shared = {f"common/{path.stem}" for path in source.glob("common/*.py")} - {"common/__init__"}
     return folders | files | shared
 
 
-def modules(house: Path) -> Iterator[tuple[str, Path, ast.Module]]:
-    """Parse every module as (room, file, tree)."""
-    for file in sorted(house.rglob("*.py")):
-        parts = file.relative_to(house).with_suffix("").parts
-        room = room_of([part for part in parts if part != "__init__"] or parts)
-        yield room, file, ast.parse(file.read_text(encoding="utf-8"), str(file))
+def modules(source: Path) -> Iterator[tuple[str, Path, ast.Module]]:
+    """Parse every module as (package, file, tree)."""
+    for file in sorted(source.rglob("*.py")):
+        parts = file.relative_to(source).with_suffix("").parts
+        package = package_of([part for part in parts if part != "__init__"] or parts)
+        yield package, file, ast.parse(file.read_text(encoding="utf-8"), str(file))
 
 
-def imports(house: Path) -> Iterator[Import]:
+def imports(source: Path) -> Iterator[Import]:
     """List every import of every module, also those inside functions and for types only."""
-    for room, file, tree in modules(house):
+    for package, file, tree in modules(source):
         lazy = {
             id(inner)
             for node in ast.walk(tree)
@@ -173,23 +175,23 @@ def imports(house: Path) -> Iterator[Import]:
             for inner in ast.walk(node)
         }
         for node in ast.walk(tree):
-            for name in _imported(node, file, house):
-                place = f"{file.relative_to(house)}:{getattr(node, 'lineno', 0)}"
-                yield Import(room, place, name, id(node) in lazy)
+            for name in _imported(node, file, source):
+                place = f"{file.relative_to(source)}:{getattr(node, 'lineno', 0)}"
+                yield Import(package, place, name, id(node) in lazy)
 
 
-def _imported(node: ast.AST, file: Path, house: Path) -> list[str]:
-    """Return the full names that one statement imports; `from humanmcp import x` names the room."""
+def _imported(node: ast.AST, file: Path, source: Path) -> list[str]:
+    """Return the full names that one statement imports; `from humanmcp import x` names x."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if not isinstance(node, ast.ImportFrom):
         return []
     if node.level:
-        above = file.relative_to(house.parent).parts[: -node.level]
+        above = file.relative_to(source.parent).parts[: -node.level]
         base = ".".join((*above, *([node.module] if node.module else [])))
     else:
         base = node.module or ""
-    folder = house.parent.joinpath(*base.split("."))
+    folder = source.parent.joinpath(*base.split("."))
     if base.split(".")[0] != PACKAGE or not folder.is_dir():
         return [base]
     return [f"{base}.{a.name}" if _is_module(folder / a.name) else base for a in node.names]
@@ -199,70 +201,72 @@ def _is_module(path: Path) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-def allowed(room: str) -> set[str]:
-    """Return the rooms that a room may import."""
-    if room in CELLAR:
-        return {room, *CELLAR[room]}
-    floor = next(at for at, names in enumerate(FLOORS) if room in names)
-    below = {name for names in FLOORS[:floor] for name in names}
-    return {room, *below, *CELLAR_KEYS.get(room, tuple(CELLAR))}
+def allowed(package: str) -> set[str]:
+    """Return the packages that a package may import."""
+    if package in SHARED:
+        return {package, *SHARED[package]}
+    layer = next(at for at, names in enumerate(LAYERS) if package in names)
+    below = {name for names in LAYERS[:layer] for name in names}
+    return {package, *below, *SHARED_USE.get(package, tuple(SHARED))}
 
 
-def wrong_arrows(house: Path) -> list[str]:
-    """List the imports that the table of floors forbids."""
+def wrong_imports(source: Path) -> list[str]:
+    """List the imports that the table of layers forbids."""
     return [
-        f"{found.place}: {found.room} must not import {found.name}"
-        for found in imports(house)
-        if found.name.split(".")[0] == PACKAGE and found.top not in allowed(found.room)
+        f"{found.place}: {found.package} must not import {found.name}"
+        for found in imports(source)
+        if found.name.split(".")[0] == PACKAGE and found.top not in allowed(found.package)
     ]
 
 
-def wrong_arrows_of_the_core(house: Path) -> list[str]:
-    """List the imports between packages of the core that do not point down."""
-    floor = {name: at for at, names in enumerate(CORE) for name in names}
+def wrong_imports_of_the_core(source: Path) -> list[str]:
+    """List the imports between folders of the core that the table forbids."""
+    layer = {name: at for at, names in enumerate(CORE) for name in names}
     found = []
-    for each in imports(house):
-        package = each.place.removeprefix("protocol/").partition("/")[0].partition(".")[0]
+    for each in imports(source):
+        folder = each.place.removeprefix("protocol/").partition("/")[0].partition(".")[0]
         target = each.name.split(".")[2:3]
-        if each.room == "protocol" and each.top == "protocol" and target != [package]:
-            known = package in floor and bool(target) and target[0] in floor
-            if not known or floor[target[0]] >= floor[package]:
-                found.append(f"{each.place}: {package} must not import {each.name}")
+        if each.package == "protocol" and each.top == "protocol" and target != [folder]:
+            known = folder in layer and bool(target) and target[0] in layer
+            if not known or layer[target[0]] >= layer[folder]:
+                found.append(f"{each.place}: {folder} must not import {each.name}")
     return found
 
 
-def crowded(house: Path) -> list[str]:
-    """List the folders with too many modules to be looked through."""
-    folders = {file.parent for file in house.rglob("*.py")}
+def large_folders(source: Path) -> list[str]:
+    """List the folders with too many modules."""
+    folders = {file.parent for file in source.rglob("*.py")}
     count = {folder: len([*folder.glob("*.py")]) - 1 for folder in folders}
     return sorted(
-        f"{folder.relative_to(house)}: {n} modules" for folder, n in count.items() if n > MOST_FILES
+        f"{folder.relative_to(source)}: {n} modules"
+        for folder, n in count.items()
+        if n > MOST_FILES
     )
 
 
-def uninvited(house: Path) -> list[str]:
-    """List the libraries that were imported by a room that has no such guest."""
+def wrong_libraries(source: Path) -> list[str]:
+    """List the imports of libraries that the table forbids."""
     return [
-        f"{found.place}: {found.room} must not import {found.name}"
-        for found in imports(house)
+        f"{found.place}: {found.package} must not import {found.name}"
+        for found in imports(source)
         if found.top not in sys.stdlib_module_names
         and found.name.split(".")[0] != PACKAGE
-        and found.top not in GUESTS.get(found.room, ())
-        and found.top not in GUESTS.get(found.place.rpartition("/")[0], ())
+        and found.top not in LIBRARIES.get(found.package, ())
+        and found.top not in LIBRARIES.get(found.place.rpartition("/")[0], ())
     ]
 
 
-def impurities(house: Path) -> list[str]:
+def impurities(source: Path) -> list[str]:
     """List what the core must do without."""
     found = [
         f"{each.place}: the core must not import {each.name}"
-        for each in imports(house)
-        if each.room == "protocol" and (each.top in IMPURE or each.name in IMPURE)
+        for each in imports(source)
+        if each.package == "protocol" and (each.top in IMPURE or each.name in IMPURE)
     ]
-    for room, file, tree in modules(house):
-        if room == "protocol":
+    for package, file, tree in modules(source):
+        if package == "protocol":
             found += [
-                f"{file.relative_to(house)}:{node.lineno}: the core must not call {node.func.id}"
+                f"{file.relative_to(source)}:{node.lineno}: the core must not call {node.func.id}"
                 for node in ast.walk(tree)
                 if isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)
@@ -271,11 +275,11 @@ def impurities(house: Path) -> list[str]:
     return found
 
 
-def stdout_users(house: Path) -> list[str]:
+def stdout_users(source: Path) -> list[str]:
     """List the modules that name stdout, or print, and do not own it."""
     found = []
-    for _room, file, tree in modules(house):
-        name = file.relative_to(house).as_posix()
+    for _package, file, tree in modules(source):
+        name = file.relative_to(source).as_posix()
         for node in ast.walk(tree):
             match node:
                 case ast.Attribute(value=ast.Name(id="sys"), attr="stdout" | "__stdout__"):
@@ -287,34 +291,50 @@ def stdout_users(house: Path) -> list[str]:
     return [place for place in found if place.rsplit(":", 1)[0] not in STDOUT_OWNERS]
 
 
-HOUSE: Final = ROOT / PACKAGE
+SOURCE: Final = ROOT / PACKAGE
 
 
-def test_every_room_has_its_place_in_the_table() -> None:
-    """A new folder or file in `humanmcp/` must be placed in FLOORS or CELLAR above."""
-    placed = {name for names in FLOORS for name in names} | set(CELLAR)
-    assert rooms(HOUSE) - placed == set()
+def test_every_package_has_its_place_in_the_table() -> None:
+    """A new folder or file in `humanmcp/` must be placed in LAYERS or SHARED above."""
+    placed = {name for names in LAYERS for name in names} | set(SHARED)
+    assert packages(SOURCE) - placed == set()
 
 
-def test_no_room_stands_in_the_table_twice() -> None:
-    """One room, one floor."""
-    names = [name for floor in FLOORS for name in floor] + list(CELLAR)
+def test_no_package_is_in_the_table_twice() -> None:
+    """One package, one layer."""
+    names = [name for layer in LAYERS for name in layer] + list(SHARED)
     assert sorted(names) == sorted(set(names))
 
 
-def test_arrows_point_down_only() -> None:
-    """No room imports its neighbour or a room above it."""
-    assert wrong_arrows(HOUSE) == []
+def test_the_manual_draws_the_layers_as_they_are() -> None:
+    """Each package stands in the drawing of docs/explanation/design.md, in its layer."""
+    page = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
+    drawing = page.split("```text\nhumanmcp/\n")[1].split("```")[0]
+    drawn: list[list[str]] = []
+    core: list[str] = []
+    for line in drawing.split("\nshared ")[0].splitlines():
+        if number := re.match(r"\d", line):
+            drawn.insert(0, [])
+            assert int(number[0]) == len(LAYERS) + 1 - len(drawn)
+        name = line[1:].split()[0]
+        (core if line.startswith("     ") else drawn[0]).append(name)
+    assert [sorted(names) for names in drawn] == [sorted(names) for names in LAYERS]
+    assert sorted(core) == sorted(name for names in CORE for name in names)
 
 
-def test_arrows_of_the_core_point_down_only() -> None:
-    """Packages of the core have an order too; `session.py` stands on all of them."""
-    assert wrong_arrows_of_the_core(HOUSE) == []
+def test_packages_import_lower_layers_only() -> None:
+    """No package imports another one of its layer, or one of a higher layer."""
+    assert wrong_imports(SOURCE) == []
 
 
-def test_no_folder_is_crowded() -> None:
-    """A folder is read at one look."""
-    assert crowded(HOUSE) == []
+def test_packages_of_the_core_import_lower_layers_only() -> None:
+    """`session.py` may use all of them."""
+    assert wrong_imports_of_the_core(SOURCE) == []
+
+
+def test_no_folder_has_too_many_modules() -> None:
+    """A reader can take in a folder at a glance."""
+    assert large_folders(SOURCE) == []
 
 
 def test_one_place_chooses_the_inbox() -> None:
@@ -322,24 +342,24 @@ def test_one_place_chooses_the_inbox() -> None:
     implementations = (f"{PACKAGE}.inbox.folder", f"{PACKAGE}.inbox.postgres")
     users = [
         each.place.partition(":")[0]
-        for each in imports(HOUSE)
+        for each in imports(SOURCE)
         if each.name.startswith(implementations) and not each.place.startswith("inbox/postgres/")
     ]
     assert set(users) == {"inbox/opening.py"}
 
 
-def test_every_library_is_used_in_its_own_room_only() -> None:
+def test_every_library_is_used_in_its_own_package_only() -> None:
     """The server, among others, has the standard library and nothing else."""
-    assert uninvited(HOUSE) == []
+    assert wrong_libraries(SOURCE) == []
 
 
-def test_libraries_below_the_floors_are_imported_when_needed() -> None:
+def test_libraries_of_the_core_and_of_shared_modules_are_imported_when_needed() -> None:
     """`jsonschema_rs` costs 25 ms, `tomlkit` 35: only what needs them pays."""
     eager = [
         each.place
-        for each in imports(HOUSE)
-        if each.room in {"protocol", *CELLAR}
-        and each.top in GUESTS.get(each.room, ())
+        for each in imports(SOURCE)
+        if each.package in {"protocol", *SHARED}
+        and each.top in LIBRARIES.get(each.package, ())
         and not each.lazy
     ]
     assert eager == []
@@ -347,20 +367,20 @@ def test_libraries_below_the_floors_are_imported_when_needed() -> None:
 
 def test_the_core_is_pure() -> None:
     """`protocol/` knows no clock, file, socket, thread, log, and no chance."""
-    assert impurities(HOUSE) == []
+    assert impurities(SOURCE) == []
 
 
 def test_stdout_is_named_by_its_owners_only() -> None:
     """What a library prints can never end up on the wire."""
-    assert stdout_users(HOUSE) == []
+    assert stdout_users(SOURCE) == []
 
 
-def test_every_command_lives_in_a_room_below_the_command_line() -> None:
-    """The command line imports by name: those names are arrows too."""
+def test_every_command_is_in_a_package_below_the_command_line() -> None:
+    """The command line imports by name: those names count, too."""
     for module in COMMANDS.values():
-        package, room, *_rest = module.split(".")
-        assert package == PACKAGE
-        assert room in allowed("cli") - set(CELLAR)
+        top, package, *_rest = module.split(".")
+        assert top == PACKAGE
+        assert package in allowed("cli") - set(SHARED)
 
 
 def test_the_server_starts_without_any_installed_library() -> None:
@@ -397,49 +417,49 @@ OFFENCES: Final = {
 
 
 @pytest.fixture
-def bad_house(tmp_path: Path) -> Path:
-    """Build a house in which every rule is broken."""
-    house = tmp_path / PACKAGE
+def bad_source(tmp_path: Path) -> Path:
+    """Write packages that break every rule."""
+    source = tmp_path / PACKAGE
     for name, text in OFFENCES.items():
-        file = house / name
+        file = source / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    for room in ("cli", "desk", "inbox"):
-        file = house / f"{room}.py"
+    for package in ("cli", "desk", "inbox"):
+        file = source / f"{package}.py"
         file.write_text("", encoding="utf-8")
-    return house
+    return source
 
 
-def test_a_wrong_arrow_is_found(bad_house: Path) -> None:
+def test_a_wrong_import_is_found(bad_source: Path) -> None:
     """Sideways, upwards, relative and inside a function."""
-    found = "\n".join(wrong_arrows(bad_house))
+    found = "\n".join(wrong_imports(bad_source))
     assert "server/serve.py:1" in found
     assert "inbox/folder.py:2" in found
     assert "protocol/session.py:2" in found
 
 
-def test_a_wrong_arrow_of_the_core_is_found(bad_house: Path) -> None:
+def test_a_wrong_import_of_the_core_is_found(bad_source: Path) -> None:
     """Upwards."""
-    found = wrong_arrows_of_the_core(bad_house)
+    found = wrong_imports_of_the_core(bad_source)
     assert found == ["protocol/json/spans.py:1: json must not import humanmcp.protocol.spec"]
 
 
-def test_an_uninvited_library_is_found(bad_house: Path) -> None:
+def test_a_wrong_library_is_found(bad_source: Path) -> None:
     """A web framework in the server."""
-    assert uninvited(bad_house) == ["server/serve.py:2: server must not import fastapi"]
+    assert wrong_libraries(bad_source) == ["server/serve.py:2: server must not import fastapi"]
 
 
-def test_an_impurity_is_found(bad_house: Path) -> None:
+def test_an_impurity_is_found(bad_source: Path) -> None:
     """A clock, a file."""
-    found = [line.split(" ")[0] for line in impurities(bad_house)]
+    found = [line.split(" ")[0] for line in impurities(bad_source)]
     assert found == ["protocol/session.py:1:", "protocol/session.py:3:"]
 
 
-def test_a_stray_print_is_found(bad_house: Path) -> None:
+def test_a_print_is_found(bad_source: Path) -> None:
     """By its own name or by that of the stream."""
-    assert stdout_users(bad_house) == ["protocol/session.py:4", "server/serve.py:4"]
+    assert stdout_users(bad_source) == ["protocol/session.py:4", "server/serve.py:4"]
 
 
-def test_an_unplaced_room_is_found(bad_house: Path) -> None:
-    """The table must name it before anything can be said of it."""
-    assert "attic" in rooms(bad_house)
+def test_a_package_without_a_place_is_found(bad_source: Path) -> None:
+    """The table must name it."""
+    assert "attic" in packages(bad_source)

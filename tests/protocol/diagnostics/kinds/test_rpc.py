@@ -27,7 +27,7 @@ UNREADABLE: Final = {
 def test_a_line_that_is_no_message_has_the_fields_of_its_kind(
     kind: type[rpc.LineDiagnostic],
 ) -> None:
-    """In the floor below the diagnostics no class holds the code to them."""
+    """Below the diagnostics no class holds the code to them."""
     found = read(UNREADABLE[kind])
     assert isinstance(found, Malformed)
     assert (KINDS[found.why], found.why) == (kind, kind.code)
