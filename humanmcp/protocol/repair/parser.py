@@ -17,14 +17,10 @@ from typing import Final
 from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
 from humanmcp.protocol.repair.scalars import (
-    CURLY,
-    CURLY_SINGLE,
     LITERALS,
     NO_NUMBERS,
     NUMBERLIKE,
     QUOTES,
-    RIGHT_NAME,
-    RIGHT_VALUE,
     WORD,
     ScalarReader,
 )
@@ -37,12 +33,6 @@ from humanmcp.protocol.repair.scanner import (
 )
 
 _STRUCTURE: Final = re.compile(r"""\s*[:：]\s*[{\[｛［"'“\d-]""")
-_GOES_ON: Final = rf"[ \t\r\n]*+(?=[!-~{CURLY}{CURLY_SINGLE}])(?![#/,;}}\]])"
-"""Nothing but plain white space, and after it what is neither a comment nor an end."""
-_RIGHT_COMMA: Final = re.compile(rf"[ \t\r\n]*+(?:(,){_GOES_ON}|(?=[}}\]]))")
-"""One comma and what goes on after it, or no comma before an end."""
-_COLON: Final = re.compile(rf"[ \t\r\n]*+(:|=>?+|(?![:=])){_GOES_ON}")
-"""A colon, what other languages write or nothing at all, and what goes on after it."""
 _ENDS: Final = "]}"
 _NO_ITEM: Final = f"{_ENDS},;"
 """Marks of a container that begin no item of it; the end of the text, "", is in both."""
@@ -174,11 +164,6 @@ class _RepairParser(ScalarReader):
             self._object()
         elif char == "[":
             self._list()
-        elif right := RIGHT_VALUE.match(self.text, self.at):
-            if right.lastindex:
-                self.escaped_text(right)
-            else:
-                self.at = right.end()  # it has no mistake, and its container goes on after it
         elif not char:
             self.swap(syntax.ValueMissing, self.at, self.at, "null")
         elif self.text[self.at] in QUOTES:
@@ -247,10 +232,6 @@ class _RepairParser(ScalarReader):
 
     def _separator(self) -> int:
         """Read what follows a value in a container; return where its comma is, or -1."""
-        right = _RIGHT_COMMA.match(self.text, self.at)
-        if right is not None:
-            self.at = right.end()
-            return right.start(1)
         last = self.at
         char = self.space()
         if char in (",", ";"):
@@ -312,10 +293,6 @@ class _RepairParser(ScalarReader):
     def _name(self) -> str:
         """Read the name of a member."""
         char = self.peek()
-        right = RIGHT_NAME.match(self.text, self.at) if char == '"' else None
-        if right is not None:
-            self.at = right.end()
-            return right[0][1:-1]
         if char in QUOTES:
             return self.name()
         found = WORD.match(self.text, self.at) or NUMBERLIKE.match(self.text, self.at)
@@ -335,14 +312,6 @@ class _RepairParser(ScalarReader):
     def _colon(self) -> str:
         """Read the colon after a name; return the mark of the value after it, "" for none."""
         last = self.at
-        found = _COLON.match(self.text, last)
-        if found is not None:
-            self.at, typed = found.end(), found[1]
-            if not typed:
-                self.wound(syntax.ColonMissing, last, self.at, (TextEdit(last, last, ":"),))
-            elif typed != ":":
-                self.swap(syntax.ColonMissing, *found.span(1), ":")
-            return self.mark()
         char = self.space()
         if char == ":":
             self.take_mark()

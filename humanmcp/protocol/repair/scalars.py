@@ -39,45 +39,10 @@ WORD: Final = re.compile(r"[^\W\d][\w$\-]*|\$[\w$\-]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 NUMBERLIKE: Final = re.compile(rf"[+\-.\w＋．０-９{MINUS}]+")
 _SUSPECT: Final = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
-_PLAIN_TEXT: Final = r'"[^"\\\x00-\x1f\ud800-\udfff”＂]*+"'
-"""A text with nothing in it that could be a mistake."""
-_RIGHT_TEXT: Final = (
-    r'"[^"\\\x00-\x1f\ud800-\udfff”＂]*+'
-    r'(?:(\\)(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f\ud800-\udfff”＂]*+)*+"'
-)
-"""A text with right escapes, of which some may be half a character."""
-RIGHT_VALUE: Final = re.compile(
-    rf"(?:{_RIGHT_TEXT}|-?(?:0|[1-9]\d{{0,14}})(?:\.\d{{1,15}})?|true|false|null)"
-    r"(?=[ \t\r\n]*+[,\]}])",
-    re.ASCII,
-)
-"""A value without a mistake; its one group matches where a text has escapes."""
-_JOINED_TEXTS: Final = re.compile(
-    rf'(?!"""){_PLAIN_TEXT}(?:[ \t\r\n]*+(?!"""){_PLAIN_TEXT})++(?=[ \t\r\n]*+[,\]}}])'
-)
-"""Texts in which nothing has to be mended but that they stand side by side."""
-_OTHERWISE_QUOTED: Final = "|".join(
-    rf"[{opens}][^{closes}\"\\\x00-\x1f\ud800-\udfff]*+[{closes}]"
-    for opens, closes in (("'", "'"), ("`", "`"), (CURLY, CURLY), (CURLY_SINGLE, CURLY_SINGLE))
-)
-"""A text with nothing wrong but its quotes."""
-_REQUOTED_TEXT: Final = re.compile(rf"(?:{_OTHERWISE_QUOTED})(?=[ \t\r\n]*+[,\]}}])")
-_REQUOTED_NAME: Final = re.compile(rf"(?:{_OTHERWISE_QUOTED})(?= ?:)")
-_WHOLE: Final = re.compile(r'"[^"\\”＂]*+"(?=[ \t\r\n]*+[,\]}])')
-_ONE_PIECE: Final = re.compile(
-    rf"({_PLAIN_TEXT})(?=[ \t\r\n]*+[,\]}}:]|[ \t\r\n]++[\"'{{\[])|{_WHOLE.pattern}"
-)
-"""A text that ends beyond doubt where its first quote is, by what follows."""
-RIGHT_NAME: Final = re.compile(
-    rf"{_PLAIN_TEXT}(?= ?[:=])"
-    # The colon after it may be lost: then a value follows that cannot be the text going on.
-    r'|"[\w$\-]*+"(?= +(?:[{\["]|(?:-?\d[\d.eE+-]*|true|false|null)\s*[,}\]]))'
-)
 _HEXES: Final = re.compile(r"[0-9a-fA-F]{4}")
 _VALUE_ENDED: Final = re.compile(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*(?=[,}\]])")
 _BARE_TEXT: Final = re.compile(r"[^,\]}\n\r，］｝\"]+")
 _LOST_QUOTE: Final = re.compile(r"""(\w[\w$/\-]*)\s*[:：](?=\s*["'{\[\-\dtfnTFN“｛［])""")
-_TOUCHING: Final = re.compile(r'"[ \t\r\n]*+"')
 _JOINT: Final = re.compile(r"[ \t\r\n\u3000]*(?:\+[ \t\r\n]*)?")
 _AFTER_A_VALUE: Final = ",]}"
 """Marks that may follow a value, as the end of the text may."""
@@ -112,8 +77,6 @@ class Piece(NamedTuple):
     last: int
     end: int
     closed: bool = True
-    plain: bool = False
-    """Nothing in it could be a mistake."""
 
 
 @dataclass(slots=True)
@@ -198,8 +161,6 @@ class ScalarReader(RepairScanner):
     def name(self) -> str:
         """Read the name of a member in quotes; return its text, roughly, for comparing names."""
         start = self.at
-        if self._requoted(_REQUOTED_NAME):
-            return self.text[start + 1 : self.at - 1]
         piece = self.piece(start)
         if not self.is_name(piece.end) or '"' in self.text[piece.inner : piece.last]:
             lost = _LOST_QUOTE.match(self.text, piece.inner)
@@ -210,61 +171,14 @@ class ScalarReader(RepairScanner):
 
     def text_value(self) -> None:
         """Read a text, and what is joined to it: Python reads texts side by side as one."""
-        if self.text[self.at] == '"':
-            if self._whole_text() or self._plainly_joined():
-                return
-        elif self._requoted(_REQUOTED_TEXT):
-            return
         pieces = [self.piece(self.at)]
         while (following := self._joined(pieces[-1])) is not None:
             pieces.append(following)
         self._write(pieces)
 
-    def escaped_text(self, found: re.Match[str]) -> None:
-        r"""Pass over a text with right escapes, unless it is a path as `C:\temp`."""
-        if ":\\" in found[0]:
-            self.text_value()
-        else:
-            self.at = found.end()
-            self._halves(found.start(), self.at)
-
-    def _whole_text(self) -> bool:
-        """Mend what is in a text that ends beyond doubt, and that no other text is joined to."""
-        found = _WHOLE.match(self.text, self.at)
-        if found is None:
-            return False
-        start, self.at = found.span()
-        self._inside(start + 1, self.at - 1, '"')
-        return True
-
-    def _plainly_joined(self) -> bool:
-        """Join texts in which nothing else has to be mended."""
-        found = _JOINED_TEXTS.match(self.text, self.at)
-        if found is None:
-            return False
-        start, self.at = found.span()
-        for joint in _TOUCHING.finditer(self.text, start + 1, self.at - 1):
-            self.swap(syntax.TextsJoined, joint.start(), joint.end(), "")
-        return True
-
-    def _requoted(self, shape: re.Pattern[str]) -> bool:
-        """Pass over a text in which nothing but the quotes has to be mended."""
-        found = shape.match(self.text, self.at)
-        if found is None:
-            return False
-        start, self.at = found.span()
-        opens, closes = TextEdit(start, start + 1, '"'), TextEdit(self.at - 1, self.at, '"')
-        quote = self.text[start]
-        self.wound(_kind_of_quote(quote), start, start + 1, (opens, closes), char=quote)
-        return True
-
     def piece(self, start: int) -> Piece:
         """Find out where the text in quotes that starts here ends, and mend nothing yet."""
         text = self.text
-        sure = _ONE_PIECE.match(text, start)
-        if sure is not None:
-            end = sure.end()
-            return Piece(start, start + 1, end - 1, end, plain=sure.lastindex is not None)
         quotes = text[start] * 3
         if quotes in ('"""', "'''") and text.startswith(quotes, start):
             end = text.find(quotes, start + 3)
@@ -299,8 +213,7 @@ class ScalarReader(RepairScanner):
             edit = TextEdit(last.last, last.last, '"')
             self.wound(syntax.QuoteNotClosed, last.start, last.inner, (edit,))
         for piece in pieces:
-            if not piece.plain:
-                self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])
+            self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])
         self.at = last.end
 
     def close_with(self, at: int) -> None:

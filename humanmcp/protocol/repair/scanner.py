@@ -24,9 +24,6 @@ _Given = ParamSpec("_Given")
 """What fills the sentence of a kind of mistake."""
 
 SPACES: Final = " \t\r\n"
-_PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_INK: Final = frozenset(chr(code) for code in range(0x21, 0x7F)) - {"#", "/"} | {""}
-"""What ends white space without a second look; a comment may begin with the two others."""
 WIDE_SPACE: Final = "\u3000"
 UNSEEN: Final = "\xa0\u200b\u200c\u200d\u2060\ufeff\u2002\u2003\u2009\u202f\u2028\u2029\x85\x0b\x0c"
 WIDE: Final = {
@@ -166,13 +163,7 @@ class RepairScanner:
         **fillings: _Given.kwargs,
     ) -> _Note:
         """Take note of a mistake that other characters in its place mend."""
-        edit, note = TextEdit(start, end, new), self.full.get(kind)
-        if note is None:
-            return self.wound(kind, start, end, (edit,), *args, **fillings)
-        self.edits.append(edit)
-        note.edits.append(edit)
-        note.count += 1
-        return note
+        return self.wound(kind, start, end, (TextEdit(start, end, new),), *args, **fillings)
 
     def take_back(self, edit: TextEdit) -> None:
         """Forget an edit that was made a moment ago."""
@@ -189,11 +180,9 @@ class RepairScanner:
 
     def space(self) -> str:
         """Pass over white space, and over what is meant as such; return the mark after it."""
-        text = self.text
-        while (char := text[self.at : self.at + 1]) not in _INK:
+        while char := self.peek():
             if char in SPACES:
-                found = _PLAIN_SPACE.match(text, self.at)
-                self.at = found.end() if found else self.at
+                self.at += 1
             elif char == WIDE_SPACE:
                 self.swap(syntax.FullWidthSpace, self.at, self.at + 1, " ")
                 self.at += 1
@@ -202,8 +191,8 @@ class RepairScanner:
                 self.swap(syntax.InvisibleCharacter, self.at, self.at + 1, " ", char=shown)
                 self.at += 1
             elif not self._comment(char):
-                return self.mark()
-        return char
+                break
+        return self.mark()
 
     def _comment(self, char: str) -> bool:
         text, start = self.text, self.at
@@ -222,8 +211,6 @@ class RepairScanner:
     def mark(self) -> str:
         """Return the next character as the ASCII one that is meant."""
         char = self.text[self.at : self.at + 1]
-        if char < "\x80":
-            return char
         opens = _CORNER_OPENS.get(char)
         if char in CORNERS and (opens is None or opens.match(self.text, self.at + 1)):
             return CORNERS[char]
@@ -232,6 +219,6 @@ class RepairScanner:
     def take_mark(self) -> None:
         """Pass over one punctuation mark, mending a full-width one."""
         char = self.text[self.at]
-        if char >= "\x80" and (half := self.mark()) != char:
+        if (half := self.mark()) != char:
             self.swap(syntax.FullWidth, self.at, self.at + 1, half, char=char, half=half)
         self.at += 1
