@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common import paths
 from humanmcp.common.book_file import BookFile
 from humanmcp.common.settings import add_flags
+from humanmcp.common.stop_signals import in_order
 from humanmcp.common.terminal import has_browser, is_terminal
 from humanmcp.demo.good_host import Mood
-from humanmcp.demo.runner import DemoRunner, DemoServer
+from humanmcp.demo.runner import DemoRunner, DemoServer, HttpDemoServer
 from humanmcp.demo.screen import Screen
 from humanmcp.demo.steps import weather
 from humanmcp.locales import language_of
+from humanmcp.protocol.spec.versions import META_REVISION
 
 if TYPE_CHECKING:
     import argparse
@@ -84,7 +86,9 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     typed = by_hand and sys.stdin.isatty()
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
     screen = Screen(language, program(), by_hand=by_hand, typed=typed, opened=opened, command=name)
-    with DemoServer(command) as child:
+    version = course.meta.get(META_REVISION, "")
+    started = HttpDemoServer(command, version) if course.http else DemoServer(command)
+    with in_order(), started as child:
         runner = DemoRunner(child, course, mood, screen, pause, asks_again=by_hand, typed=typed)
         try:
             return (0 if runner.play(home, folder, language) else 1), runner.passed

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 LANGUAGES: Final = ("en", "ja")
 LESSON_KEYS: Final = frozenset(
-    {"title", "teaches", "revision", "capabilities", "host_answers", "steps"}
+    {"title", "teaches", "revision", "transport", "capabilities", "host_answers", "steps"}
 )
+TRANSPORTS: Final = ("stdio", "http")
 STEP_KEYS: Final = frozenset(
     {"title", "task", "hints", "method", "params", "model", "example", "passes"}
     | {"patience", "when_passed"}
@@ -79,6 +80,7 @@ def parse_lesson(written: Mapping[str, Any], language: str) -> Course:
         _words(written.get("teaches"), "teaches", language),
         {method: _json(one, f"host_answers.{method}", language) for method, one in answers.items()},
         _meta(written) if stateless else {},
+        one_of(written.get("transport", "stdio"), TRANSPORTS, "transport") == "http",
     )
 
 

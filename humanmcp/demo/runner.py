@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import queue
+import re
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.demo.good_host import (
@@ -22,14 +24,22 @@ from humanmcp.demo.good_host import (
 )
 from humanmcp.demo.passing import NOTHING
 from humanmcp.demo.steps import list_again
+from humanmcp.http.server_address import ServerAddress
+from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox.opening import open_inbox
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, named_after
 from humanmcp.protocol.json.jsonrpc import Kind
 
 if TYPE_CHECKING:
     from humanmcp.demo.good_host import Mood, Reaction
     from humanmcp.demo.screen import Screen
     from humanmcp.demo.steps import Course, DemoStep
+    from humanmcp.http.transport import HttpPart
     from humanmcp.protocol.json.jsonrpc import Message
+
+    Arrived: TypeAlias = bytes | IncomingResponse | StopError
+    """A line, the head of an HTTP response, or why there will be no answer."""
 
 _LOOK_EVERY: Final = 0.05
 _VISIBLE_WITHIN: Final = 5.0
@@ -38,12 +48,16 @@ _VISIBLE_WITHIN: Final = 5.0
 class DemoServer:
     """The server, as a host has it: its lines wait here until they are read."""
 
+    url = ""
+    """Its address, where it has one."""
+
     def __init__(self, command: list[str]) -> None:
         """Start it. What it says on stderr is kept for the case that it dies."""
-        self.lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self.lines: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
         self.said: list[bytes] = []
-        self.transport = ChildTransport(ChildCommand(tuple(command)))
-        self.transport.start(self)
+        self.child = ChildTransport(ChildCommand(tuple(command)))
+        self.transport: ChildTransport | HttpTransport = self.child
+        self.child.start(self)
 
     def __enter__(self) -> Self:
         """Use it as a context: it ends with the block."""
@@ -62,12 +76,16 @@ class DemoServer:
         until = time.monotonic() + _VISIBLE_WITHIN
         while time.monotonic() < until:
             for facts in inbox.sessions():
-                if facts.pid == self.transport.process.pid and facts.files:
+                if facts.pid == self.child.process.pid and facts.files:
                     return Path(facts.files)
             time.sleep(_LOOK_EVERY)
         return wanted
 
-    def receive(self, timeout: float) -> bytes | None:
+    def posted(self) -> OutgoingRequest | None:
+        """Return the POST of the line that was sent last; None over stdin and stdout."""
+        return None
+
+    def receive(self, timeout: float) -> Arrived | None:
         """Return the next line of the server, None when none came in time.
 
         Raises:
@@ -81,8 +99,9 @@ class DemoServer:
             raise self.transport.end_reason()
         return line
 
-    def line_arrived(self, line: bytes) -> None:
-        """Keep a line from the server."""
+    def line_arrived(self, line: bytes, asked: str = "") -> None:
+        """Keep a line from the server; an error without an id answers what was `asked`."""
+        line = named_after(line, asked) if asked else line
         self.lines.put(line)
 
     def stderr_line(self, line: bytes) -> None:
@@ -92,6 +111,60 @@ class DemoServer:
     def ended(self) -> None:
         """Tell the reader that waits for a line that none will come."""
         self.lines.put(None)
+
+
+class HttpDemoServer(DemoServer):
+    """The server at an address: each message is a POST, with the headers of its version."""
+
+    def __init__(self, command: list[str], version: str) -> None:
+        """Start it, and wait until it says where it is. `version` is "" before a handshake.
+
+        Raises:
+            EndedError: it did not start.
+        """
+        self._urls: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._posts: queue.SimpleQueue[OutgoingRequest] = queue.SimpleQueue()
+        super().__init__([*command, "--http", "127.0.0.1"])
+        with contextlib.suppress(queue.Empty):
+            self.url = self._urls.get(timeout=_VISIBLE_WITHIN)
+        if not self.url:
+            self.child.close()
+            raise self.child.end_reason()
+        self.transport = HttpTransport(ServerAddress(self.url))
+        self.transport.conversation.version = version
+        self.transport.start(self)
+
+    def __exit__(self, *_: object) -> None:
+        """Hang up, and end the server: it does not end with its stdin."""
+        self.transport.close()
+        self.child.process.terminate()
+        self.child.close()
+
+    def posted(self) -> OutgoingRequest | None:
+        """Return the POST of the line that was sent last."""
+        return self._posts.get(timeout=_VISIBLE_WITHIN)
+
+    def stderr_line(self, line: bytes) -> None:
+        """Keep a line of its stderr; one of the first says where it is."""
+        super().stderr_line(line)
+        if found := re.search(rb"http://[\d.:]+/\w+", line):
+            self._urls.put(found[0].decode())
+
+    def ended(self) -> None:
+        """Tell who waits for an address or a line that none will come."""
+        self._urls.put("")
+        super().ended()
+
+    def http_passed(self, number: int, what: HttpPart) -> None:  # noqa: ARG002 - one is under way
+        """Keep a POST, and the head of a response."""
+        if isinstance(what, IncomingResponse):
+            self.lines.put(what)
+        elif isinstance(what, OutgoingRequest) and what.method == "POST":
+            self._posts.put(what)
+
+    def unanswered(self, line: str, why: StopError) -> None:  # noqa: ARG002 - one is under way
+        """Keep why no answer will come."""
+        self.lines.put(why)
 
 
 LOOK_EVERY: Final = 0.2
@@ -157,7 +230,7 @@ class DemoRunner:
                 line, asked = self._say(step)
                 if self._folder is None:
                     self._folder = self._child.files(home, wanted)
-                    self._screen.begin(self._folder)
+                    self._screen.begin(self._folder, self._child.url)
                     if self._typed:
                         out = self._folder / "out.txt"
                         threading.Thread(target=take_typed, args=(0, out), daemon=True).start()
@@ -168,7 +241,7 @@ class DemoRunner:
                     self.passed.pop()
                     number = last
                     continue
-                self._screen.step(f"{number}/{len(script)}", step, line)
+                self._screen.step(f"{number}/{len(script)}", step, line, self._posted(line))
                 if asked is not None and not self._settle(step, asked, language):
                     return False
                 if step.example is not None:
@@ -198,6 +271,9 @@ class DemoRunner:
         self._child.transport.send(asked.raw)
         return asked.raw, asked
 
+    def _posted(self, line: str) -> OutgoingRequest | None:
+        return self._child.posted() if line else None
+
     def _settle(self, step: DemoStep, asked: Message, language: str) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None and step.passes.answer != NOTHING:
@@ -219,7 +295,7 @@ class DemoRunner:
         self._tools_changed = False
         heard, again = self._heard, list_again(language)
         line, asked = self._say(again)
-        self._screen.step("+", again, line)
+        self._screen.step("+", again, line, self._posted(line))
         goes_on = asked is None or self._settle(again, asked, language)
         self._heard = heard
         return goes_on
@@ -230,6 +306,13 @@ class DemoRunner:
         self._heard = []
         while (left := deadline - time.monotonic()) > 0:
             line = self._child.receive(min(LOOK_EVERY, left))
+            if isinstance(line, IncomingResponse):
+                self._screen.responded(line)
+                continue
+            if isinstance(line, StopError):
+                self._screen.unanswered(line)
+                self._host.give_up(asked, 0)
+                return None
             if line is None:
                 self._screen.complaint()
                 continue

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from humanmcp.demo.good_host import Failed, Ignored
     from humanmcp.demo.steps import DemoStep
+    from humanmcp.locales.stop import StopError
+    from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
     from humanmcp.protocol.json.jsonrpc import Message
 
 _LOOK_EVERY: Final = 0.05
@@ -67,8 +69,8 @@ class Screen:
 
     # -- the host's lines -----------------------------------------------------------------------
 
-    def begin(self, folder: Path) -> None:
-        """Say what is going to happen, and where to answer."""
+    def begin(self, folder: Path, url: str) -> None:
+        """Say what is going to happen, and where to answer. `url` is the server's, over HTTP."""
         self._folder = folder
         to_stdout(Painted(self._say("title"), "bold"))
         if self._opened:
@@ -77,10 +79,11 @@ class Screen:
             to_stdout(self._say("typed"))
         how = "by-hand" if self._by_hand else "by-itself"
         to_stdout(self._say(how, folder=folder, program=self._program))
-        to_stdout(Painted(self._say("starts", command="humanmcp serve"), "dim"))
+        starts = "starts-http" if url else "starts"
+        to_stdout(Painted(self._say(starts, command="humanmcp serve", url=url), "dim"))
 
-    def step(self, number: str, step: DemoStep, line: str) -> None:
-        """Show a message of the host; without a line there was nothing to say."""
+    def step(self, number: str, step: DemoStep, line: str, posted: OutgoingRequest | None) -> None:
+        """Show a message of the host, as it was `posted`; without a line it had nothing to say."""
         to_stdout()
         what = "" if line else "call-none"
         if step.code == "call-tokyo" and line and f'"name":"{steps.TOOL}"' not in line:
@@ -90,6 +93,11 @@ class Screen:
             title, about = (self._say(f"{what}-{part}") for part in ("title", "is"))
         to_stdout(Painted(f"{number}  {title}", "bold"))
         to_stdout("     " + about)
+        if posted is not None:
+            to_stdout(Painted("  >> ", "cyan"), f"{posted.method} {posted.url}")
+            for name, value in posted.headers:
+                if name.lower().startswith("mcp-"):
+                    to_stdout(f"     {name}: {value}")
         if line:
             to_stdout(Painted("  >> ", "cyan"), line)
             self._arrow("to", step.method)
@@ -129,6 +137,14 @@ class Screen:
     def heard(self, line: bytes) -> None:
         """Show a line of the server as it came, as far as a screen can hold it."""
         to_stdout(Painted("  << ", "green"), cut(line.decode("utf-8", "replace"), self._language))
+
+    def responded(self, response: IncomingResponse) -> None:
+        """Show the head of an HTTP response."""
+        to_stdout(Painted("  << ", "green"), f"{response.status} {response.reason} {response.type}")
+
+    def unanswered(self, why: StopError) -> None:
+        """Say why no answer will come."""
+        to_stdout(Painted(f"     {why.sentence(self._language)}", "red"))
 
     def answered(self, answer: Answered | Failed) -> None:
         """Say what the host makes of an answer."""

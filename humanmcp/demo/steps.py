@@ -87,6 +87,8 @@ class Course:
     """What the host answers when the server asks it, by the method."""
     meta: Mapping[str, Any] = field(default_factory=dict)
     """What each request says of itself, in a version without a handshake."""
+    http: bool = False
+    """Play it over Streamable HTTP instead of stdin and stdout."""
 
     @property
     def requests(self) -> tuple[DemoStep, ...]:

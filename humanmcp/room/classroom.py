@@ -20,6 +20,7 @@ from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of
+from humanmcp.locales.stop import stopped
 from humanmcp.room import records
 from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
 from humanmcp.room.room_door import Role, RoomDoor, Visitor
@@ -343,15 +344,18 @@ class Classroom:
         """Play this lesson from now on. What was answered in another one is not its answer.
 
         Raises:
-            StopError: there is no such lesson, or its file cannot be used.
+            StopError: there is no such lesson, its file cannot be used, or it is played over HTTP.
         """
-        self._courses[lesson] = find_lesson(lesson)
+        self._courses[lesson] = course = find_lesson(lesson)
+        if course("en").http:
+            raise stopped("room", "lesson over http", name=lesson)
         self._anew = lesson != (self.record.lesson or lesson)
         self.record.lesson = lesson
 
     def lessons(self) -> list[str]:
         """Return the lessons to choose from: those that come along, and that of the room."""
         names = [WEATHER, *map(name_of, lesson_files())]
+        names = [one for one in names if not self.course("en", one).http]
         return names if self.record.lesson in names else [self.record.lesson, *names]
 
     def next_lesson(self, seat: RoomSeat, language: str) -> tuple[str, str] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pty
 import re
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -209,3 +211,65 @@ def test_it_names_the_command_as_it_can_be_typed(
     assert demo.program() == str(command)
     monkeypatch.setenv("PATH", str(command.parent))
     assert demo.program() == "humanmcp"
+
+
+FORECAST = """
+[[tools]]
+name = "forecast"
+description = "weather 天気"
+[tools.inputSchema]
+type = "object"
+required = ["place"]
+properties.place = { type = "string", x-mcp-header = "Place" }
+[[rules]]
+tool = "forecast"
+text = "sunny"
+"""
+
+
+@pytest.mark.parametrize(("language", "place"), [("en", "Tokyo"), ("ja", "=?base64?5p2x5Lqs?=")])
+def test_a_lesson_is_played_over_http_with_the_headers_of_its_version(
+    tmp_path: Path, language: str, place: str
+) -> None:
+    """Each message is a POST to the server at its address; the headers repeat the body."""
+    words = ("lesson", "over-http", "--lang", language, "--book", book(tmp_path, FORECAST))
+    ended = subprocess.run(
+        [sys.executable, "-m", "humanmcp", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=bare_environment(tmp_path),
+        timeout=PATIENCE,
+        check=True,
+    )
+    said = ended.stdout.decode()
+    assert re.findall(r"^     (M[\w-]+): (.+)$", said, re.MULTILINE) == [
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/list"),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "forecast"),
+        ("Mcp-Param-Place", place),
+    ]
+    assert len(re.findall(r"POST http://127\.0\.0\.1:\d+/mcp$", said, re.MULTILINE)) == 2
+    assert said.count("  << 200 OK application/json") == 2
+    (transcript,) = tmp_path.rglob("transcript.jsonl")
+    assert transcript.read_text("utf-8").count('"note":"http"') == 4
+
+
+def test_a_lesson_over_http_that_is_stopped_leaves_no_server(tmp_path: Path) -> None:
+    """A window that is closed ends both: nothing listens at the address any more."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "humanmcp", "lesson", "over-http", "--lang", "en"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=bare_environment(tmp_path),
+        text=True,
+        encoding="utf-8",
+    ) as child:
+        assert child.stdout is not None
+        found = (re.search(r"POST http://127\.0\.0\.1:(\d+)/mcp$", line) for line in child.stdout)
+        port = int(next(one for one in found if one)[1])
+        child.send_signal(signal.SIGHUP)
+        child.communicate(timeout=PATIENCE)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), PATIENCE)

@@ -15,6 +15,7 @@ from humanmcp.demo.lesson_file import find_lesson
 from humanmcp.demo.runner import DemoRunner
 from humanmcp.demo.screen import Screen, pasted
 from humanmcp.demo.steps import weather
+from humanmcp.http.server_address import CallError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,16 +39,18 @@ def right(request: dict[str, Any]) -> list[bytes]:
 
 
 class Server:
-    """Takes the place of the child process. `answer` makes the lines for each request."""
+    """Takes the place of the child process. `answer` makes what comes for each request."""
 
-    def __init__(self, folder: Path, answer: Callable[[dict[str, Any]], list[bytes]]) -> None:
+    url = ""
+
+    def __init__(self, folder: Path, answer: Callable[[dict[str, Any]], list[Any]]) -> None:
         """Begin with nothing said."""
         self.transport = self
         self.said: list[bytes] = []
         self.heard: list[dict[str, Any]] = []
         self._folder = folder
         self._answer = answer
-        self._lines: list[bytes] = []
+        self._lines: list[Any] = []
 
     def send(self, line: str) -> None:
         """Take a line of the host."""
@@ -56,7 +59,10 @@ class Server:
         if "id" in message and "method" in message:
             self._lines += self._answer(message)
 
-    def receive(self, _timeout: float) -> bytes | None:
+    def posted(self) -> None:
+        """Say that it was no POST."""
+
+    def receive(self, _timeout: float) -> Any:  # noqa: ANN401 - what the test gave
         """Hand out the next line."""
         if self._lines and self._lines[0] == b"END":
             raise EndedError
@@ -245,3 +251,22 @@ def test_a_lesson_ends_where_the_model_has_no_tool_to_call(
     assert played.play(tmp_path, tmp_path, "en")
     assert played.passed == [True, False]
     assert "The model calls no tool of yours now" in capsys.readouterr().out
+
+
+def test_a_call_that_http_brings_no_answer_to_does_not_pass_and_the_lesson_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reason is shown; the next request is asked."""
+
+    def answer(request: dict[str, Any]) -> list[Any]:
+        if request["method"] == "resources/list":
+            return [CallError("cut", url="http://127.0.0.1:1/mcp", method="resources/list")]
+        shown = {"ttlMs": 0, "cacheScope": "private", "capabilities": {}}
+        result = {"resultType": "complete", "supportedVersions": ["2026-07-28"], **shown}
+        return [json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()]
+
+    server, screen = Server(tmp_path, answer), Screen("en", "humanmcp", by_hand=False)
+    played = DemoRunner(server, find_lesson("discover")("en"), Mood.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
+    assert played.play(tmp_path, tmp_path, "en")
+    assert played.passed == [False, True]
+    assert "http://127.0.0.1:1/mcp" in capsys.readouterr().out

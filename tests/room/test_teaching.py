@@ -334,6 +334,17 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
         until(lambda: "Once more" in ann.get("/").text, "the end of the lesson")
 
 
+def test_a_lesson_over_http_is_for_one_person_alone(tmp_path: Path) -> None:
+    """The room says what to do; its teacher is not offered it."""
+    home = tmp_path / "home"
+    with pytest.raises(AssertionError, match="One person can: humanmcp lesson over-http"):
+        Rooming(home, "--lesson", "over-http", "--lang", "en")
+    with Rooming(home) as room:
+        page = room.teacher().get("/room").text
+    assert "recover" in page
+    assert "over-http" not in page
+
+
 def test_a_client_of_ones_own_counts_in_a_lesson_for_client_developers(tmp_path: Path) -> None:
     """The teacher sees its steps in the grid, in the place of the practice host's."""
     with Rooming(tmp_path / "home", "--lesson", "late-answer", "--lang", "en") as room:
