@@ -79,6 +79,11 @@ def close(context: BrowserContext) -> None:
     context.close()
 
 
+def until_keys_act(page: Page) -> None:
+    """Wait out the first half second of a page, in which no single key acts."""
+    page.wait_for_function("() => performance.now() - Number(document.body.dataset.opened) > 500")
+
+
 class Sitting(NamedTuple):
     """A host, and a person who answers it on the page: one for the tests of a whole file."""
 

@@ -12,6 +12,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from playwright.sync_api import expect
 
+from tests.browser.seats import until_keys_act
 from tests.clients.hosts import CLIENT_2_PIN, SDK_1, Host, Understood
 from tests.waiting import until
 
@@ -53,7 +54,7 @@ def test_the_whole_demo_by_keyboard_alone(desk: Desking, window: Windows, locale
             expect(page.locator("#sentence")).to_be_focused()
             page.keyboard.insert_text("晴れ sunny")
         else:
-            page.wait_for_timeout(600)  # what nobody wrote in is not sent in its first half second
+            until_keys_act(page)
         page.keyboard.press("Control+Enter")
         expect(page.locator(".sent, .empty .motto").first).to_be_visible()
         if len(answered) == 5:
@@ -145,7 +146,7 @@ def test_an_npm_client_reads_what_was_typed(window: Windows, home: Path, host: H
         if page.locator(".ids .mono:not(.tool)").text_content() == "tools/call":
             page.locator("#sentence").fill(next(sentences))
         else:
-            page.wait_for_timeout(600)  # what nobody wrote in is not sent in its first half second
+            until_keys_act(page)
         page.keyboard.press("Control+Enter")
         expect(page.locator(".sent")).to_be_visible()
     running.join(20)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import begin, call, open_menu
+from tests.browser.seats import begin, call, open_menu, until_keys_act
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ WALKED: Final = (
 def single_keys_act(page: Page) -> None:
     """Leave the box, and wait out the first half second of a page, in which no letter acts."""
     page.keyboard.press("Escape")
-    page.wait_for_timeout(600)
+    until_keys_act(page)
 
 
 def save_first_answer(page: Page, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import begin, call, open_menu, request
+from tests.browser.seats import begin, call, open_menu, request, until_keys_act
 from tests.browser.test_answering import read_json
 from tests.waiting import until
 
@@ -182,7 +182,7 @@ def test_a_saved_answer_is_one_key(desk: Desking, host: Serving, window: Windows
     host.say(call("2", city="Osaka"))
     expect(page.locator("#sentence")).to_be_visible()
     page.keyboard.press("Escape")
-    page.wait_for_timeout(600)  # single keys rest for half a second after a page opens
+    until_keys_act(page)
     page.keyboard.press("1")
     expect(page.locator("#sentence")).to_have_value("sunny all day")
     page.keyboard.press("Escape")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.asking import stating
-from tests.browser.seats import INITIALIZE, Window, begin, call, request
+from tests.browser.seats import INITIALIZE, Window, begin, call, request, until_keys_act
 from tests.serving import Serving
 from tests.waiting import until
 
@@ -248,7 +248,7 @@ def test_single_keys_can_be_turned_off(desk: Desking, host: Serving, window: Win
     page.reload()
     expect(page.locator("#sentence")).to_be_focused()
     page.keyboard.press("Escape")
-    page.wait_for_timeout(600)  # single keys do not act in the first half second of a page
+    until_keys_act(page)
     for key in "jke":
         page.keyboard.press(key)
     assert page.evaluate("document.activeElement === document.body")
@@ -266,7 +266,7 @@ def test_single_keys_move_and_choose(desk: Desking, host: Serving, window: Windo
     page = window().page
     expect(page.locator("#rows .row")).to_have_count(2)
     page.keyboard.press("Escape")
-    page.wait_for_timeout(600)  # single keys do not act in the first half second of a page
+    until_keys_act(page)
     page.keyboard.press("j")
     expect(page.locator("#rows .row").nth(1).locator("a")).to_be_focused()
     page.keyboard.press("k")
