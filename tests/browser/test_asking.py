@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seats import Window, answer_all, call, open_menu, request
-from tests.browser.test_answering import META, read_json
 from tests.browser.test_page import AXE, violations
 from tests.waiting import until
 
@@ -67,32 +66,6 @@ def test_the_user_is_asked_while_the_call_waits_and_the_answer_appears(
     assert answer["result"]["content"][0]["text"].endswith("called Shinjuku")
 
 
-def test_an_answer_is_there_after_a_restart_of_the_desk_too(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """What was asked stands in the transcript and nowhere else."""
-    begin(host, desk, elicitation={}, sampling={}, roots={})
-    host.say(call("7", city="Tokyo"))
-    name = until(host.find_session, "a session").name
-    page = window().goto(f"/m/{name}/2/ask?of=roots")
-    page.locator("button[value=send]").click()
-    asked = json.loads(host.hear())
-    assert asked["method"] == "roots/list"
-    page.goto(f"{desk.facts.address}m/{name}/2/ask?of=model")
-    page.locator("[name=words]").fill("Say it in one word.")
-    page.locator("button[value=json]").click()
-    text = page.locator("[name=text]").input_value()
-    page.locator("[name=text]").fill(text.replace("1000", "10"))
-    page.locator("button[value=send]").click()
-    assert json.loads(host.hear())["params"]["maxTokens"] == 10
-    roots = {"roots": [{"uri": "file:///home/aki", "name": "home"}]}
-    host.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": roots}))
-    expect(page.locator(".question.told")).to_contain_text("file:///home/aki")
-    expect(page.locator(".question.open")).to_contain_text("Say it in one word.")
-    page.reload()
-    expect(page.locator(".question")).to_have_count(2)
-
-
 def test_a_question_that_is_wrong_comes_back_and_can_be_sent_anyway(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
@@ -109,38 +82,6 @@ def test_a_question_that_is_wrong_comes_back_and_can_be_sent_anyway(
     expect(page.locator(".problems")).to_contain_text("sampling")
     page.locator("button[value=anyway]").click()
     assert json.loads(host.hear())["method"] == "sampling/createMessage"
-
-
-def test_in_the_modern_era_the_question_is_the_answer(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """2026-07-28: it is put into the box, and Send sends it."""
-    stated = json.loads(json.dumps(META))
-    stated["_meta"]["io.modelcontextprotocol/clientCapabilities"] = {"elicitation": {}}
-    host.say(request("tools/call", {"name": "weather", "arguments": {}, **stated}))
-    page = window().page
-    expect(page.locator("#sentence")).to_be_visible()
-    open_menu(page)
-    page.locator("#ask").click()
-    page.locator("[name=words]").fill("Which part?")
-    page.locator("button[value=send]").click()
-    page.locator("#tab-json").click()
-    assert "input_required" in read_json(page)
-    page.locator("#send").click()
-    result = json.loads(host.hear())["result"]
-    assert result["inputRequests"]["user"]["params"]["message"] == "Which part?"
-
-
-def test_a_client_that_cannot_be_asked_is_not(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """The entry is there, cannot be pressed, and says why."""
-    begin(host, desk)
-    host.say(call())
-    page = window().page
-    open_menu(page)
-    expect(page.locator("#ask")).to_be_disabled()
-    expect(page.locator("#ask-why")).to_contain_text("did not declare the capability elicitation")
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")

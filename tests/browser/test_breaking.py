@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from humanmcp.locales import sentences_of
-from humanmcp.protocol.validation.faults import HUGE
 from tests.browser.seats import Window, begin, call, open_menu
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
@@ -70,41 +68,6 @@ def test_an_answer_is_broken_and_sent_by_keyboard_alone(
     expect(page.locator(".sent")).to_be_visible()
     name = until(host.find_session, "a session").name
     assert desk.get(f"/api/exchanges/{name}/2")["answer"]["deliberate"] is True
-
-
-@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
-def test_break_it_is_reached_through_the_menu_by_keyboard(
-    desk: Desking, host: Serving, window: Windows, locale: str
-) -> None:
-    """Tab to More, Enter, Tab to Break it…, Enter; single keys may be off."""
-    begin(host, desk)
-    host.say(call("7", city="Tokyo"))
-    page = window(locale=locale).page
-    expect(page.locator("#sentence")).to_be_focused()
-    page.keyboard.type("sunny")
-    tab_to(page, "button.more")
-    page.keyboard.press("Enter")
-    tab_to(page, "#break")
-    page.keyboard.press("Enter")
-    expect(page.locator("#break-dialog button").first).to_be_focused()
-    page.keyboard.press("Enter")
-    words = sentences_of("fault", locale[:2])
-    expect(page.locator("#broken")).to_contain_text(words["wrong-id"])
-    expect(page.locator("#broken")).to_contain_text(words["wrong-id.host"])
-    page.keyboard.press("Control+Enter")
-    expect(page.locator("#anyway-dialog")).to_be_visible()
-    tab_to(page, "#anyway-dialog button[value=yes]")
-    page.keyboard.press("Enter")
-    assert json.loads(host.hear())["id"] == 1000007
-
-
-def tab_to(page: Page, selector: str) -> None:
-    """Press Tab until this has the focus; 30 steps at most."""
-    for _ in range(30):
-        page.keyboard.press("Tab")
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-    raise AssertionError(f"Tab does not reach {selector}")
 
 
 def test_one_click_puts_back_what_was_there(desk: Desking, host: Serving, window: Windows) -> None:
@@ -182,37 +145,6 @@ def test_nothing_is_sent_between_the_choice_and_the_fault(
     page.locator("#anyway").click()
     page.locator("#anyway-dialog button[value=yes]").click()
     assert '"id":1000007' in host.hear()
-
-
-def test_every_fault_reaches_the_client_as_it_stands(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """One line each, whatever is wrong in it; what is legal goes with plain Send."""
-    begin(host, desk)
-    page = window().page
-    sent = {
-        "wrong-id": '"id":1000007',
-        "result-and-error": '"error":{"code":-32603',
-        "no-jsonrpc": '{"id":7,',
-        "lone-surrogate": "\\ud83d",
-        "cut-in-half": '"content": [',
-        "log-line": "Server started on stdio",
-    }
-    for fault, part in sent.items():
-        before = page.url
-        host.say(call())
-        expect(page).not_to_have_url(before)
-        break_it(page, fault)
-        page.locator("#anyway").click()
-        page.locator("#anyway-dialog button[value=yes]").click()
-        assert part in host.hear(), fault
-    before = page.url
-    host.say(call())
-    expect(page).not_to_have_url(before)
-    break_it(page, "huge")
-    page.locator("#send").click()
-    assert len(json.loads(host.hear())["result"]["content"][0]["text"]) == HUGE
-    assert host.close()[1] == []
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")

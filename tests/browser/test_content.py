@@ -162,11 +162,7 @@ def test_a_file_is_the_contents_of_a_resource(sitting: Sitting) -> None:
     expect(form.get_by_label("mimeType")).to_have_value("image/png")
     page.keyboard.press("Control+Enter")
     assert sitting.heard()["result"]["contents"] == [
-        {
-            "uri": "file:///dot.png",
-            "mimeType": "image/png",
-            "blob": base64.b64encode(PNG).decode(),
-        }
+        {"uri": "file:///dot.png", "mimeType": "image/png", "blob": base64.b64encode(PNG).decode()}
     ]
 
 

@@ -13,7 +13,6 @@ from mcp.client.stdio import stdio_client
 from playwright.sync_api import expect
 
 from tests.browser.seats import until_keys_act
-from tests.clients.hosts import CLIENT_2_PIN, SDK_1, Host, Understood
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -102,10 +101,7 @@ def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home
         server = StdioServerParameters(
             command=sys.executable, args=["-m", "humanmcp", "serve", "--home", str(home), "--auto"]
         )
-        async with (
-            stdio_client(server) as (read, write),
-            ClientSession(read, write) as session,
-        ):
+        async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
             await session.initialize()
             results.append(await session.call_tool("ask_human", {"question": "Tokyo"}))
             results.append(await session.call_tool("ask_human", {"question": "東京"}))
@@ -122,37 +118,3 @@ def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home
     assert not running.is_alive()
     texts = [one.content[0].text for one in results]
     assert texts == ["Sunny, 23 °C 😀", 'line one\nline "two"']
-
-
-@pytest.mark.node
-@pytest.mark.parametrize("host", [SDK_1, CLIENT_2_PIN], ids=str)
-def test_an_npm_client_reads_what_was_typed(window: Windows, home: Path, host: Host) -> None:
-    """U02, U03 with the TypeScript clients of both eras: their first id is the number 0."""
-    understood: list[Understood] = []
-    running = threading.Thread(
-        target=lambda: understood.append(host.play(home, "--by-hand")), daemon=True
-    )
-    page = window().page
-    running.start()
-    sentences = iter(["晴れ 😀", 'line one\nline "two"', "</script>\u2028"])
-    answered: set[str] = set()
-    while len(answered) < 5:
-        page.wait_for_function(
-            "known => !known.includes(document.querySelector('.scripted article')?.dataset.key)"
-            " && document.querySelector('.scripted article')",
-            arg=list(answered),
-        )
-        answered.add(page.locator("article.message").get_attribute("data-key") or "")
-        if page.locator(".ids .mono:not(.tool)").text_content() == "tools/call":
-            page.locator("#sentence").fill(next(sentences))
-        else:
-            until_keys_act(page)
-        page.keyboard.press("Control+Enter")
-        expect(page.locator(".sent")).to_be_visible()
-    running.join(20)
-    assert not running.is_alive()
-    assert [one["text"] for one in understood[0].answers] == [
-        "晴れ 😀",
-        'line one\nline "two"',
-        "</script>\u2028",
-    ]

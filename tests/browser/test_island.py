@@ -28,36 +28,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-def test_full_width_signs_are_mended_at_once_outside_strings(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """Pasted in Japanese: J03, J04 and J11 in Japanese, one click, strings untouched."""
-    begin(host, desk)
-    host.say(call())
-    page = window(locale="ja-JP").page
-    expect(page.locator("html")).to_have_attribute("lang", "ja")
-    page.locator("#tab-json").click()
-    write_json(
-        page,
-        '{\n\u3000"jsonrpc"\uff1a“2.0”\uff0c\n  "id": 7,\n'
-        '  "result": {"content": [{"type": "text", "text": "全角\uff1a\uff0cと\u3000“引用”"}]}\n}',
-    )
-    expect(page.locator("#problems")).to_contain_text("全角")
-    codes = set(page.locator("#problems .code").all_text_contents())
-    assert {"J03", "J04", "J11"} <= codes
-    buttons = page.locator("#problems .fix")
-    if page.locator(".problem-all .fix").count():
-        page.locator(".problem-all .fix").click()
-    else:
-        buttons.first.click()
-    expect(page.locator("#problems .problem.error")).to_have_count(0)
-    assert "全角\uff1a\uff0cと\u3000“引用”" in read_json(page)
-    page.locator("#send").click()
-    assert (
-        json.loads(host.hear())["result"]["content"][0]["text"] == "全角\uff1a\uff0cと\u3000“引用”"
-    )
-
-
 def test_messages_that_arrive_touch_nothing_in_the_box(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
@@ -196,10 +166,7 @@ def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(
 def _launched(browser: Browser, folder: Path) -> BrowserContext:
     """Start another Chromium, which keeps what it knows in a folder, as a person's own does."""
     return browser.browser_type.launch_persistent_context(
-        folder,
-        **launch_options(),
-        locale="en-US",
-        reduced_motion="reduce",
+        folder, **launch_options(), locale="en-US", reduced_motion="reduce"
     )
 
 

@@ -250,21 +250,6 @@ def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
     assert page.locator(".places").evaluate("bar => bar.scrollWidth - bar.clientWidth") == 0
 
 
-def test_on_the_smallest_phone_the_bar_does_not_cover_the_box(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
-    """WCAG 2.4.11: 320 by 640, where there is no room for all of it: focus scrolls it free."""
-    name = fill(host, desk)
-    shown = window(viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
-    page = shown.goto(f"/m/{name}/2")
-    page.locator("#sentence").focus()
-    box = page.locator("#sentence").bounding_box()
-    bar = page.locator(".composer > .actions").bounding_box()
-    assert box is not None
-    assert bar is not None
-    assert box["y"] + box["height"] <= bar["y"]
-
-
 def test_no_field_that_has_the_focus_lies_under_the_bar(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

@@ -129,10 +129,7 @@ def phone(browser: Browser) -> Iterator[Callable[[str], Page]]:
     """Open pages of one phone; what goes wrong in a script there fails the test."""
     troubles: list[str] = []
     context = browser.new_context(
-        locale="ja-JP",
-        viewport={"width": 390, "height": 844},
-        is_mobile=True,
-        has_touch=True,
+        locale="ja-JP", viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
     )
     context.set_default_timeout(PATIENCE * 1000)
 

@@ -113,57 +113,6 @@ def shows(page: Page, method: str) -> None:
     )
 
 
-def test_two_pages_finish_the_weather_conversation(lay: Callable[..., Table]) -> None:
-    """The model picks a tool and fills its form; the server answers; the model tells."""
-    table = lay("model,server")
-    server, model = table.pages["server"], table.pages["model"]
-
-    shows(server, '"initialize"')
-    server.locator("#send").click()
-    shows(server, '"tools/list"')
-    server.locator("#tab-json").click()
-    tools = {
-        "tools": [
-            {
-                "name": "get-japan-forecast",
-                "description": "Get weather forecast",
-                "inputSchema": {
-                    "type": "object",
-                    "properties": {"location": {"type": "string"}},
-                    "required": ["location"],
-                },
-            }
-        ]
-    }
-    token = json.loads(server.locator("#island").text_content() or "{}")["id"]
-    answer = {"jsonrpc": "2.0", "id": json.loads(token), "result": tools}
-    editor = "#document:visible, .editor [contenteditable]:visible"
-    server.locator(editor).first.fill(json.dumps(answer))
-    server.locator("#send").click()
-
-    shows(model, '"sampling/createMessage"')
-    model.get_by_role("button", name="Call weather__get-japan-forecast").click()
-    model.locator("#form-fields input").fill("東京")
-    model.locator("#send").click()
-
-    shows(server, '"tools/call"')
-    expect(server.locator("article.message")).to_contain_text("東京")
-    server.locator("#sentence").fill("sunny")
-    server.locator("#send").click()
-
-    turns = model.locator("article.message .turn")
-    expect(turns).to_have_count(3)
-    expect(turns.nth(1)).to_contain_text('call weather__get-japan-forecast(location: "東京")')
-    expect(turns.nth(2)).to_contain_text(re.compile(r"Tool result\s+weather\S+ answered\s+sunny"))
-    model.get_by_role("button", name="Say something").click()
-    model.locator("#form-fields textarea").fill("東京は晴れです。")
-    model.locator("#send").click()
-
-    out = table.end()
-    assert "server | sunny" in out
-    assert " model | 東京は晴れです。" in out
-
-
 @pytest.mark.parametrize("language", LOCALES)
 def test_two_people_play_to_the_end_without_a_word_of_json(
     lay: Callable[..., Table], language: str

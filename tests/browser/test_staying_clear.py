@@ -69,19 +69,6 @@ def test_what_blocks_send_leaves_room_for_the_box(  # noqa: PLR0917 - fixtures a
     expect(page.locator("#problems .problem").first).to_be_in_viewport()
 
 
-def test_what_was_sent_takes_one_line(desk: Desking, host: Serving, window: Windows) -> None:
-    """The next box stays where the last one was, but for that line."""
-    begin(host, desk)
-    host.say(call("7", city="Tokyo"))
-    host.say(call("8", city="Osaka"))
-    page = window(viewport={"width": 1440, "height": 900}).page
-    page.locator("#sentence").fill("sunny")
-    page.locator("#send").click()
-    strip = page.locator(".sent").bounding_box()
-    assert strip is not None
-    assert strip["height"] < 60
-
-
 def test_what_was_answered_elsewhere_shows_its_answer_and_the_next(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

@@ -65,9 +65,7 @@ def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -
     with Serving(desk.home, "--opening", "hand") as host:  # by hand alone, nothing is said
         begin(host, desk)
         line = request(
-            "tools/call",
-            {"name": "slow", "arguments": {}, "_meta": {"progressToken": "p-1"}},
-            "5",
+            "tools/call", {"name": "slow", "arguments": {}, "_meta": {"progressToken": "p-1"}}, "5"
         )
         host.say(line)
         page = window().page
@@ -256,25 +254,6 @@ def test_single_keys_can_be_turned_off(desk: Desking, host: Serving, window: Win
     page.locator("#sentence").fill("sunny")
     page.keyboard.press("Control+Enter")
     assert json.loads(host.hear())["id"] == 1
-
-
-def test_single_keys_move_and_choose(desk: Desking, host: Serving, window: Windows) -> None:
-    """J and K move through the list, E changes the kind, F the view."""
-    begin(host, desk)
-    host.say(call("1", city="Tokyo"))
-    host.say(call("2", city="Osaka"))
-    page = window().page
-    expect(page.locator("#rows .row")).to_have_count(2)
-    page.keyboard.press("Escape")
-    until_keys_act(page)
-    page.keyboard.press("j")
-    expect(page.locator("#rows .row").nth(1).locator("a")).to_be_focused()
-    page.keyboard.press("k")
-    expect(page.locator("#rows .row").nth(0).locator("a")).to_be_focused()
-    page.keyboard.press("e")
-    expect(page.locator("[name=kind][value='tool error']")).to_be_checked()
-    page.keyboard.press("f")
-    expect(page.locator("#view-form")).to_be_visible()
 
 
 @pytest.mark.parametrize("how", ["cut off", "refused"])

@@ -215,15 +215,6 @@ def test_a_template_is_sent_by_its_name(key: Key, shell: Shell) -> None:
     assert '"code":-32601' in right.out
 
 
-def test_an_answered_exchange_says_so(key: Key, shell: Shell) -> None:
-    """The second answer goes nowhere, and nothing is lost."""
-    shell("answer", "3", "--text", "sunny")
-    ran = shell("answer", "3", "--text", "rain")
-    assert ran.status == 1
-    assert "answered (you, at the terminal)" in ran.err
-    assert "kept" in ran.err
-
-
 def test_a_cancelled_exchange_keeps_the_text(room: Room, shell: Shell) -> None:
     """Nothing is sent after a cancel, and the words stay as the draft."""
     key = room.ask(room.session(), 3)
@@ -234,29 +225,6 @@ def test_a_cancelled_exchange_keeps_the_text(room: Room, shell: Shell) -> None:
     assert "the user stopped it" in ran.err
     assert item.draft is not None
     assert item.draft.text == "too late"
-
-
-def test_a_session_that_is_over_keeps_the_text(room: Room, shell: Shell) -> None:
-    """The answer can no longer be delivered; it says so."""
-    session = room.session()
-    key = room.ask(session, 3)
-    room.inbox.end(session)
-    ran = shell("answer", "3", "--text", "too late")
-    draft = room.inbox.item(key).draft
-    assert ran.status == 1
-    assert "session ended" in ran.err
-    assert draft is not None
-    assert draft.text == "too late"
-
-
-def test_who_was_second_is_told_who_was_first(room: Room, shell: Shell) -> None:
-    """Another desk's reply is on its way: one wins, and the other text is kept."""
-    key = room.ask(room.session(), 3)
-    room.inbox.send(key, Reply(SUNNY, by="desk"))
-    ran = shell("answer", "3", "--text", "rain")
-    assert ran.status == 1
-    assert "on its way" in ran.err
-    assert "rain" in [kept.text for kept in room.inbox.item(key).kept]
 
 
 def test_a_server_that_does_not_take_the_reply_is_not_waited_for_forever(
@@ -341,23 +309,6 @@ def test_an_answer_by_somebody_else_in_the_meantime_is_told(room: Room, shell: S
     assert "book: weather" in ran["why"]
 
 
-@pytest.mark.parametrize("dialect", ['"http://[bad"', '["x"]', "{}", "5"])
-def test_a_schema_that_nobody_can_read_is_told_and_can_be_sent_anyway(
-    dialect: str, room: Room, shell: Shell, tmp_path: Path
-) -> None:
-    """`answer` ended in a traceback, with --send-anyway, too."""
-    session = room.session()
-    room.ask(session, 1, '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}')
-    room.serve(session)
-    file = tmp_path / "tools.json"
-    file.write_text(
-        f'{{"tools":[{{"name":"a","inputSchema":{{"type":"object","$schema":{dialect}}}}}]}}'
-    )
-    ran = shell("answer", "1", "--result", str(file), "--send-anyway")
-    assert ran.status == 0
-    assert "$schema" in ran.out + ran.err
-
-
 def test_a_fault_of_the_check_is_told_at_the_terminal(
     key: Key, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,8 +328,7 @@ ROOTS = '{"jsonrpc":"2.0","id":3,"method":"roots/list"}'
 
 
 @pytest.mark.parametrize(
-    ("title", "said"),
-    [("dice", "the server dice"), ("", "the server"), ("dice", "サーバー dice")],
+    ("title", "said"), [("dice", "the server dice"), ("", "the server"), ("dice", "サーバー dice")]
 )
 def test_in_the_clients_seat_an_answer_goes_to_the_server(
     title: str, said: str, room: Room, shell: Shell, tmp_path: Path

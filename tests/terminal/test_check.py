@@ -299,23 +299,6 @@ def test_lines_of_a_file_and_the_speed_on_stderr(tmp_path: Path) -> None:
     assert b"2002 checked in" in ran.stderr
 
 
-@pytest.mark.parametrize("dialect", ['"http://[bad"', '["x"]', "{}", "5"])
-def test_check_goes_on_after_a_schema_that_nobody_can_read(
-    dialect: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
-    """`--lines` died, and answered none of the lines after it."""
-    schema = f'{{"type":"object","$schema":{dialect}}}'
-    listed = f'{{"result":{{"tools":[{{"name":"a","inputSchema":{schema}}}]}}}}'
-    file = tmp_path / "lines"
-    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in (listed, GOOD)))
-    main(["check", "--lines", str(file)])
-    first, second = map(json.loads, capsys.readouterr().out.splitlines())
-    assert {each["code"] for each in first["problems"]} & {"M15", "M92"}
-    assert second["sendable"]
-
-
 def test_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

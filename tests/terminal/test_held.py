@@ -35,19 +35,6 @@ def held(room: Room) -> Key:
     return delivered
 
 
-def test_a_held_message_is_judged_as_the_tap_does(
-    held: Key, room: Room, shell: Shell, tmp_path: Path
-) -> None:
-    """An edit with another id is refused here already, and kept as the draft."""
-    other = CALL.replace('"id":3', '"id":4')
-    ran = shell("answer", "3", "--message", written(tmp_path, other))
-    assert ran.status == 1
-    assert "N33" in ran.err + ran.out
-    draft = room.inbox.item(held).draft
-    assert draft is not None
-    assert draft.text == other
-
-
 def test_a_held_message_goes_to_the_server_and_an_answer_to_the_client(
     held: Key, shell: Shell
 ) -> None:

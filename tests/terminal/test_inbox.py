@@ -95,12 +95,7 @@ def test_all_lists_sessions_in_which_nothing_waited(room: Room, shell: Shell) ->
 
 
 @pytest.mark.parametrize(
-    ("by", "told"),
-    [
-        ("files", "あなた"),
-        ("book: rule 1", "ルール 1"),
-        ("Yuki", "Yuki"),
-    ],
+    ("by", "told"), [("files", "あなた"), ("book: rule 1", "ルール 1"), ("Yuki", "Yuki")]
 )
 def test_who_answered_is_said_in_the_language_of_the_reader(
     room: Room, shell: Shell, by: str, told: str
