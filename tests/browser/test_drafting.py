@@ -230,7 +230,7 @@ def test_a_text_for_a_tool_with_a_schema_leads_to_the_form(
     page = window().goto(declare(desk, host))
     page.locator("#tab-text").click()
     page.locator("#sentence").fill("It is warm.")
-    problem = page.locator("#problems .problem", has_text="structuredContent is missing")
+    problem = page.locator("#problems .problem", has_text="the result needs structuredContent")
     expect(problem).to_be_visible()
     expect(problem).not_to_contain_text("Line")
     problem.get_by_role("button", name="Fill in the form").click()

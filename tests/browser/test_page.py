@@ -421,7 +421,7 @@ def test_a_browser_without_javascript_answers_with_one_plain_form(
     box.fill('{"jsonrpc": "2.0", "id": "2", "result": {"content": []}}')
     page.locator("button[value=send]").click()
     expect(form.locator(".problems ~ label textarea")).to_have_value(re.compile('"id": "2"'))
-    expect(form.locator(".problems")).to_contain_text("id must be")
+    expect(form.locator(".problems")).to_contain_text("Use the id")
     box.fill('{"jsonrpc": "2.0", "id": 2, "result": {"content": []}}')
     page.locator("button[value=send]").click()
     assert json.loads(host.hear())["id"] == 2

@@ -58,7 +58,7 @@ def test_the_sentence_of_a_mistake_stands_under_the_pointer(sitting: Sitting) ->
     page.locator("#tab-json").click()
     write_json(page, '{"jsonrpc":"2.0","id":"13","result":{"content":[]}}')
     page.locator(".editor .wavy.error").hover()
-    expect(page.locator(".editor .sentences")).to_contain_text("id must be exactly 13")
+    expect(page.locator(".editor .sentences")).to_contain_text("Use the id 13")
     page.locator("#problems .fix").first.click()
     page.locator("#send").click()
     assert sitting.heard()["id"] == 13

@@ -53,7 +53,7 @@ def test_wordings_of_one_sentence_stand_in_one_table() -> None:
     """`says` is the sentence itself; the others have their name behind a dot."""
     room = start("problem", "en")
     assert room["J01"] == "A comma is missing here."
-    assert room["J01.why"].startswith("In JSON there is a comma")
+    assert room["J01.why"].startswith("JSON needs a comma")
     assert "server" in room["M05.seen"]
 
 

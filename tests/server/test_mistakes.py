@@ -52,11 +52,11 @@ FULL_WIDTH: Final = '｛"jsonrpc"：　"2.0"，"id":@，"result"：｛"content"�
 ROWS: Final = (
     Row("E01", OPEN, reply(f'"result":{{"protocolVersion":"2024-11-05",{SERVER}}}'),
         '"capabilities" is missing'),
-    Row("E02", CALL, f'{{"jsonrpc":"2.0","id":999999,{SUNNY}}}', "Pending ids are @"),
+    Row("E02", CALL, f'{{"jsonrpc":"2.0","id":999999,{SUNNY}}}', "the waiting ids are @"),
     Row("E04", LIST, reply('"result":{"tools":[{"name":"dice","input_schema":{"type":"object"}}]}'),
         'you wrote "input_schema"'),
-    Row("E05 a number", CALL, reply('"result":{"content":4}'), "content must be a list"),
-    Row("E05 a text", CALL, reply('"result":{"content":"4"}'), "content must be a list"),
+    Row("E05 a number", CALL, reply('"result":{"content":4}'), "content must be an array"),
+    Row("E05 a text", CALL, reply('"result":{"content":"4"}'), "content must be an array"),
     Row("E06 pong", PING, reply('"result":"pong"'), "result must be an object"),
     Row("E06 sunny", CALL, reply('"result":"sunny"'), "result must be an object"),
     Row("E06 null", CALL, reply('"result":null'), "result must be an object",
@@ -69,8 +69,8 @@ ROWS: Final = (
     Row("E11 a text", CALL, reply('"error":"boom"'), "error must be an object"),
     Row("E11 no message", CALL, reply('"error":{"code":-32602}'), "error.message is missing",
         mended=False),  # what an error says, nobody but a person knows
-    Row("E12", CALL, reply('"error":{"code":"-32602","message":"x"}'), "code must be a whole"),
-    Row("E13", CALL, reply(f'{SUNNY},"note":1'), '"note" does not belong at the top'),
+    Row("E12", CALL, reply('"error":{"code":"-32602","message":"x"}'), "code must be an integer"),
+    Row("E13", CALL, reply(f'{SUNNY},"note":1'), '"note" is not allowed at the top level'),
     Row("E18 trailing comma", CALL, reply(f"{SUNNY},"), "comma is extra"),
     Row("E18 comment", CALL, reply(f"{SUNNY} /* rain later */"), "no comments"),
     Row("E18 single quotes", CALL, reply("'result':{'content':[]}"), "not a quotation mark"),
@@ -81,19 +81,19 @@ ROWS: Final = (
     Row("E18 cmd.exe", CALL, f"'{reply(SUNNY)}'", "quotes around the whole answer"),
     Row("E19 no type", CALL, reply('"result":{"content":[{"text":"sunny"}]}'), '"type"'),
     Row("E19 txt", CALL, reply('"result":{"content":[{"type":"txt","text":"x"}]}'),
-        'There is no type "txt"'),
+        'The type "txt" does not exist'),
     Row("E20", LIST, reply('"result":{"tools":{"name":"dice","inputSchema":{"type":"object"}}}'),
-        "tools must be a list"),
+        "tools must be an array"),
     Row("E21", CALL, f"[{reply(SUNNY)}]", "a batch"),
     Row("E22", OPEN, reply(f'"result":{{"protocolVersion":"1.0","capabilities":{{}},{SERVER}}}'),
         "protocolVersion must be one of"),
-    Row("E24", CALL, f'{{"jsonrpc":"2.0","id":null,{SUNNY}}}', "not null"),
+    Row("E24", CALL, f'{{"jsonrpc":"2.0","id":null,{SUNNY}}}', "not as null"),
     Row("E25 duplicate keys", CALL, reply(f'{SUNNY},"result":{{}}'), "appears twice", mended=False),
     Row("E25 NaN", CALL, reply('"result":{"content":[],"structuredContent":{"a":NaN}}'),
         "NaN is not a JSON number"),
-    Row("E25 true", CALL, f'{{"jsonrpc":"2.0","id":true,{SUNNY}}}', "not true"),
+    Row("E25 true", CALL, f'{{"jsonrpc":"2.0","id":true,{SUNNY}}}', "not as true"),
     Row("E25 3.0", CALL, f'{{"jsonrpc":"2.0","id":@.0,{SUNNY}}}', "@.0"),
-    Row("W06", CALL, f'{{"jsonrpc":"2.0","id":"@",{SUNNY}}}', "text and number are different"),
+    Row("W06", CALL, f'{{"jsonrpc":"2.0","id":"@",{SUNNY}}}', "a number are different"),
     Row("C11 smart quotes", CALL, f"{{“id”:@,{SUNNY},“jsonrpc”:“2.0”}}", "Smart quotes"),
     Row("C11 no-break space", CALL, reply(f"\u00a0{SUNNY}"), "invisible character"),
     Row("prose", CALL, "It is sunny in Tokyo.", "plain text, not JSON"),
@@ -103,20 +103,20 @@ NOTICED: Final = (
     Row("W01", OPEN,
         reply('"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":'
               '{"name":"humanmcp","version":"1","capabilities":{"resources":{},"tools":{}}}}'),
-        "capabilities belongs beside serverInfo"),
+        "Put capabilities beside serverInfo"),
     Row("W02", OPEN,
         reply('"result":{"protocolVersion":"2024-11-05","capabilities":{"completion":{}},'
               f"{SERVER}}}"),
         "completion"),
     Row("W03", CALL, reply('"error":{"code":-32602,"message":"遠い。自分で調べて"}'),
-        "the model may not see an error"),
+        "the model may not see it"),
     Row("W04", OPEN,
         reply(f'"result":{{"protocolVersion":"2025-03-26","capabilities":{{}},{SERVER}}}'),
         "you answer 2025-03-26"),
     Row("W05", OPEN,
         reply('"result":{"protocolVersion":"2024-11-05","capabilities":{},'
               '"serverInfo":{"name":"MCP Client","version":"1"}}'), "You are the server here"),
-    Row("W07", LIST, reply('"result":{"tools":[]}'), 'no "tools" capability'),
+    Row("W07", LIST, reply('"result":{"tools":[]}'), 'declare the capability "tools"'),
 )  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def test_what_follows_a_right_answer_is_left_out_and_said(shared: Serving, behin
     typed = reply(SUNNY).replace("@", number)
     shared.type(typed + behind)
     assert shared.hear() == typed
-    said = told(shared, "was left out")
+    said = told(shared, "did not send")
     assert said.startswith("Sent.")
     assert "Not sent" not in said
     until(shared.taken, "the text to be taken")
@@ -222,6 +222,6 @@ def test_an_answer_to_a_notification_is_refused(shared: Serving) -> None:
     """Nobody waits for it."""
     shared.say('{"method":"notifications/initialized","jsonrpc":"2.0"}')
     shared.type('{"jsonrpc":"2.0","result":{}}')
-    assert "A notification is not answered" in told(shared, "Not sent")
+    assert "A notification needs no answer" in told(shared, "Not sent")
     shared.type("")
     until(lambda: not shared.complaint(), "an empty problems.txt")

@@ -262,7 +262,7 @@ def test_of_two_open_requests_with_one_id_one_is_answered(serving: Serving, home
     ended = until(lambda: _ended(inbox, first), "the other one to end")
     assert (ended.state, ended.reason) == (ExchangeState.ABANDONED, "twin")
     serving.type(answer(8, "late"))
-    assert "already answered" in until(serving.complaint, "the refusal")
+    assert "already has an answer" in until(serving.complaint, "the refusal")
     assert serving.close() == (0, [])
 
 

@@ -47,8 +47,8 @@ def test_the_list_says_how_many_lines_could_not_be_read(server: Serving, shell: 
     [
         (b"hello", "This line is not JSON (column 1)."),
         (b'{"a":"\xff"}', "This line is not UTF-8 (byte 7)."),
-        (b'{"jsonrpc":"2.0","id":1}', "it has no method, result or error"),
-        (BATCH, "A list of messages (a batch) exists in MCP 2025-03-26 only"),
+        (b'{"jsonrpc":"2.0","id":1}', "It has no method, result or error"),
+        (BATCH, "Only MCP 2025-03-26 has arrays of messages (batches)"),
     ],
 )
 def test_the_last_one_is_explained(server: Serving, shell: Shell, line: bytes, why: str) -> None:

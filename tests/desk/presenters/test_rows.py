@@ -330,7 +330,7 @@ def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
     [
         (
             '{"a": 1,\n"b": tru}',
-            "Line 2, column 6 of the answer: Text needs double quotes",
+            "Line 2, column 6 of the answer: Put the string in double quotes",
             "回答の 2 行 6 文字目: ",
         ),
         ("[1]", "Its answer must be an object {…}, not […].", "オブジェクト {…} にして"),

@@ -35,7 +35,7 @@ def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking
         stopped = desking.submit(f"{path}?do={task}", text="{", form="message", act="send")
         assert stopped.headers["location"] == f"{path}?do={task}#answer"
         problem, _, box = plain_form(task).partition("<textarea")
-        assert "The text ends too early" in problem
+        assert "The JSON ends too early" in problem
         assert box.partition(">")[2].startswith("{<")
         draft = inbox.item(key).draft
         assert draft is not None

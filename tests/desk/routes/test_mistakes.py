@@ -19,7 +19,7 @@ def test_the_page_of_a_mistake_shows_wrong_and_right_and_who_says_so(tmp_path: P
     """In both languages, with links that tell nobody where they were pressed."""
     with Desking(tmp_path / "home", "--lang", "en") as desk:
         page = desk.page("/mistake/M02")
-        assert "There is no type" in page
+        assert "does not exist here" in page
         assert "&#34;type&#34;:&#34;txt&#34;" in page
         assert 'href="https://modelcontextprotocol.io/specification/2025-11-25/' in page
         assert all("noreferrer" in link for link in page.split("<a ")[1:] if "https://" in link)

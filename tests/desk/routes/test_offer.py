@@ -48,7 +48,7 @@ def test_the_book_gets_an_entry_and_keeps_what_was_written(written: Path) -> Non
         refused = desk.submit("/offer", member="prompts", text="[{]", act="list")
         assert (refused.status, "[{]" in html.unescape(refused.text)) == (422, True)
         right = desk.submit("/offer/entry", **{**fields, "act": "look"}, name="forecast")
-        assert "Written over several lines" not in right.text
+        assert "You wrote several lines" not in right.text
         wrong = desk.submit("/offer/entry", **{**fields, "act": "look"}, name="")
         assert "Line 1" not in wrong.text
         nameless = desk.submit("/offer/entry", **fields, name="")

@@ -403,7 +403,7 @@ def test_each_slip_in_a_form_is_said_in_both_languages(
         assert Question("elicitation/create", asked).put_to(person) == {"action": "decline"}
     shown = capfd.readouterr().out
     assert "mail must be filled in" in shown
-    assert 'mail does not fit: "nomail" is not of the format email.' in shown
+    assert 'mail does not fit: "nomail" does not have the format email.' in shown
     assert "mail は必須です" in shown
     assert "mail が合いません" in shown
 

@@ -242,7 +242,7 @@ def test_the_one_who_sees_a_mistake_is_not_told_that_they_made_it(tmp_path: Path
     """The server wrote it, asked or answered it."""
     run = typed(tmp_path, ("--lenient",), "tools/list", "call nothing", server=FAULTY)
     assert 'the server wrote "input_schema"' in run.stderr
-    assert "2025-11-25 was asked for, and the server chose 2025-03-26" in run.stderr
+    assert "The client asked for 2025-11-25, but the server chose 2025-03-26" in run.stderr
     assert "The server listed: dice" in run.stdout
     assert not re.search(r"\b[Yy]ou (wrote|answer|declared|listed|are)\b", run.stderr + run.stdout)
     run = typed(tmp_path, ("--lenient", "--lang", "ja"), "tools/list", server=FAULTY)
@@ -283,7 +283,7 @@ def test_again_and_history_and_lists(tmp_path: Path) -> None:
     [
         ("call", "call which tool?"),
         ("call calculate 5", "this is not key=value: 5"),
-        ("tools/list {", "the parameters are not JSON (column 1): The text ends too early"),
+        ("tools/list {", "the parameters are not JSON (column 1): The JSON ends too early"),
         ("tools/list {'a': 1}", "Use double quotes"),
         ("tools/list []", "the parameters must be an object: {…}\n"),
     ],

@@ -21,7 +21,7 @@ PYTHON = repr(json.loads(SUNNY))
 BEFORE = ("J35", "There is text before the answer.", "回答の前に余分な文があります。")
 AFTER = ("J30", "There is text after the answer.", "回答の後に余分な文があります。")
 BOTH = ("J42", "There is text before and after the answer.", "回答の前と後に余分な文があります。")
-MARKS = ("J41", "Each line begins with", "各行の先頭に")
+MARKS = ("J41", "Each line starts with", "各行の先頭に")
 
 FORMS = {
     "the echo of the README": (f"echo '{SUNNY}' > out.txt", *BOTH),

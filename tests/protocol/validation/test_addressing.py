@@ -94,7 +94,7 @@ def test_a_report_on_an_unreadable_line_is_no_answer(text: str, *, report: bool)
 
 
 def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
-    """Pending ids are named; an id that is over says how it ended."""
+    """The waiting ids are named; an id that is over says how it ended."""
     session = Session()
     assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R52"]
     assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R51"]

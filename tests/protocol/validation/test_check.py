@@ -458,7 +458,7 @@ def test_the_id_of_a_text_is_found_in_spite_of_mistakes(text: str, token: str | 
 
 
 def test_an_answer_to_nobody_names_who_waits() -> None:
-    """The rule: "Pending ids are 0 and 2; you answered 1"."""
+    """R50: the answer had the id 1."""
     pending = [asked("ping", token="0"), asked("ping", token="2")]
     found = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
     assert (found.code, dict(found.detail)) == ("R50", {"pending": "0, 2", "typed": "1"})
@@ -516,7 +516,7 @@ def test_without_an_id_one_of_those_that_wait_is_asked_for() -> None:
     pending = [asked("ping", token="7"), asked("ping", token="8")]
     sentence = locales.describe
     several = draft_check.unmatched('{"result":{}}', pending)
-    assert sentence(several, "en") == '"id" is missing. Several requests wait: write one of 7, 8.'
+    assert sentence(several, "en") == '"id" is missing. Several requests wait: use one of 7, 8.'
     assert "7, 8 のどれか" in sentence(several, "ja")
     assert sentence(draft_check.unmatched('{"result":{}}', pending[:1]), "en").endswith(
         "must be 7."
