@@ -19,8 +19,12 @@ HOSTS ?=
 # More words for pytest: make test PYTEST="-k weather".
 PYTEST ?=
 
+# The repositories of the specification: their examples are judged where they are.
+SPECIFICATION := $(CURDIR)/build/specification
+export HUMANMCP_SPECIFICATION ?= $(wildcard $(SPECIFICATION))
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test fresh check bench docs site hosts screenshots dist wheelhouse mcpb node browser programs editor clean
+.PHONY: help demo test fresh check specification bench docs site hosts screenshots dist wheelhouse mcpb node browser programs editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -46,6 +50,14 @@ check: $(DEV) node ## ruff, mypy, the types of the scripts, workflows, layers, d
 	$(BIN)/python editor/build.py --check
 	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py tests/test_published.py \
 		$(if $(HUMANMCP_SPECIFICATION),tests/protocol/test_specification_examples.py)
+
+specification: $(DEV) ## judge the JSON examples of the specification, fetched from github.com
+	@rm -rf $(SPECIFICATION)
+	@for name in modelcontextprotocol ext-tasks ext-skills ext-apps; do \
+		git clone -q --depth 1 https://github.com/modelcontextprotocol/$$name \
+			$(SPECIFICATION)/$$name || { rm -rf $(SPECIFICATION); exit 1; }; done
+	@HUMANMCP_SPECIFICATION=$(SPECIFICATION) $(BIN)/python -m pytest -q \
+		tests/protocol/test_specification_examples.py
 
 bench: $(DEV) ## measure: the figures of bench/README.md in one table
 	@$(BIN)/python -m bench

@@ -1,10 +1,7 @@
 """The JSON examples of the specification itself: nothing is said of them that is not so.
 
 They are read from a folder with the repositories of github.com/modelcontextprotocol in it, which
-`HUMANMCP_SPECIFICATION` names:
-
-    git clone https://github.com/modelcontextprotocol/modelcontextprotocol
-    git clone https://github.com/modelcontextprotocol/ext-tasks (ext-skills, ext-apps)
+`HUMANMCP_SPECIFICATION` names. `make specification` fetches it; then `make test` finds it, too.
 
 What an example leaves out for the reader (`_meta`, the rest of a digest) is said to be missing, and
 so it is. `specification_examples.toml` lists what else is said of one, and why that is right.
@@ -189,7 +186,7 @@ def test_nothing_wrong_is_said_of_an_example_of_the_specification() -> None:
     """Each page of the five versions, of tasks, skills and apps."""
     root = os.environ.get(SETTING)
     if not root:
-        pytest.skip(f"{SETTING} names no folder with the repositories of the specification")
+        pytest.skip(f"no specification here: `make specification`, or name its folder in {SETTING}")
     found = list(examples(Path(root)))
     assert found, f"no examples below {root}"
     wrong = [(one.page, one.digest, said(one)) for one in found if said(one) != known(one)]
