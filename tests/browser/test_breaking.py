@@ -81,7 +81,7 @@ def test_one_click_puts_back_what_was_there(desk: Desking, host: Serving, window
     assert read_json(page) == "Server started on stdio"
     expect(page.locator("#saved-at")).to_contain_text("saved")
     page.reload()
-    expect(page.locator("#broken")).to_contain_text("A log line in its place")
+    expect(page.locator("#broken")).to_contain_text("A log line instead")
     page.locator("#mend").click()
     expect(page.locator("#broken")).to_be_hidden()
     expect(page.locator("#sentence")).to_have_value("sunny, 23 °C")

@@ -70,9 +70,9 @@ def test_a_published_tool_is_told_and_the_host_watched(
     page.locator("main [name=name]").fill("forecast")
     page.locator("button[value=keep]").click()
     assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
-    expect(page.locator("#told")).to_contain_text("has not been asked for again")
+    expect(page.locator("#told")).to_contain_text("has not sent tools/list again")
     host.say(request("tools/list", token="9"))
-    expect(page.locator("#told")).to_contain_text("tools/list was asked for again after")
+    expect(page.locator("#told")).to_contain_text("The client sent tools/list again after")
     book = read_book(desk.home / "book.toml")
     assert [one["name"] for one in book.tools] == ["ask_human", "forecast"]
     (waiting,) = desk.get("/api/exchanges")["waiting"]
@@ -98,9 +98,9 @@ def test_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
         told = json.loads(host.hear())
         assert told["method"] == "notifications/tools/list_changed"
         assert list(told["params"]["_meta"].values()) == ["s"]
-        expect(page.locator("#told")).to_contain_text("has not been asked for again")
+        expect(page.locator("#told")).to_contain_text("has not sent tools/list again")
         host.say(request("tools/list", {"_meta": stating()}, "9"))
-        expect(page.locator("#told")).to_contain_text("tools/list was asked for again after")
+        expect(page.locator("#told")).to_contain_text("The client sent tools/list again after")
 
 
 def test_what_is_typed_in_the_designer_comes_back(

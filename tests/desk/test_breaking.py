@@ -88,7 +88,7 @@ def test_every_fault_stands_in_the_page_with_what_a_good_host_does(asked: Asked)
     page = html.unescape(asked.desk.page(asked.path))
     assert 'value="wrong-id"' in page
     assert 'value="id-as-number"' not in page  # its id is one already
-    assert "nobody asked with this id" in page
+    assert "no request has this id" in page
 
 
 def test_a_button_that_the_page_does_not_have_does_nothing(asked: Asked) -> None:
@@ -126,16 +126,16 @@ def test_a_broken_answer_says_what_the_client_made_of_it(asked: Asked) -> None:
         session, Frame(2, AT, Direction.OUT, wrong.encode(), 1, by="desk", note="deliberate")
     )
     asked.inbox.close(asked.key, ExchangeState.ANSWERED, Answer(wrong, "desk", AT, deliberate=True))
-    said = "A line went out that no client can use; "
-    until(lambda: f"{said}nothing has come since." in asked.desk.page(asked.path), "the answer")
-    assert f"{said}nothing has come since." in asked.desk.page(f"/?sent={session}/1")
+    said = "You sent a line that no client can use. "
+    until(lambda: f"{said}Nothing has come since." in asked.desk.page(asked.path), "the answer")
+    assert f"{said}Nothing has come since." in asked.desk.page(f"/?sent={session}/1")
     ping = b'{"jsonrpc":"2.0","id":8,"method":"ping"}'
     asked.inbox.record(session, Frame(3, AT, Direction.IN, ping))
-    until(lambda: f"{said}the client went on." in asked.desk.page(asked.path), "the verdict")
+    until(lambda: f"{said}The client continued." in asked.desk.page(asked.path), "the verdict")
     assert f"/say/{session}?answer=1" in asked.desk.page(asked.path)
     assert 'class="arrow result current deliberate"' in asked.desk.page(asked.path)
     assert ">sent anyway</b>" in asked.desk.page("/history")
-    assert f"{said}the client went on." in asked.desk.page(f"/say/{session}")
+    assert f"{said}The client continued." in asked.desk.page(f"/say/{session}")
     box = html.unescape(asked.desk.page(f"/say/{session}?answer=1").partition("<textarea")[2])
     assert '"id": 7' in box.partition("</textarea>")[0]
 

@@ -59,7 +59,7 @@ def test_a_strange_method_is_named(asks: bool) -> None:  # noqa: FBT001 - the tw
 def test_a_notification_needs_no_answer() -> None:
     """E08."""
     card = explain("notifications/initialized", "2025-11-25", "en", asks=False)
-    assert "nobody waits for an answer" in card.silence
+    assert "It needs no response" in card.silence
 
 
 def test_a_line_without_a_method_is_no_message() -> None:
@@ -150,7 +150,7 @@ def test_a_method_of_both_ways_is_said_to_go_the_way_it_went() -> None:
     ("seat", "method", "said"),
     [
         ("model", "sampling/createMessage", "The host sent it to you, the model."),
-        ("host", "elicitation/create", "humanmcp asks you, the host, what is to happen."),
+        ("host", "elicitation/create", "humanmcp asks you, the host, what to do next."),
     ],
 )
 def test_the_model_and_the_host_are_told_what_is_theirs(seat: str, method: str, said: str) -> None:

@@ -81,7 +81,7 @@ def test_all_shows_answered_ones_too(room: Room, shell: Shell) -> None:
     key = room.ask(room.session(), 1)
     room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "terminal", ago(0)))
     assert "tools/call" not in shell("inbox").out
-    assert "answered (you, at the terminal)" in shell("inbox", "--all").out
+    assert "answered (you, in the terminal)" in shell("inbox", "--all").out
 
 
 def test_all_lists_sessions_in_which_nothing_waited(room: Room, shell: Shell) -> None:
@@ -180,7 +180,7 @@ def test_watching_into_a_pipe_appends_a_line_for_each_change(room: Room) -> None
         process.wait()
     assert came.startswith("+ a/1  tools/call  get-japan-forecast")
     assert went.startswith("- a/1  tools/call")
-    assert "answered (you, at the terminal)" in went
+    assert "answered (you, in the terminal)" in went
     assert "\x1b" not in came + went
     assert (process.returncode, errors) == (0, b"")
 

@@ -25,11 +25,11 @@ def test_the_verdict_on_the_client_stands_in_the_terminal(
         host.hear()
         host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
         assert main([*words, "--watch", "0"]) == 0
-        assert "tools/list has not been asked for again." in capsys.readouterr().out
+        assert "the client has not sent tools/list again." in capsys.readouterr().out
         host.hear()
         watching = threading.Thread(target=main, args=([*words, "--watch", "20"],))
         watching.start()
         host.hear()
         host.say('{"jsonrpc":"2.0","id":9,"method":"tools/list"}')
         watching.join()
-        assert "tools/list was asked for again after" in capsys.readouterr().out
+        assert "The client sent tools/list again after" in capsys.readouterr().out

@@ -103,4 +103,4 @@ def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
 def test_of_a_client_without_a_limit_nothing_is_said_that_could_keep_it_waiting() -> None:
     """It waits anyway."""
     waiting = Waiting(source="no-limit", why_not="no-token")
-    assert kept_waiting(item(waiting), "en") == "this client sets no limit"
+    assert kept_waiting(item(waiting), "en") == "this client has no time limit"

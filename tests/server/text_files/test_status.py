@@ -418,11 +418,11 @@ def test_what_the_client_made_of_what_was_said_stands_at_the_end(tmp_path: Path)
         assert "What the client made" not in server.status()
         server.type(changed)
         assert server.hear() == changed
-        server.says("tools/list has not been asked for again.")
+        server.says("the client has not sent tools/list again.")
         (server.folder / "out.raw.txt").write_text("no message\n", encoding="utf-8")
         assert server.hear() == "no message"
-        server.says("A line went out that no client can use; nothing has come since.")
+        server.says("You sent a line that no client can use. Nothing has come since.")
         server.say('{"jsonrpc":"2.0","id":9,"method":"tools/list"}')
         server.says(
-            "tools/list was asked for again after ", "no client can use; the client went on."
+            "The client sent tools/list again after ", "no client can use. The client continued."
         )
