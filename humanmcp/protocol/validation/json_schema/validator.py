@@ -367,15 +367,15 @@ _REGEX: Final = {"format": "regex"}
 
 
 def is_plain(schema: Json, depth: int = 0) -> bool:
-    """Return True if a schema is valid beyond doubt: everyday keywords, each of its right kind."""
+    """Return True if a schema is valid beyond doubt: everyday keywords, each of its right kind.
+
+    Keeps the library, 40 ms to import, out of the first `tools/list` of a server's start.
+    """
     if isinstance(schema, bool):
         return True
     if not isinstance(schema, dict) or depth > 20:
         return False
-    for name, item in schema.items():  # noqa: SIM110 - `all` takes half as long again, of 40,000 tools
-        if not _plain_keyword(name, item, depth):
-            return False
-    return True
+    return all(_plain_keyword(name, item, depth) for name, item in schema.items())
 
 
 def _plain_keyword(name: str, item: Json, depth: int) -> bool:  # noqa: PLR0911 - one line a kind

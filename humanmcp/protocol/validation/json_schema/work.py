@@ -3,7 +3,7 @@
 A schema comes from a stranger and may ask for anything: forty lines of `$ref` can stand for a
 billion comparisons, and a hundred thousand levels of a list end the process that follows them. So
 the work is counted first, in steps of about 15 nanoseconds, and what is too much is not begun.
-Knows the keywords of JSON Schema that lead to other schemas, and not what they mean for a value.
+Knows which keywords of JSON Schema lead to other schemas at the same value or in it, no more.
 The way from a reference to what it names stands in `references.py`.
 """
 
@@ -12,10 +12,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.validation.json_schema.references import REFERENCES
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.validation.json_schema.references import References
@@ -37,10 +35,6 @@ _ANEW: Final = 3
 Measured is twice, the second time to find what was evaluated; one in another doubles that again.
 """
 _UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
-_LOOKED_THROUGH: Final = frozenset(
-    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contains"}
-    | {"dependentSchemas", *REFERENCES, *_UNEVALUATED}
-)
 _PER_NODE: Final = 300
 """Steps to make the library's own form of one value of a schema."""
 _PER_ERROR: Final = 500
@@ -101,7 +95,7 @@ class Work:
         self._kept = 0
 
     def of(self, schema: Json, value: Json) -> int:
-        """Return the steps of holding a value against a schema.
+        """Return the steps of holding a value against a schema, or more than these.
 
         Raises:
             UncheckedError: it would take too long, or end the process.
@@ -138,130 +132,74 @@ class Work:
         if not isinstance(schema, dict):
             return 1
         key = (id(schema), id(value))
-        known = self._known.get(key)
-        if known is not None:
-            return known
+        if key in self._known:
+            return self._known[key]
         # A schema that asks for itself at the same value never comes to an end.
         if key in self._open or inside > _MOST_INSIDE or len(self._known) > _MOST_PAIRS:
             raise UncheckedError("too costly")
         self._open.add(key)
-        steps = len(schema)
-        anew = () if _UNEVALUATED.isdisjoint(schema) else _LOOKED_THROUGH
-        for name, item in schema.items():
-            count = _COUNTED.get(name)
-            if count is not None:
-                times = _ANEW if name in anew else 1
-                steps += times * count(self, schema, item, value, inside + 1)
+        steps, forms = len(schema) + self._letters(schema, value), 0
+        for name, part, met in self._met(schema, value):
+            count = self._pair(part, met, inside + 1)
+            steps += count
+            forms += count if name in _FORMS else 0
             if steps > MOST_STEPS:
                 raise UncheckedError("too costly")
+        self._kept = max(self._kept, forms)
+        if not _UNEVALUATED.isdisjoint(schema):
+            steps *= _ANEW
         self._open.discard(key)
         self._known[key] = steps
         return steps
 
-    # -- keywords --------------------------------------------------------------------------------
-
-    def here(self, _schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """One schema, a list or an object of them, at the same value."""
-        return sum(self._pair(each, value, inside) for each in _schemas(item))
-
-    def named(self, _schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """Schemas by name at the same value: only under `dependencies` is one a list of names."""
-        parts = item.values() if isinstance(item, dict) else ()
-        return sum(
-            len(each) if isinstance(each, list) else self._pair(each, value, inside)
-            for each in parts
-        )
-
-    def forms(self, schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """Forms of which one must fit: what is wrong with each is kept where none does."""
-        steps = self.here(schema, item, value, inside)
-        self._kept = max(self._kept, steps)
-        return steps
-
-    def followed(self, schema: JsonObject, _item: Json, value: Json, inside: int) -> int:
-        """Count what a reference names, at the same value."""
-        return sum(self._pair(each, value, inside) for each in self._references.of(schema))
-
-    def members(self, _schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """`properties`: each at the member of its name."""
-        if not isinstance(item, dict) or not isinstance(value, dict):
-            return 0
-        shared = item.keys() & value.keys()
-        return sum(self._pair(item[name], value[name], inside) for name in shared)
-
-    def every_member(self, _schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """`additionalProperties` and its like: perhaps each member of the value."""
-        if not isinstance(value, dict) or not isinstance(item, (dict, bool)):
-            return 0
-        return sum(self._pair(item, each, inside) for each in value.values())
-
-    def by_pattern(self, _schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """`patternProperties`: each pattern at each name, and perhaps each schema at each value."""
-        if not isinstance(item, dict) or not isinstance(value, dict):
-            return sum(self._weigh(pattern) for pattern in item) if isinstance(item, dict) else 0
-        letters = sum(len(name) + 1 for name in value)
-        steps = 0
-        for pattern, each in item.items():
-            steps += letters * self._weigh(pattern)
-            steps += sum(self._pair(each, one, inside) for one in value.values())
-        return steps
-
-    def names(self, _schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """`propertyNames`: each name."""
-        return sum(self._pair(item, name, inside) for name in value) if _is(value, dict) else 0
-
-    def items(self, _schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """`items` and its like: one schema, or in older dialects a list, at each item."""
-        if not isinstance(value, list):
-            return 0
-        parts = item if isinstance(item, list) else [item]
-        return sum(self._pair(part, each, inside) for each in value for part in parts)
-
-    def first_items(self, _schema: JsonObject, item: Json, value: Json, inside: int) -> int:
-        """`prefixItems`: each at the item of its place."""
-        if not isinstance(item, list) or not isinstance(value, list):
-            return 0
-        return sum(self._pair(part, each, inside) for part, each in zip(item, value, strict=False))
-
-    def pattern(self, _schema: JsonObject, item: Json, value: Json, _inside: int) -> int:
-        """`pattern`: each character of a text, at the price of this pattern."""
-        if not isinstance(item, str):
-            return 0
+    def _letters(self, schema: JsonObject, value: Json) -> int:
+        """Count the characters that the patterns of one schema look at, at the price of each."""
+        names = value if isinstance(value, dict) else ()
+        own, named = schema.get("pattern"), schema.get("patternProperties")
         letters = len(value) if isinstance(value, str) else 0
-        return (letters + 1) * self._weigh(item)
+        steps = self._weigh(own) * (letters + 1) if isinstance(own, str) else 0
+        for pattern in named if isinstance(named, dict) else ():
+            steps += self._weigh(pattern) * sum(len(name) + 1 for name in names)
+        return steps
 
-    def form(self, _schema: JsonObject, _item: Json, value: Json, _inside: int) -> int:
-        """`format`: one look at each character."""
-        return len(value) if isinstance(value, str) else 0
-
-    def choices(self, _schema: JsonObject, item: Json, value: Json, _inside: int) -> int:
-        """`enum`, `uniqueItems`: as many looks as there are values."""
-        several = item if isinstance(item, list) else value
-        return len(several) if isinstance(several, list) else 0
-
-
-def _is(value: Json, kind: type) -> bool:
-    return isinstance(value, kind)
-
-
-def _schemas(item: Json) -> list[Json]:
-    """Return the schemas under a keyword that takes one, or a list of them."""
-    return item if isinstance(item, list) else [item]
+    def _met(self, schema: JsonObject, value: Json) -> Iterator[tuple[str, Json, Json]]:
+        """Yield each part of a schema with its keyword and each value it may be held against."""
+        for target in self._references.of(schema):
+            yield "$ref", target, value
+        for name, item in schema.items():
+            if name == "properties" and isinstance(item, dict) and isinstance(value, dict):
+                for each in item.keys() & value.keys():
+                    yield name, item[each], value[each]
+                continue
+            for part in _parts(name, item):
+                for one in _below(name, value):
+                    yield name, part, one
 
 
-_COUNTED: Final[Mapping[str, Callable[[Work, JsonObject, Json, Json, int], int]]] = {
-    **dict.fromkeys(REFERENCES, Work.followed),
-    **dict.fromkeys(("allOf", "not", "if", "then", "else"), Work.here),
-    **dict.fromkeys(("anyOf", "oneOf"), Work.forms),
-    **dict.fromkeys(("dependentSchemas", "dependencies"), Work.named),
-    "properties": Work.members,
-    **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), Work.every_member),
-    "patternProperties": Work.by_pattern,
-    "propertyNames": Work.names,
-    **dict.fromkeys(("items", "additionalItems", "unevaluatedItems", "contains"), Work.items),
-    "prefixItems": Work.first_items,
-    "pattern": Work.pattern,
-    "format": Work.form,
-    **dict.fromkeys(("enum", "uniqueItems"), Work.choices),
+def _parts(name: str, item: Json) -> Iterable[Json]:
+    """Return the schemas under a keyword: one, a list or an object of them."""
+    if isinstance(item, dict) and name in _NAMED:
+        return item.values()
+    return item if isinstance(item, list) else (item,)
+
+
+def _below(name: str, value: Json) -> Iterable[Json]:
+    """Return the values that what stands under a keyword may be held against."""
+    if name in _HERE:
+        return (value,)
+    if name == "propertyNames":
+        return value if isinstance(value, dict) else ()
+    if name not in _INSIDE:
+        return ()
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+_NAMED: Final = frozenset({"patternProperties", "dependentSchemas", "dependencies"})
+_FORMS: Final = frozenset({"anyOf", "oneOf"})
+_HERE: Final = _FORMS | {"allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
+"""Keywords whose schemas look at the same value."""
+_INSIDE: Final = _UNEVALUATED | {
+    *("additionalProperties", "patternProperties", "items", "additionalItems"),
+    *("prefixItems", "contains"),
 }
-"""What each keyword adds. Every other one is a step of its own."""
+"""Keywords whose schemas look at what is in the value, each perhaps at everything there."""

@@ -56,13 +56,10 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool
     """
     listed = answer.value.get("tools")
-    headers = features(answer.exchange.revision).header_arguments
     for index, tool in enumerate(listed if isinstance(listed, list) else ()):
         for member in ("inputSchema", "outputSchema"):
             schema = tool.get(member) if isinstance(tool, dict) else None
-            if not isinstance(schema, dict):
-                continue
-            if headers or "required" in schema or not validator.is_plain(schema):
+            if isinstance(schema, dict):
                 yield from _schema(answer.exchange, schema, answer.at("tools", index, member))
 
 
@@ -77,7 +74,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
         at = (*path, "required")
         mend = replace_with(at, [required]) if isinstance(required, str) else None
         return [NotAList(at, mend, key="required", got="text", example='["…"]')]
-    for kind, look in () if validator.is_plain(schema) else _LOOKS:
+    for kind, look in _LOOKS:
         trouble = look(schema)
         if trouble is not None:
             inside, broken = trouble

@@ -26,57 +26,45 @@ def steps(schema: Json, value: Json) -> int:
 @pytest.mark.parametrize(
     ("schema", "value", "added"),
     [
-        ({"type": "string", "minimum": 1}, 5, 0),
+        ({"type": "string", "enum": [1, 2, 3], "const": {"not": ONE}}, 5, 0),
         ({"allOf": [TWO, ONE, True]}, 5, 2 + 1 + 1),
-        ({"not": TWO}, 5, 2),
-        ({"if": ONE, "then": TWO, "else": False}, 5, 1 + 2 + 1),
+        ({"if": ONE, "then": TWO, "else": False, "not": TWO}, 5, 1 + 2 + 1 + 2),
         ({"dependentSchemas": {"a": ONE, "b": TWO}}, {}, 1 + 2),
-        ({"dependencies": {"a": ["b", "c", "d"], "b": TWO}}, {}, 3 + 2),
-        ({"dependentSchemas": [ONE]}, {}, 0),
+        ({"dependencies": {"a": ["b", "c", "d"], "b": TWO}}, {}, 1 + 2),
         ({"oneOf": [ONE, TWO]}, 5, 3 + 3 * 500),
-        ({"oneOf": [ONE, TWO], "anyOf": [ONE]}, 5, 3 + 1 + 3 * 500),
+        ({"oneOf": [ONE, TWO], "anyOf": [ONE]}, 5, 4 + 4 * 500),
         ({"$ref": "#/$defs/a", "$defs": {"a": TWO}}, 5, 2),
         ({"$ref": "#/$defs/a", "$dynamicRef": "#/$defs/b", "$defs": {"a": TWO, "b": ONE}}, 5,
-         (2 + 1) * 2),
+         2 + 1),
         ({"properties": {"a": TWO, "b": ONE}}, {"a": 1, "c": 2}, 2),
         ({"properties": {"a": TWO}}, ["a"], 0),
         ({"properties": ["a"]}, {"a": 1}, 0),
         ({"additionalProperties": TWO}, {"a": 1, "b": 2}, 2 + 2),
         ({"additionalProperties": False}, {"a": 1, "b": 2}, 2),
-        ({"additionalProperties": TWO}, ["a"], 0),
-        ({"additionalProperties": "a"}, {"a": 1}, 0),
+        ({"additionalProperties": TWO}, "a", 0),
         ({"patternProperties": {"abc": ONE}}, {"k": 1, "lm": 2}, 40 * 3 + (2 + 3) * 3 + 1 + 1),
         ({"patternProperties": {"ab": ONE, "c": TWO}}, {"k": 1}, 40 * 3 + 2 * 3 + 1 + 2),
-        ({"patternProperties": {"abc": ONE}}, ["k"], 40 * 3 + 3),
-        ({"patternProperties": ["abc"]}, {"k": 1}, 0),
+        ({"patternProperties": ["abc"]}, {"k": 1}, 1),
         ({"propertyNames": TWO}, {"a": 1, "b": 2, "c": 3}, 3 * 2),
         ({"propertyNames": TWO}, ["a"], 0),
         ({"items": TWO}, [1, 2, 3], 3 * 2),
         ({"items": [ONE, TWO]}, [1, 2], 2 * 3),
-        ({"items": TWO}, {"a": 1}, 0),
         ({"contains": TWO, "additionalItems": ONE}, [1, 2], 2 * 3),
-        ({"prefixItems": [ONE, TWO]}, [1], 1),
-        ({"prefixItems": [ONE, TWO]}, [1, 2, 3], 1 + 2),
-        ({"prefixItems": [TWO]}, {"a": 1}, 0),
-        ({"prefixItems": TWO}, [1], 0),
+        ({"prefixItems": [ONE, TWO]}, [1, 2, 3], 3 * 3),
         ({"pattern": "abc"}, "xy", 40 * 3 + 3 * 3),
         ({"pattern": "abc"}, 5, 40 * 3 + 3),
         ({"pattern": 5}, "xy", 0),
         ({"allOf": [{"pattern": "abc"}, {"pattern": "abc"}]}, 5, 40 * 3 + 2 * (1 + 3)),
-        ({"format": "date"}, "2026", 4),
-        ({"format": "date"}, 5, 0),
-        ({"enum": [1, 2, 3]}, [1], 3),
-        ({"uniqueItems": True}, [1, 2], 2),
-        ({"uniqueItems": True}, 5, 0),
-        ({"unevaluatedProperties": ONE}, {"a": 1, "b": 2}, 3 * 2),
-        ({"unevaluatedItems": TWO, "allOf": [ONE], "items": ONE}, [1], 3 * 2 + 3 * 1 + 1),
-        ({"unevaluatedItems": False, "contains": ONE, "prefixItems": [ONE]}, [1], 3 + 3 + 1),
+        ({"unevaluatedProperties": ONE}, {"a": 1, "b": 2}, 3 * (2 + 2) - 2),
+        ({"unevaluatedItems": TWO, "allOf": [ONE], "items": ONE}, [1], 3 * (4 + 2 + 1 + 1) - 4),
     ],
 )  # fmt: skip
-def test_each_keyword_adds_what_it_looks_at(
+def test_each_keyword_adds_what_it_may_look_at(
     schema: dict[str, Any], value: Json, added: int
 ) -> None:
-    """Beside a step of its own, and what each value of the schema and each one of the value costs.
+    """Whatever may be held against a value is, and what stands inside one against all in it.
+
+    Beside a step of its own, and what each value of the schema and each one of the value costs.
 
     An empty choice of forms beside it keeps the count from being estimated; it adds nothing.
     """
