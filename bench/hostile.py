@@ -1,4 +1,4 @@
-"""What one client of `serve --http` can make another one wait: it attacks, the other calls."""
+"""What one client or visitor can make another one wait: it attacks, the other calls."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import http.client
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, Self
 
+from bench.desk import AT, Desk
 from bench.figures import Figure
 from bench.load import BARELY
 from bench.measure import BOOK
 from bench.peer import INITIALIZE, TOO_LONG, Peer, call
 from bench.streamable import BOTH, Client, client_of, free_port, serving
+from humanmcp.inbox.contract import Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +26,10 @@ if TYPE_CHECKING:
 
 REQUESTS: Final = 5_000
 FOR_PERSON: Final = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask"}}'
+OF_MANY: Final = (
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"a":[%s]}}}'
+)
+VALUES: Final = 1_000_000
 LARGEST: Final = 4 * 1024 * 1024
 DECLARED: Final = 32 * 1024 * 1024
 _HEAD: Final = (
@@ -127,4 +136,31 @@ def others_wait(folder: Path, rounds: int) -> Iterator[Figure]:
         yield Figure(name, f"{longest:.0f} ms{refused}", value, 100, "ms")
 
 
-ALL: Final = (others_wait,)
+def visitors_wait(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Look at a request of a million small values, and let another visitor open another page."""
+    inbox = FolderInbox(folder / "hostile-desk")
+    names = [inbox.begin(SessionFacts("", AT, client="bench")) for _ in range(2)]
+    many = VALUES if rounds > BARELY else VALUES // 100
+    for name, count in zip(names, (many, 1), strict=True):
+        line = OF_MANY % ",".join(['{"a":[1]}'] * count)
+        inbox.record(name, Frame(1, AT, Direction.IN, line.encode(), 1))
+        inbox.deliver(Item(Key(name, 1), line, "tools/call", "1", "2025-11-25", AT))
+    large, other = (f"/m/{name}/1" for name in names)
+    took: list[float] = []
+    with Desk(inbox.home) as desk:
+        for path in (large, other):
+            desk.get(path)
+        with ThreadPoolExecutor(1) as looking:
+            looks = looking.submit(lambda: [desk.get(large) for _ in range(min(rounds, 10))])
+            while not looks.done():
+                began = time.perf_counter()
+                desk.get(other)
+                took.append(time.perf_counter() - began)
+    for name in names:
+        inbox.end(name)
+    longest = max(took) * 1e3
+    what = f"the desk: the longest wait while someone looks at a request of {VALUES:,} values"
+    yield Figure(what, f"{longest:.0f} ms", longest, 200, "ms")
+
+
+ALL: Final = (others_wait, visitors_wait)

@@ -16,6 +16,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import text_at
+from humanmcp.protocol.json.truncated import is_large, outline
 from humanmcp.protocol.validation import check, inquiry
 from humanmcp.protocol.validation.held import HeldMessage
 
@@ -70,8 +71,11 @@ _lines: Final = Decoded()
 
 
 def read_line(line: str) -> Message | Batch | Malformed:
-    """Return the message of an item's line, decoded once in this process."""
-    return _lines.read(line)
+    """Return the message of an item's line, decoded once in this process.
+
+    Of a line that is too large only the beginning is read: others wait while it is decoded.
+    """
+    return _lines.read(outline(line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Case:
     _decoded: dict[str, Message | Batch | Malformed] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """Its lines, decoded: one that is too long for `Decoded` is known as long as this lives."""
+    """Its lines, decoded."""
 
     @property
     def key(self) -> Key:
@@ -98,8 +102,18 @@ class Case:
 
     @property
     def message(self) -> Message | Batch | Malformed:
-        """Its line, decoded."""
+        """Its line, decoded; of a line that is too large the beginning."""
         return self.read(self.item.line)
+
+    @property
+    def is_large(self) -> bool:
+        """Return True if only the beginning of its line is read."""
+        return is_large(self.item.line)
+
+    @property
+    def outlined(self) -> Item:
+        """Its item, with the beginning of a line that is too large."""
+        return self.item._replace(line=outline(self.item.line), asked=outline(self.item.asked))
 
     def read(self, line: str) -> Message | Batch | Malformed:
         """Return the message of one of its lines; while it lives each is decoded once."""
@@ -139,9 +153,9 @@ class Case:
     @property
     def held(self) -> HeldMessage | None:
         """The message that a tap holds; None for what is simply to be answered."""
-        item = self.item
-        if item.purpose is Purpose.ANSWER:
+        if self.item.purpose is Purpose.ANSWER:
             return None
+        item = self.outlined
         return HeldMessage(item.line, item.way, item.revision, item.asked)
 
     @property
@@ -154,9 +168,9 @@ class Case:
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """What the check says of the message itself; nothing of a line that is no message."""
+        """What the check says of a whole message; nothing of a line that is no message."""
         found, held = self.message, self.held
-        if not isinstance(found, Message):
+        if not isinstance(found, Message) or self.is_large:
             return ()
         if held is not None and held.answered is not None:
             return check.check(

@@ -93,6 +93,8 @@ def judge(
     `action` says whether a text for a held request is to go on in its place or to answer it.
     """
     held, exchange = case.held, case.exchange
+    if held is not None and action is Action.PASS and text == case.item.line:
+        return Verdict(text, text, text)
     if held is not None:
         answer = action is Action.ANSWER
         return held_check.judge(held, text, form, case.established, answer=answer)
@@ -120,8 +122,8 @@ def starting_draft(case: Case, language: str) -> Draft:
 
 
 def as_it_came(case: Case) -> Draft:
-    """Return the message itself, laid out: what is held starts from it."""
-    return Draft(pretty(case.item.line))
+    """Return the message itself, laid out: what is held starts from it; a large one not."""
+    return Draft("" if case.is_large else pretty(case.item.line))
 
 
 def draft_of(case: Case, language: str) -> Draft:

@@ -21,6 +21,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
+from humanmcp.protocol.json.truncated import MOST_VALUES, outline
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import inquiry
 
@@ -55,9 +56,11 @@ class LineKind(enum.Enum):
 
 
 def message_in(frame: Frame) -> Message | Batch | Malformed | None:
-    """Decode a recorded line; None for what was not said by either side."""
-    said = frame.way in (Direction.IN, Direction.OUT)
-    return jsonrpc.read(frame.raw) if said else None
+    """Decode a recorded line, of a large one the beginning; None for what neither side said."""
+    if frame.way not in (Direction.IN, Direction.OUT):
+        return None
+    long = len(frame.raw) > MOST_VALUES
+    return jsonrpc.read_text(outline(frame.text)) if long else jsonrpc.read(frame.raw)
 
 
 def line_kind(frame: Frame, found: Message | Batch | Malformed | None) -> LineKind:

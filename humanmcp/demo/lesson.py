@@ -10,10 +10,11 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.summary import message_in
 from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored
 from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import Kind, Message, read
+from humanmcp.protocol.json.jsonrpc import Kind, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +70,7 @@ def lesson_of(
     """
     reading = _Reading(course, language, own=own)
     for frame in frames:
-        message = read(frame.raw)
+        message = message_in(frame)
         if frame.way is Direction.OUT:
             reading.said(frame.raw, message)
         elif isinstance(message, Message):

@@ -7,6 +7,7 @@ kept between two calls.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from humanmcp.inbox.atomic import LARGEST
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _CHUNK: Final = 1 << 16
 _SEARCHED: Final = 1 << 20
+_LONG: Final = 1 << 20
 
 
 def frames_before(path: Path, before: int, count: int, word: str = "") -> tuple[Frame, ...]:
@@ -39,8 +41,16 @@ def frames_before(path: Path, before: int, count: int, word: str = "") -> tuple[
         lines = (
             _with_word(stream, end, count, wanted) if word else _lines_before(stream, end, count)
         )
-        frames = [frame for line in lines if (frame := read_frame(line, path))]
+        frames = [frame for line in lines if (frame := _read(line, path))]
     return tuple(frame for frame in frames if not before or frame.seq < before)
+
+
+def _read(line: bytes, path: Path) -> Frame | None:
+    return read_frame(line, path) if len(line) < _LONG else _read_long(line, path)
+
+
+_read_long: Final = lru_cache(4)(read_frame)
+"""A line of megabytes among the newest ones is read for every list: others wait for so long."""
 
 
 def _end_of(stream: BinaryIO, size: int, before: int) -> int:

@@ -10,9 +10,12 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
 from humanmcp.answering.service import Outcome
+from humanmcp.desk.presenters import held_messages
+from humanmcp.desk.presenters.held_messages import Task
 from humanmcp.inbox.contract import Action, Answer, Draft, Life, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json import truncated
 from tests.terminal.rooms import CALL, Room, ago
 
 if TYPE_CHECKING:
@@ -163,3 +166,16 @@ def test_a_hold_keeps_the_text_and_what_it_is(room: Room) -> None:
             True,
             on,
         )
+
+
+def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only its beginning is read: nothing made of that may take its place."""
+    key = room.ask(room.session(seat=Seat.TAP), 3, CALL, purpose=Purpose.PASS)
+    case = case_of(room.inbox, key)
+    assert service.as_it_came(case).text
+    monkeypatch.setattr(truncated, "LARGEST", 10)
+    assert service.judge(case, CALL).line == CALL
+    assert service.as_it_came(case).text == ""
+    assert held_messages.task_of(case, "change") is Task.NOTHING

@@ -17,6 +17,8 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.tree import follow
 
 
 class WaitShape(TypedDict):
@@ -207,7 +209,7 @@ def listed_shape(case: Case, name: str, waited: float) -> ListedShape:
         id=_value(item.id),
         client=client_of(case.facts),
         waited=round(waited, 3),
-        arguments=case.params.get("arguments"),
+        arguments=follow(jsonrpc.object_in(item.line), "params", "arguments"),
         answer=None if item.answer is None else item.answer.line,
         by="" if item.answer is None else item.answer.by,
     )

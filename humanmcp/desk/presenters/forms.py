@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.case import read_line
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say
+from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.json.truncated import is_large
 from humanmcp.protocol.spec import methods, types
 from humanmcp.protocol.spec.examples import example
 from humanmcp.protocol.spec.objects import SHAPES
@@ -191,10 +194,8 @@ def _asked_for(item: Item, language: str) -> Mapping[str, Any]:
         for one in ("accept", "decline", "cancel")
     ]
     action = {"type": "string", "title": say(ROOM, "elicit.action", language), "oneOf": words}
-    try:
-        schema = json.loads(item.line)["params"]["requestedSchema"]
-    except (ValueError, KeyError, TypeError):
-        return _object(("action",), action=action)
+    asked = None if is_large(item.line) else read_line(item.line)
+    schema = asked.params.get("requestedSchema") if isinstance(asked, Message) else None
     if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
         return _object(("action",), action=action)
     content = {"title": say(ROOM, "elicit.content", language), **schema}

@@ -37,7 +37,7 @@ def task_of(case: Case, wanted: str) -> Task:
     if held is None:
         return Task.ANSWER
     answerable = held.question is not None
-    if wanted == Task.CHANGE or (wanted == Task.ANSWER and answerable):
+    if (wanted == Task.CHANGE and not case.is_large) or (wanted == Task.ANSWER and answerable):
         return Task(wanted)
     if draft is None or not draft.touched:
         return Task.NOTHING
@@ -89,7 +89,7 @@ class HeldAnswer(NamedTuple):
 
 def answer_of(case: Case) -> HeldAnswer | None:
     """Read a held answer; None for anything else."""
-    item = case.item
+    item = case.outlined
     if case.held is None or not item.asked:
         return None
     asked = item._replace(line=item.asked)

@@ -12,6 +12,7 @@ import json
 from typing import Final, NamedTuple
 
 from humanmcp.protocol.json.tree import leaves
+from humanmcp.protocol.json.truncated import has_many_values
 from humanmcp.protocol.validation.rules.tools import mime_of
 
 MOST: Final = 20
@@ -49,10 +50,10 @@ class Medium(NamedTuple):
 
 def media_in(line: str) -> tuple[Medium, ...]:
     """List the pictures and sounds of a message, in its order."""
-    if len(line) > LARGEST or not ('"data"' in line or '"blob"' in line):
+    if len(line) > LARGEST or has_many_values(line) or not ('"data"' in line or '"blob"' in line):
         return ()
     try:
-        every = leaves(json.loads(line))
+        every = leaves(json.loads(line, parse_int=str))  # a long number costs much
         found = [text for path, text in every if path[-1:] in _BYTES and isinstance(text, str)]
     except (ValueError, RecursionError):
         return ()

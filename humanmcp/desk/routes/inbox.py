@@ -213,7 +213,7 @@ def _copies(line: str) -> list[tuple[str, str]]:
 def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any]:
     """Gather everything that the page of one exchange shows."""
     case = desk.case(key)
-    item = case.item
+    item, outlined = case.item, case.outlined
     row = summary.row(item, summary.badge_of(case.facts), case.read)
     task = held_messages.task_of(case, do)
     draft = held_messages.draft_of(case, task, language)
@@ -222,11 +222,11 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         action = held_messages.action_of(case, task)
         diagnostics = service.judge(case, draft.text, draft.form, action).diagnostics
     raw = _laid_out(item.line[:RAW])
-    talk = conversation_of(item)
+    talk = conversation_of(outlined)
     ours = case.facts.seat is Seat.SERVER
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
     asked = case.inquiry
-    form = user_asked(item)
+    form = user_asked(outlined)
     covered = frozenset[str]().union(
         *(one.covered for one in (talk, asked, form) if one is not None)
     )
@@ -240,8 +240,9 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "inquiry": asked,
         "question": (asked or form or UserAsked("")).question,
         "fields": [
-            one for one in row_words.fields(item, _declared(case)) if one.name not in covered
+            one for one in row_words.fields(outlined, _declared(case)) if one.name not in covered
         ],
+        "large": case.is_large,
         "raw": raw[:RAW],
         "raw_is_cut": max(len(item.line), len(raw)) > RAW,
         "asked_copies": [one for one in _copies(item.line) if one[0] != "pretty"],

@@ -331,6 +331,11 @@ class Board:
             ]
         return sorted(rows, key=lambda one: (one.subscription, one.arrived, one.key))
 
+    def waits(self, key: Key) -> bool:
+        """Return True if an exchange is among those that wait."""
+        seen = self._sessions.get(key.session)
+        return seen is not None and key.number in seen.rows
+
     def last_line(self, session: str) -> tuple[str, int]:
         """Return when the last line of a session was said, at the latest, and its number."""
         seen = self._sessions.get(session)

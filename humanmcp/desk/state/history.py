@@ -312,9 +312,9 @@ def paired_up(board: Board, found: HistoryMatch) -> list[Pair]:
 
 def linked(board: Board, step: Step) -> Step:
     """Say of a line whether its exchange has a page of its own: the inbox has it."""
+    key = Key(step.session, step.number)
     with suppress(UnknownItemError):
-        if step.number:
-            board.inbox.item(Key(step.session, step.number))
+        if step.number and (board.waits(key) or board.inbox.item(key)):
             return replace(step, in_inbox=True)
     return step
 
@@ -369,7 +369,7 @@ def last_answer(board: Board, item: Item) -> str | None:
 
 
 def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
-    found = jsonrpc.read(frame.raw)
+    found = message_in(frame)
     return (
         isinstance(found, Message) and found.method == method and found.params.get("name") == tool
     )

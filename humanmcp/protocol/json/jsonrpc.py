@@ -22,11 +22,11 @@ DEEPEST_INCOMING: Final = 128
 """Levels of brackets that an incoming line may have; common parsers stop at about 200."""
 
 # possessive (`*+`): a string of ten million characters costs no backtracking
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_STRING_OR_MARKS: Final = re.compile(rf'{_STRING}|[^ \t\r\n"]++|"', re.DOTALL)
+STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_STRING_OR_MARKS: Final = re.compile(rf'{STRING}|[^ \t\r\n"]++|"', re.DOTALL)
 _NO_BRACKET: Final = bytes(code for code in range(128) if code not in b"[]{}")
 BRACKETS: Final = r"(?P<opens>[\[{])|(?P<closes>[\]}])"
-STRING_OR_BRACKET: Final = re.compile(rf"{_STRING}|{BRACKETS}", re.DOTALL)
+STRING_OR_BRACKET: Final = re.compile(rf"{STRING}|{BRACKETS}", re.DOTALL)
 MOST_IN_BATCH: Final = 100
 """Messages that an array may hold: they are taken in at once, and others wait for so long."""
 
@@ -307,13 +307,13 @@ def _elements(text: str) -> list[str]:
 
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
-_NAME: Final = re.compile(rf"[ \t\r\n]*+,?[ \t\r\n]*+({_STRING})[ \t\r\n]*+:[ \t\r\n]*+", re.DOTALL)
+_NAME: Final = re.compile(rf"[ \t\r\n]*+,?[ \t\r\n]*+({STRING})[ \t\r\n]*+:[ \t\r\n]*+", re.DOTALL)
 _COMMA: Final = re.compile(r"[ \t\r\n]*+,?[ \t\r\n]*+")
 _NO_SPACE: Final = str.maketrans("", "", " \t\r\n")
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False)
-_ONE_STRING: Final = re.compile(_STRING, re.DOTALL)
+_ONE_STRING: Final = re.compile(STRING, re.DOTALL)
 _DECODER: Final = json.JSONDecoder()
-_SCALARS: Final = rf'[^"\[\]{{}}]++|{_STRING}'
+_SCALARS: Final = rf'[^"\[\]{{}}]++|{STRING}'
 _FLAT: Final = rf"[\[{{](?:{_SCALARS})*+[\]}}]"
 _TWO_LEVELS: Final = rf"[\[{{](?:{_SCALARS}|{_FLAT})*+[\]}}]"
 _SHALLOW: Final = re.compile(rf"[\[{{](?:{_SCALARS}|{_TWO_LEVELS})*+[\]}}]", re.DOTALL)

@@ -1,4 +1,4 @@
-"""The message that stands for a line which was too long to keep: its method and its id.
+"""The message that stands for a line which is too long: to keep, or to decode while others wait.
 
 Knows how such a line began and how it ended, and nothing of what was in between. JSON-RPC orders no
 members: an id may stand before or after the parameters.
@@ -10,17 +10,61 @@ import json
 import re
 from typing import Final
 
-from humanmcp.protocol.json.jsonrpc import skip_space
+from humanmcp.protocol.json.jsonrpc import BRACKETS, STRING, skip_space
 
 META: Final = "humanmcp/too-long"
 """The member of `_meta` in which a person reads what became of the rest."""
 
+LARGEST: Final = 8 * 1024 * 1024
+"""Characters of a message that is decoded whole."""
+MOST_VALUES: Final = 100_000
+"""Values of a message that is decoded whole: no other thread runs while that is done."""
+BEGINNING: Final = 20_000
+"""Characters that are decoded of a larger one."""
+_ENDS: Final = 1024
+
 _DECODER: Final = json.JSONDecoder()
-_STRING: Final = r'"(?:[^"\\]|\\.)*+"'
+_PARTS: Final = re.compile(rf'{STRING}|{BRACKETS}|(?P<comma>,)|(?P<torn>")', re.DOTALL)
 _LAST_MEMBERS: Final = re.compile(
-    rf'((?:,\s*"(?:jsonrpc|id|method)"\s*:\s*(?:{_STRING}|-?\d+)\s*)+)\}}\s*$'
+    rf'((?:,\s*"(?:jsonrpc|id|method)"\s*:\s*(?:{STRING}|-?\d+)\s*)+)\}}\s*$', re.DOTALL
 )
-_MEMBER: Final = re.compile(rf'"(jsonrpc|id|method)"\s*:\s*({_STRING}|-?\d+)')
+_MEMBER: Final = re.compile(rf'"(jsonrpc|id|method)"\s*:\s*({STRING}|-?\d+)', re.DOTALL)
+
+
+def is_large(text: str) -> bool:
+    """Return True for a message that would keep others waiting while it is decoded."""
+    return len(text) > LARGEST or has_many_values(text)
+
+
+def has_many_values(text: str) -> bool:
+    """Return True for JSON of more values than are decoded while others wait."""
+    return len(text) > MOST_VALUES and sum(map(text.count, ",[{")) > MOST_VALUES
+
+
+def outline(text: str) -> str:
+    """Return a message that is decoded quickly: this one, or the beginning of a large one.
+
+    The beginning is closed, so that it is JSON, and has the id and the method from the end.
+    """
+    if not is_large(text):
+        return text
+    until, closing = 0, []
+    for part in _PARTS.finditer(text, 0, BEGINNING):
+        match part.lastgroup:
+            case "opens":
+                closing.append("}" if part.group() == "{" else "]")
+            case "closes" if closing:
+                closing.pop()
+            case "torn":
+                break
+        if part.lastgroup:
+            until = part.start() if part.lastgroup == "comma" else part.end()
+    beginning = text[:until] + "".join(reversed(closing))
+    last = _LAST_MEMBERS.search(text[-_ENDS:])
+    if last is None or not beginning.endswith("}"):
+        return beginning
+    members = last.group(1) if beginning != "{}" else last.group(1).lstrip(",")
+    return f"{beginning[:-1]}{members}}}"
 
 
 def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:

@@ -18,10 +18,14 @@ from humanmcp.common.settings import Settings
 from humanmcp.desk import command
 from humanmcp.desk.http import layout as frame
 from humanmcp.desk.routes import inbox as inbox_page
+from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.truncated import BEGINNING, MOST_VALUES
+from humanmcp.protocol.repair.reading import strict
 from tests.desk.desking import Desking
 from tests.waiting import until
 
@@ -123,6 +127,7 @@ def test_the_page_of_a_huge_request_is_small_and_leads_to_the_rest(home: Path) -
     inbox.end(name)
     assert len(shown) < 600_000
     assert f"/m/{name}/1/line" in shown
+    assert "You see only its beginning" in shown
     assert whole == line
 
 
@@ -153,6 +158,40 @@ def test_a_page_decodes_the_request_at_most_once(
     for _ in range(3):
         inbox_page._message(desk, Key(name, 1), "en")
     assert [raw for raw in decoded if b"r7" in raw] == [line.encode()] * times
+
+
+def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a line is decoded nobody else gets a page: a million values took a second."""
+    inbox = FolderInbox(tmp_path / "home")
+    name = inbox.begin(SessionFacts("", AT, revision="2025-11-25"))
+    values = ",".join(["{}"] * MOST_VALUES)
+    params = f'{{"name":"dice","arguments":{{"a":[{values}]}}}}'
+    line = f'{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":"r7"}}'
+    inbox.record(name, Frame(1, AT, Direction.IN, line.encode(), 1))
+    inbox.deliver(Item(Key(name, 1), line, "tools/call", '"r7"', "2025-11-25", AT))
+    read, sizes = jsonrpc.read, []
+
+    def counting(raw: bytes) -> jsonrpc.Message | jsonrpc.Batch | jsonrpc.Malformed:
+        sizes.append(len(raw))
+        return read(raw)
+
+    def counting_strict(text: str) -> object:
+        sizes.append(len(text))
+        return strict(text)
+
+    monkeypatch.setattr(jsonrpc, "read", counting)
+    monkeypatch.setattr("humanmcp.protocol.validation.incoming.strict", counting_strict)
+    desk = command.make_desk(inbox.home, 8765, Settings())
+    desk.board.refresh_all()
+    shown = inbox_page._message(desk, Key(name, 1), "en")
+    listed = history.recent(desk.board, 8)
+    assert shown["row"].name == listed[0].name == "dice"
+    assert "r7" in shown["island"]
+    assert shown["answerable"]
+    assert sizes
+    assert max(sizes) < 2 * BEGINNING
 
 
 def test_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> None:

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from humanmcp.protocol.json import truncated
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
-from humanmcp.protocol.json.truncated import META, stand_in
+from humanmcp.protocol.json.truncated import META, outline, stand_in
 
 BIG = "x" * 5_000
 
@@ -72,3 +73,51 @@ def test_the_stand_in_is_one_line_of_json() -> None:
     assert made is not None
     assert b"\n" not in made
     assert json.loads(made)["method"] == "a\nb"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"a","b":["{BIG}"]}}}}',
+        f'{{"method":"tools/call","params":{{"name":"a","b":["{BIG}"]}},"jsonrpc":"2.0","id":7}}',
+        f'{{"params":{{"name":"a","b":["{BIG}"]}}, "method" : "tools/call" , "id" : 7 }}\r',
+    ],
+)
+def test_of_a_message_that_is_too_large_the_beginning_is_read(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The id, the method and the name of the tool are enough to answer it."""
+    assert outline(line) == line, "this is not too large"
+    monkeypatch.setattr(truncated, "LARGEST", 4_000)
+    monkeypatch.setattr(truncated, "BEGINNING", 1_000)
+    message = read(outline(line).encode())
+    assert isinstance(message, Message)
+    assert (message.kind, message.method) == (Kind.REQUEST, "tools/call")
+    assert message.id is not None
+    assert message.id.token == "7"
+    assert message.params == {"name": "a", "b": []}
+
+
+def test_the_beginning_of_a_message_is_json_wherever_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a string with brackets and commas, in a number, between a name and its value."""
+    value = {
+        "a,]}": ['x"],{', 12.5, True, None, {"b": [[], {}, [1, "\\"]]}],
+        "c": {"d": "e"},
+        "f": 1,
+    }
+    line = json.dumps({"id": 7, "params": value, "method": "x"})
+    monkeypatch.setattr(truncated, "LARGEST", 10)
+    for end in range(2, len(line)):
+        monkeypatch.setattr(truncated, "BEGINNING", end)
+        found = json.loads(outline(line))
+        assert found["method"] == "x", "it stands at the end"
+        assert found.get("params", {}).keys() <= value.keys()
+
+
+def test_a_message_of_many_values_is_large_and_a_picture_is_not() -> None:
+    """It is the values that take the time, not the characters."""
+    assert truncated.is_large(f"[{'[],' * truncated.MOST_VALUES}1]")
+    assert not truncated.is_large(f'{{"data":"{"A" * 5_000_000}"}}')
+    assert truncated.is_large(f'{{"data":"{"A" * truncated.LARGEST}"}}')
