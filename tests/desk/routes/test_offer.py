@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from tests.serving import Serving
 from tests.waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -55,9 +57,8 @@ def test_the_book_gets_an_entry_and_keeps_what_was_written(written: Path) -> Non
         assert (nameless.status, "It has no name yet." in nameless.text) == (422, True)
 
 
-def test_a_session_is_told_at_once_and_watched(tmp_path: Path) -> None:
+def test_a_session_is_told_at_once_and_watched(home: Path) -> None:
     """By hand, too; the interface has the verdict."""
-    home = tmp_path / "home"
     with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as host:
         begin(host, desk)
         name = desk.get("/api/sessions")["sessions"][0]["name"]
@@ -74,9 +75,8 @@ def test_a_session_is_told_at_once_and_watched(tmp_path: Path) -> None:
         assert answer.status == 422
 
 
-def test_of_many_sessions_the_page_names_six_and_folds_the_rest(tmp_path: Path) -> None:
+def test_of_many_sessions_the_page_names_six_and_folds_the_rest(home: Path) -> None:
     """The chips of thirty sessions took four rows; the chosen one is in sight."""
-    home = tmp_path / "home"
     inbox = FolderInbox(home)
     made = [SessionFacts("", "2026-11-21T01:00:00.000Z", title=f"s{at}", pid=1) for at in range(8)]
     with Desking(home, "--lang", "en") as desk:
@@ -93,43 +93,45 @@ def test_of_many_sessions_the_page_names_six_and_folds_the_rest(tmp_path: Path) 
             inbox.end(name)
 
 
-def test_designing_an_entry_for_a_list_that_waits_stops_its_countdown(tmp_path: Path) -> None:
-    """As writing does: the answer book would send the list while the form is being filled in."""
-    home = tmp_path / "home"
+@contextlib.contextmanager
+def waiting_list(home: Path) -> Iterator[tuple[Desking, Serving, Key]]:
+    """A desk, a host, and the host's `tools/list`, which waits."""
     with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as host:
         begin(host, desk)
         host.say(request("tools/list", token="8"))
-        (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
-        at = f"{waiting['session']}/{waiting['number']}"
+        (row,) = until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
+        yield desk, host, Key(row["session"], row["number"])
+
+
+def test_designing_an_entry_for_a_list_that_waits_stops_its_countdown(home: Path) -> None:
+    """As writing does: the answer book would send the list while the form is being filled in."""
+    with waiting_list(home) as (desk, _, key):
+        at = f"{key.session}/{key.number}"
         assert 'value="design tools"' in desk.page(f"/m/{at}")
         opened = desk.submit(f"/m/{at}", act="design tools")
         assert (
             opened.headers["location"] == f"/offer/entry?at={at.replace('/', '%2F')}&member=tools"
         )
-        draft = FolderInbox(home).item(Key(waiting["session"], waiting["number"])).draft
+        draft = FolderInbox(home).item(key).draft
         assert draft is not None
         assert (draft.hold, draft.touched) == (True, False)
 
 
-def test_an_entry_for_a_list_that_was_answered_meanwhile_can_be_published(tmp_path: Path) -> None:
+def test_an_entry_for_a_list_that_was_answered_meanwhile_can_be_published(home: Path) -> None:
     """It is not put into an answer that nobody waits for; the page says what happened."""
-    home = tmp_path / "home"
-    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as host:
-        begin(host, desk)
-        host.say(request("tools/list", token="8"))
-        (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "it waits")
-        at = f"{waiting['session']}/{waiting['number']}"
+    with waiting_list(home) as (desk, host, key):
+        at = f"{key.session}/{key.number}"
         desk.post(f"/api/exchanges/{at}/reply", {"text": '{"tools":[]}', "form": "result"})
         host.hear()
         fields = {"member": "tools", "old": "", "name": "forecast", "act": "put"}
         late = desk.submit("/offer/entry", at=at, **fields)
         assert "The list was answered before you finished." in late.text
-        assert f'name="session" value="{waiting["session"]}"' in late.text
+        assert f'name="session" value="{key.session}"' in late.text
         assert 'value="forecast"' in late.text
-        desk.submit("/offer/entry", session=waiting["session"], **fields)
+        desk.submit("/offer/entry", session=key.session, **fields)
         assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
     with Desking(home, "--lang", "en") as desk:
-        until(lambda: not FolderInbox(home).facts(waiting["session"]).is_open, "it has ended")
+        until(lambda: not FolderInbox(home).facts(key.session).is_open, "it has ended")
         over = desk.submit("/offer/entry", at=at, **fields)
         assert "The session has ended." in over.text
         desk.submit("/offer/entry", **fields)
