@@ -259,14 +259,14 @@ def plain(text: str) -> str:
 
 FAULT_ROWS: Final = (
     (
-        "an answer that the check refuses; it answers its request",
+        "an answer that the check refuses; it closes its request",
         "save it as `out.anyway.txt`",
         "`humanmcp answer N --message FILE --send-anyway`",
         "**{send anyway}**",
         '`POST …/reply` with `"anyway": true`',
     ),
     (
-        "wrong first, right after; the same answer twice",
+        "first a wrong answer, then the right one; the same answer twice",
         "the line in `out.raw.txt`, with its line end",
         (
             "`humanmcp answer N --keep-open --send-anyway`, also with `--break`; "
@@ -276,7 +276,7 @@ FAULT_ROWS: Final = (
         '`"anyway": true`',
     ),
     (
-        "an answer to nobody, or after a cancel",
+        "an answer to no request, or after a cancel",
         "`out.anyway.txt`",
         "`humanmcp say MESSAGE --send-anyway`",
         "**{send anyway}**",
@@ -304,21 +304,21 @@ FAULT_ROWS: Final = (
         '`"order": "raw"`',
     ),
     (
-        "silence: only what somebody types goes out",
+        "silence: only what a person types is sent",
         "`silence on` in `out.do.txt`",
         "`humanmcp say --silence on`",
         "**{say.silence}**",
         '`"order": "silence", "text": "on"`',
     ),
     (
-        "no progress while somebody thinks",
+        "no progress notifications",
         "`progress off` in `out.do.txt`",
         "`humanmcp say --own-progress off`",
         "**{progress.off}**",
         '`"order": "progress", "text": "off"`',
     ),
     (
-        "an exit in order, with a status",
+        "an exit with a status",
         "`exit 3` in `out.do.txt`",
         "`humanmcp say --exit 3`",
         "**{say.exit}**",
@@ -332,14 +332,14 @@ FAULT_ROWS: Final = (
         '`"order": "crash", "text": ""`',
     ),
     (
-        "over HTTP: a right answer, carried wrongly (the last faults of this page)",
-        "`http wrong-status 404` in `out.do.txt`; `http none` takes it back",
+        "over HTTP: a correct answer in a wrong response (the last faults of this page)",
+        "`http wrong-status 404` in `out.do.txt`; `http none` ends it",
         "`humanmcp answer N --break wrong-status`",
         "**{break}**",
         '`"order": "http", "text": "wrong-status 404"`',
     ),
 )
-"""What else can be sent wrong: what, with text files, terminal, page and interface.
+"""What else can be sent wrong, and how: text files, terminal, page, interface.
 
 Words in braces are codes of `[desk]`: what the page writes on its buttons.
 """
@@ -356,7 +356,7 @@ def _faults() -> Iterator[str]:
         "",
         "## What else can be sent wrong, and from where",
         "",
-        "None of these answers a waiting request, unless the row says so: the right answer can",
+        "None of these closes a waiting request, unless the row says so: the right answer can",
         "follow. All of it is in the transcript, marked as deliberate. The text files are beside",
         _labelled(
             "`in.txt`. In the page, open the request, or **{say.title.server}** below the list."

@@ -43,7 +43,7 @@ router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route
 
 @router.get("/state")
 def state(request: Request, since: int = -1) -> StateShape:
-    """Return what changed since a version, for those whom the live stream does not reach."""
+    """Return what changed since a version, for clients without the live stream."""
     board = desk_of(request).board
     changes = () if since < 0 else board.since(since)
     return {
@@ -56,11 +56,11 @@ def state(request: Request, since: int = -1) -> StateShape:
 
 @router.get("/events")
 async def events(request: Request, after: int = -1) -> Response:
-    """Open the live stream: server-sent events. It says what changed, never what it changed to.
+    """Open the live stream (server-sent events). It says what changed, without the content.
 
-    `after`, or the header `Last-Event-ID`, goes on from a change. After `hello` come `change`
-    events with `version` and `changes`. `ping` comes every two or three seconds without news; `bye`
-    ends the stream, when the desk ends or the visit does.
+    `after`, or the header `Last-Event-ID`, continues after a change. After `hello` come `change`
+    events with `version` and `changes`. `ping` comes every two or three seconds without news. `bye`
+    ends the stream, when the desk or the login session ends.
     """
     desk = desk_of(request)
     if desk.live.streams >= MOST:
@@ -84,7 +84,7 @@ def sessions(request: Request) -> SessionsShape:
 
 @router.get("/exchanges")
 def exchanges(request: Request, session: str = "") -> WaitingShape:
-    """List what waits for an answer, the longest waiting first; of one session, or of all."""
+    """List the requests that wait for an answer, oldest first; of one session, or of all."""
     rows = desk_of(request).board.waiting(session)
     return {"waiting": [waiting_row_shape(one) for one in rows]}
 
@@ -93,9 +93,9 @@ def exchanges(request: Request, session: str = "") -> WaitingShape:
 def exchange(request: Request, session: str, number: int) -> ExchangeShape:
     """Return one exchange, whatever its state, with the draft as it is now.
 
-    `line` is the request as it came, `id` its token as text, `document` the whole message that the
-    draft stands for, `problems` why the last reply came back, `remarks` what the check says of the
-    request.
+    `line` is the request as received, `id` its id as text, `document` the whole message of the
+    draft. `problems` says why the last reply was not sent, `remarks` what the check reports about
+    the request.
     """
     return exchange_shape(desk_of(request).case(Key(session, number)), spoken(request))
 
@@ -104,7 +104,7 @@ def exchange(request: Request, session: str, number: int) -> ExchangeShape:
 def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> LinesShape:
     """Search all transcripts as the page does, the newest lines first.
 
-    `session` and `seq` go on from `further` of the answer before.
+    `session` and `seq` continue from `further` of the answer before.
     """
     start = (session, seq) if session and seq > 0 else None
     found = history.look(desk_of(request).board, history.parse(q), start=start)
@@ -127,10 +127,10 @@ def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> Line
 def made_calls(
     request: Request, session: str = "", method: str = "", name: str = "", most: int = MOST_CALLS
 ) -> CallsShape:
-    """List what clients asked of the server, with the answers: for tests of a client.
+    """List the requests of clients, with the answers: for tests of a client.
 
-    `session`, `method` and `name` (of a tool or a prompt, or an address) choose some. Of more than
-    `most` the last ones are listed.
+    `session`, `method` and `name` (of a tool or a prompt, or an address) are filters. The last
+    `most` requests are listed.
     """
     desk = desk_of(request)
     named = [one.facts.name for one in reversed(desk.board.sessions())]
@@ -150,9 +150,9 @@ def made_calls(
 
 @router.get("/sessions/{session}/reactions")
 def told(request: Request, session: str) -> ReactionsShape:
-    """Return what the client made of list changes, questions, progress, late and wrong answers.
+    """Return the client's reactions to list changes, questions, progress, late and wrong answers.
 
-    `became` is a code, `sentence` says it in words; `after` is in seconds.
+    `became` is a code, `sentence` the same in words; `after` is in seconds.
     """
     desk = desk_of(request)
     desk.inbox.facts(session)
@@ -166,7 +166,7 @@ def told(request: Request, session: str) -> ReactionsShape:
 
 @router.get("/sessions/{session}/lines/{seq}")
 def line(request: Request, session: str, seq: int) -> LineShape:
-    """Return one recorded line, verbatim and laid out."""
+    """Return one recorded line, verbatim and formatted."""
     frames = desk_of(request).inbox.before(session, seq + 1, 1)
     if not frames or frames[0].seq != seq:
         raise UnknownItemError(session, line=seq)

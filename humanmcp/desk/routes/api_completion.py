@@ -42,10 +42,10 @@ class CompleteBody:
 
 @router.post("/sessions/{session}/complete")
 def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
-    """Ask the server how an argument of a prompt or a resource template may go on.
+    """Ask the server to complete an argument of a prompt or a resource template.
 
-    No values where the session is not a client's, where the server does not offer completion, or
-    where it does not answer within 5 seconds: the request is then cancelled.
+    There are no values if the session is not a client's, or if the server has no completion. After
+    5 seconds without an answer, the request is cancelled.
     """
     desk = desk_of(request)
     facts, established = desk.inbox.facts(session), desk.inbox.established(session)
@@ -66,9 +66,9 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
 
 @router.get("/exchanges/{session}/{number}/schema")
 def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShape:
-    """Return what can be written in an answer, as a JSON Schema: for an editor.
+    """Return the JSON Schema of an answer, for an editor.
 
-    Of the revision of the session, with what the tool or the question declares.
+    For the protocol version of the session, with what the tool or the question declares.
     """
     case = desk_of(request).case(Key(session, number))
     item, form = case.item, form_of(case.item, case.established, case.name, "en")
@@ -83,7 +83,7 @@ def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShap
 
 @router.get("/sessions/{session}/schema")
 def request_schema(request: Request, session: str) -> JsonSchemaShape:
-    """Return what a client can say to its server, as a JSON Schema: for an editor.
+    """Return the JSON Schema of a client's messages, for an editor.
 
     The arguments of each tool are as the server declared them.
     """

@@ -99,10 +99,10 @@ class CheckBody(TextBody):
 
 @router.post("/exchanges/{session}/{number}/check")
 def check(request: Request, session: str, number: int, body: CheckBody) -> VerdictShape:
-    """Return what is wrong with a text, and the `line` that would be sent. Nothing is sent.
+    """Return the problems of a text, and the `line` that would be sent. Nothing is sent.
 
-    `fields` holds the texts of those members that are no JSON yet, each by its pointer; each is
-    checked by itself, and nothing is sendable before it is JSON.
+    `fields` has the texts of members that are not JSON yet, by their pointers. Each is checked
+    separately, and nothing can be sent until all are JSON.
     """
     desk, key = desk_of(request), Key(session, number)
     judged = service.judge(desk.case(key), body.text, body.form, body.action)
@@ -128,7 +128,7 @@ def _with_unread(found: VerdictShape, fields: dict[str, str], language: str) -> 
 
 @router.post("/exchanges/{session}/{number}/autofix")
 def fix_all(request: Request, session: str, number: int, body: TextBody) -> FixedShape:
-    """Apply every fix that takes nothing out, makes nothing up and is no guess."""
+    """Apply every fix that deletes nothing, invents nothing and is no guess."""
     case = desk_of(request).case(Key(session, number))
     fixed = service.autofix(case, body.text, body.form, body.action)
     return {**verdict_shape(fixed.verdict, spoken(request)), "text": fixed.text}
@@ -145,10 +145,10 @@ class BreakBody:
 
 @router.post("/exchanges/{session}/{number}/break")
 def break_it(request: Request, session: str, number: int, body: BreakBody) -> DocumentShape:
-    """Return an answer with one of the faults in it. Nothing is kept and nothing is sent.
+    """Put a fault into an answer, and return it. Nothing is saved and nothing is sent.
 
-    A fault of HTTP changes nothing in it: the server carries its next answer wrongly. null takes
-    that back.
+    A fault of HTTP does not change the answer: the next response of the server is wrong. null
+    ends that.
     """
     case = desk_of(request).case(Key(session, number))
     if body.fault is None:
@@ -160,9 +160,9 @@ def break_it(request: Request, session: str, number: int, body: BreakBody) -> Do
 
 @router.post("/exchanges/{session}/{number}/draft")
 def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptShape:
-    """Keep what a person is writing, also after the exchange was closed.
+    """Save the draft of a person, also after the exchange was closed.
 
-    `hold` stops the answer book, null leaves that as it is; `who` names the page that writes.
+    `hold` pauses the answer book, null changes nothing; `who` names the page that writes.
     """
     desk, key = desk_of(request), Key(session, number)
     case = desk.case(key)
@@ -179,7 +179,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
 
 @router.post("/exchanges/{session}/{number}/hold")
 def hold(request: Request, session: str, number: int, body: HoldBody) -> HoldBody:
-    """Stop the countdown of the answer book, or let it run on."""
+    """Pause the countdown of the answer book, or resume it."""
     desk, key = desk_of(request), Key(session, number)
     service.hold(desk.case(key), spoken(request), on=body.hold, by=BY)
     desk.board.refresh(*key)
@@ -194,8 +194,7 @@ def reply(
 
     `became` and the status: `sent` (200), `on its way` (202), `taken` (409: another reply was
     first), `over` (409: nothing waits any more), `blocked` or `refused` (422). `anyway` sends it
-    although the check finds errors. `action` is for a message that a tap holds: what is to become
-    of it.
+    although the check finds errors. `action` is for a message that a tap holds.
     """
     reply = Reply(body.text, body.form, body.anyway, action=body.action)
     sent = desk_of(request).send(Key(session, number), reply)
@@ -224,12 +223,12 @@ class SayBody:
 
 @router.post("/sessions/{session}/say")
 def say_first(request: Request, session: str, body: SayBody) -> TicketShape:
-    """Hand in something of your own: a notification, a request to the client, an order.
+    """Send an outgoing message: a notification, a request to the client, or an order.
 
-    The order `offer` changes what is offered: `text` is JSON with `add` and `remove`, as in a
-    rule of the answer book. The others are for testing a client: `raw` writes the bytes that
-    `text` holds in base64, `progress` and `silence` take `on` or `off`, `exit` takes a status,
-    `crash` nothing. 422 says why one cannot be followed.
+    The order `offer` changes the lists of the server: `text` is JSON with `add` and `remove`, as
+    in a rule of the answer book. The others are for testing a client: `raw` writes bytes (`text`
+    is base64), `progress` and `silence` take `on` or `off`, `exit` takes a status, `crash`
+    nothing. If an order is not possible, 422 says why.
     """
     reply = Reply(body.text, TextForm.MESSAGE, body.anyway, BY, now(), order=body.order)
     try:
@@ -240,6 +239,6 @@ def say_first(request: Request, session: str, body: SayBody) -> TicketShape:
 
 @router.get("/sessions/{session}/say/{ticket}")
 def said(request: Request, session: str, ticket: str) -> SaidShape:
-    """Return what became of it: `waiting`, `sent`, or `refused` with its problems."""
+    """Return the state of an outgoing message: `waiting`, `sent`, `refused` with its problems."""
     said = service.became_of(desk_of(request).inbox.refused(session, ticket))
     return said_shape(said, spoken(request))

@@ -48,7 +48,7 @@ class RemoveBody:
 
 @router.get("/answers")
 def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersShape:
-    """List the saved answers; with a method, those that fit it."""
+    """List the saved answers; with a method, only those for this method."""
     shelf = desk_of(request).shelf
     found = shelf.fitting(method, tool) if method else shelf.all()
     return {"answers": [filled(SavedShape, one) for one in found]}
@@ -56,23 +56,22 @@ def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersS
 
 @router.post("/answers")
 def save_answer(request: Request, body: SavedBody) -> SavedShape:
-    """Keep an answer for the next time."""
+    """Save an answer for the next time."""
     return filled(SavedShape, desk_of(request).shelf.add(**vars(body)))
 
 
 @router.post("/answers/remove")
 def remove_answer(request: Request, body: RemoveBody) -> RemovedShape:
-    """Throw a saved answer away."""
+    """Delete a saved answer."""
     desk_of(request).shelf.remove(body.number)
     return {"removed": body.number}
 
 
 @router.get("/exchanges/{session}/{number}/last")
 def last_answer(request: Request, session: str, number: int) -> LastShape:
-    """Return what may be used again, with the id of this request.
+    """Return the last answer to the same method and tool, with the id of this request.
 
-    It is the unsent draft for the same request from a session that ended, else the last answer to
-    the same method and tool.
+    An unsent draft for the same request, from a session that ended, comes first.
     """
     desk = desk_of(request)
     case = desk.case(Key(session, number))
@@ -96,7 +95,7 @@ class RuleBody:
 
 @router.post("/rules")
 def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
-    """Add a rule to the answer book, and say it as a sentence; with `save` false, only say it."""
+    """Add a rule to the answer book, and return it as a sentence; `save` false adds nothing."""
     desk = desk_of(request)
     rule = rules.NewRule(
         body.method, body.tool, body.form, body.text, body.where, body.after, body.times

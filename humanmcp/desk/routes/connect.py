@@ -34,7 +34,7 @@ def connect(request: Request) -> HTMLResponse:
 
 @router.post("/opening")
 def hold_opening(request: Request, values: FormValues) -> Response:
-    """Leave the opening of every session to people, or to the book again."""
+    """Let people answer every handshake, or the answer book again."""
     desk_of(request).inbox.hold_opening(on=values.get("act") == "hold")
     return RedirectResponse("/connect#opening", 303)
 
@@ -65,12 +65,12 @@ def demo(request: Request) -> StartedShape:
 
 @calls.get("/opening")
 def opening(request: Request) -> OpeningBody:
-    """Return whether people open every session themselves."""
+    """Return whether people answer every handshake themselves."""
     return OpeningBody(desk_of(request).inbox.opening_is_held())
 
 
 @calls.post("/opening")
 def leave_opening(request: Request, body: OpeningBody) -> OpeningBody:
-    """Leave the opening of every session to people, or to the book again."""
+    """Let people answer every handshake, or the answer book again."""
     desk_of(request).inbox.hold_opening(on=body.held)
     return body

@@ -46,7 +46,7 @@ class LoginBody:
 
 @calls.post("/login")
 async def enter(request: Request, response: Response, body: LoginBody) -> VisitShape:
-    """Swap a one-time key, or the short code, for the cookie of a visit.
+    """Exchange a one-time key, or the short code, for the cookie of a login session.
 
     `place` is what the addresses of the visit begin with; the cookie counts there only.
     """
@@ -98,7 +98,7 @@ async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
 
 @calls.post("/logout")
 async def leave(request: Request, response: Response) -> VisitShape:
-    """End the visit of this browser; its live stream ends with it."""
+    """End the login session of this browser, and its live stream."""
     end_visit(request, response)
     return {"in": False}
 
