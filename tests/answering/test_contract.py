@@ -158,17 +158,6 @@ def test_who_comes_second_is_told_so_and_keeps_the_text(scene: Scene, first: str
     assert "rain" in {one.text for one in FolderInbox(scene.terminal.home).item(key).kept}
 
 
-def test_of_two_people_one_answers(scene: Scene) -> None:
-    """Two pages and two of the interface at one moment: one line goes out."""
-    key = scene.ask("70")
-    with ThreadPoolExecutor(4) as pool:
-        told = list(pool.map(lambda n: scene.page.send(key, f"rain {n}", TEXT), range(4)))
-    assert sorted(one.became for one in told) == ["sent", "taken", "taken", "taken"]
-    (sent,) = [one.line for one in told if one.became == "sent"]
-    assert scene.host.hear() == sent
-    assert scene.host.close()[1] == []
-
-
 @pytest.mark.parametrize("name", ["page", "terminal"])
 def test_what_was_cancelled_takes_no_answer(scene: Scene, name: str) -> None:
     """Over: nothing goes out, and the words are the draft."""
@@ -181,14 +170,6 @@ def test_what_was_cancelled_takes_no_answer(scene: Scene, name: str) -> None:
     assert isinstance(draft, dict)
     assert draft["text"] == "rain"
     assert scene.host.close()[1] == []
-
-
-@pytest.mark.parametrize("name", ["page", "terminal"])
-def test_a_session_that_has_ended_takes_no_answer(scene: Scene, name: str) -> None:
-    """Over."""
-    key = scene.ask("70")
-    scene.host.close()
-    assert scene.seats[name].send(key, "rain", TEXT).became == "over"
 
 
 def write(host: Serving, line: str) -> None:

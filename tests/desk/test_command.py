@@ -16,9 +16,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.desk.http import launch
-from tests.browser.seats import call
 from tests.desk.desking import COMMAND, Desking
-from tests.serving import Serving
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -184,32 +182,3 @@ def test_the_first_desk_opens_its_own_page_and_lives(
         )
         assert answer.status == 200, answer.text
         assert desk.process.poll() is None
-
-
-def test_a_killed_desk_loses_nothing_and_sends_nothing_twice(home: Path) -> None:
-    """100 waiting, a draft, kill -9: all is there, each answer goes out once.
-
-    FAILURE-4, FAILURE-5.
-    """
-    with Serving(home, "--by-hand") as host, Desking(home) as desk:
-        for number in range(1, 101):
-            host.say(call(str(number), city=f"City {number}"))
-        name = host.session.name
-        until(lambda: len(desk.get("/api/exchanges")["waiting"]) == 100 or None, "100 wait")
-        answer = {"text": "sunny", "form": "text"}
-        assert desk.post(f"/api/exchanges/{name}/1/reply", answer).status == 200
-        draft = {"text": "half a sent", "form": "text", "touched": True}
-        assert desk.post(f"/api/exchanges/{name}/2/draft", draft).status == 200
-        desk.kill()
-        with Desking(home) as again:
-            waiting = again.get("/api/exchanges")["waiting"]
-            assert [one["number"] for one in waiting] == list(range(2, 101))
-            kept = again.get(f"/api/exchanges/{name}/2")["draft"]
-            assert (kept["text"], kept["touched"]) == ("half a sent", True)
-            assert again.post(f"/api/exchanges/{name}/1/reply", answer).status == 409
-            for one in waiting:
-                path = f"/api/exchanges/{name}/{one['number']}/reply"
-                assert again.post(path, answer).status == 200
-        ids = [json.loads(host.hear())["id"] for _ in range(100)]
-        assert ids == list(range(1, 101))
-        assert host.close()[1] == []

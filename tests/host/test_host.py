@@ -345,22 +345,6 @@ def test_the_configuration_in_the_home_directory_is_read(tmp_path: Path) -> None
     assert "dice  tools: 1" in chat(tmp_path, command).stdout
 
 
-def test_a_start_that_takes_long_names_who_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """A person in a server's seat needs their time, and the one at the host has to know."""
-    monkeypatch.setattr(chat_module, "SAY_AFTER", 0.05)
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    quiet = {"command": sys.executable, "args": [str(SCRIPTED), "no-discover-answer"]}
-    config = configuration(tmp_path, quiet=quiet, dice=entry("dice"))
-    model = recorded(tmp_path, says("hi"))
-    words = ["host", "--config", str(config), "--model", model, "--patience", "0.5"]
-    assert main([*words, "--lang", "en"]) == 0
-    shown = capfd.readouterr()
-    assert "quiet is still starting (no answer yet: server/discover)" in shown.err
-    assert "quiet  tools: 1" in shown.out
-
-
 @pytest.mark.parametrize("flag", ["--turns", "--calls", "--patience"])
 @pytest.mark.parametrize("typed", ["0", "-1", "many", "nan", "inf"])
 def test_numbers_must_be_more_than_nothing(

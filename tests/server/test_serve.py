@@ -17,7 +17,7 @@ import pytest
 
 from humanmcp.inbox import layout
 from humanmcp.inbox.client_seconds import ClientSeconds
-from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, TakenError
+from humanmcp.inbox.contract import Draft, Key, Life, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -465,18 +465,6 @@ def _in_state(inbox: FolderInbox, key: Key, state: ExchangeState) -> Any:  # noq
     return item if item.state is state else None
 
 
-def test_a_broken_reply_is_sent_when_it_is_meant(serving: Serving, home: Path) -> None:
-    """Send anyway: explicit, and recorded as deliberate."""
-    serving.say(call(1))
-    (key,) = pending(home)
-    inbox = FolderInbox(home)
-    inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, anyway=True, by="test"))
-    assert json.loads(serving.hear())["result"] == {"content": "sunny"}
-    item = until(lambda: _in_state(inbox, key, ExchangeState.ANSWERED), "the answer in the inbox")
-    assert item.answer.deliberate
-    assert list(inbox.frames(key.session))[-1].note == "deliberate"
-
-
 def test_after_a_cancel_a_reply_is_kept_and_not_sent(serving: Serving, home: Path) -> None:
     """Nothing more on stdout for that id; the draft is kept."""
     serving.say(call(4))
@@ -495,21 +483,6 @@ def test_after_a_cancel_a_reply_is_kept_and_not_sent(serving: Serving, home: Pat
     serving.say('{"jsonrpc":"2.0","id":5,"method":"ping"}')
     serving.type('{"jsonrpc":"2.0","id":5,"result":{}}')
     assert serving.hear() == '{"jsonrpc":"2.0","id":5,"result":{}}'
-
-
-def test_of_a_file_and_a_desk_one_answers(serving: Serving, home: Path) -> None:
-    """One id is answered once, whoever races."""
-    for count in range(10):
-        serving.say(call(count))
-        (key,) = pending(home)
-        serving.type(text_answer(count, "file"))
-        with contextlib.suppress(InboxError):  # the file was first
-            FolderInbox(home).send(key, Reply("desk", TextForm.TEXT, by="desk"))
-        said = json.loads(serving.hear())
-        assert said["id"] == count
-        pending(home, 0)
-        (serving.session / "out.txt").unlink(missing_ok=True)
-    assert serving.close()[1] == []
 
 
 def test_progress_keeps_the_client_waiting_and_stops_before_the_answer(
@@ -609,32 +582,6 @@ def test_a_version_that_there_is_not_is_named(home: Path) -> None:
     assert "2025-11-25" in words
 
 
-def test_two_servers_in_one_folder_keep_apart(home: Path, tmp_path: Path) -> None:
-    """The second one gets a folder of its own and says so; nothing is truncated."""
-    files = tmp_path / "desk"
-
-    def line(name: str) -> bytes:
-        return f'{{"jsonrpc":"2.0","id":"{name}","method":"tools/list"}}\n'.encode()
-
-    with (
-        Serving(home, "--by-hand", "--files", str(files)) as first,
-    ):
-        until((files / "in.txt").exists, "the first in.txt")
-        _write(first, line("a"))
-        until(lambda: (files / "in.txt").read_bytes() == line("a"), "a line in the first in.txt")
-        with Serving(home, "--by-hand", "--files", str(files)) as second:
-            other = tmp_path / "desk-2"
-            until((other / "in.txt").exists, "the second in.txt")
-            _write(second, line("b"))
-            until(lambda: (other / "in.txt").read_bytes() == line("b"), "a line in the second")
-            assert (files / "in.txt").read_bytes() == line("a")
-            answer = '{"jsonrpc":"2.0","id":"b","result":{"tools":[]}}'
-            (other / "out.txt").write_text(answer, encoding="utf-8")
-            assert second.hear() == answer
-            second.close()
-            assert "desk-2" in second.last_words()
-
-
 def test_fifty_requests_of_five_sessions_wait_side_by_side(home: Path) -> None:
     """A new request puts none out of the way; each answer goes to its own client, once."""
     with contextlib.ExitStack() as started:
@@ -719,17 +666,6 @@ def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
     assert serving.hear() == error
     (session,) = FolderInbox(home).sessions()
     assert b"hello" in {frame.raw for frame in FolderInbox(home).frames(session.name)}
-
-
-def test_big_messages_pass_both_ways(serving: Serving) -> None:
-    """1 MiB in, 1 MiB out, and the next message still works."""
-    big = "x" * (1 << 20)
-    serving.say(call("big", arguments={"text": big}))
-    serving.type(text_answer("big", big))
-    assert json.loads(serving.hear())["result"]["content"][0]["text"] == big
-    serving.say(call("next"))
-    serving.type(text_answer("next"))
-    assert json.loads(serving.hear())["id"] == "next"
 
 
 # -- the bell -------------------------------------------------------------------------------------

@@ -297,15 +297,6 @@ def test_an_invalid_request_is_answered_by_a_person_only(serving: Serving, home:
     assert serving.close() == (0, [])
 
 
-def test_an_invalid_request_is_answered_from_a_desk_as_well(serving: Serving, home: Path) -> None:
-    """The same through the outbox."""
-    serving.say('{"jsonrpc":"2.0","id":77,"method":5}')
-    inbox = FolderInbox(home)
-    (session,) = until(inbox.sessions, "the session")
-    inbox.submit(session.name, Reply(INVALID, by="test"))
-    assert serving.hear() == INVALID
-
-
 def test_a_parse_error_is_sent_while_a_request_waits(serving: Serving, home: Path) -> None:
     """-32700 with id null is no answer to the request that happens to wait."""
     serving.say("hello")
@@ -378,33 +369,6 @@ def test_a_probe_leaves_the_text_files_to_the_session_after_it(
 
 
 # -- the check itself ----------------------------------------------------------------
-
-ODD_DIALECTS: Final = ('"http://[bad"', '["x"]', "{}", "5")
-
-
-@pytest.mark.parametrize("dialect", ODD_DIALECTS)
-def test_a_schema_url_that_cannot_be_parsed_never_ends_a_seat(
-    dialect: str, home: Path, tmp_path: Path
-) -> None:
-    """The answer is judged and said, the book stays silent, the next answer goes out."""
-    files = tmp_path / "desk"
-    with Serving(home, "--files", str(files), "--by-hand") as server:
-        for number in (1, 2):
-            write(server, f'{{"jsonrpc":"2.0","id":{number},"method":"tools/list","params":{{}}}}')
-        pending(home, 2)
-        for number in (1, 2):
-            (files / "out.txt").write_text(
-                listing(number, f'{{"type":"object","$schema":{dialect}}}')
-            )
-            until((files / "problems.txt").read_bytes, "a word on the schema")
-            (files / "out.txt").write_text(listing(number, '{"type":"object"}'))
-            assert json.loads(server.hear())["id"] == number
-
-
-def listing(number: int, schema: str) -> str:
-    """Write the answer to tools/list with one tool of this schema."""
-    tool = f'{{"name":"t","inputSchema":{schema}}}'
-    return f'{{"jsonrpc":"2.0","id":{number},"result":{{"tools":[{tool}]}}}}'
 
 
 # A server in which taking the answer that says "strange" fails in a way that nobody thought of.

@@ -315,13 +315,6 @@ def test_a_refusal_names_the_request_that_it_is_about(front: str) -> None:
     assert (refused["id"], "_meta lacks" in refused["error"]["message"]) == (8, True)
 
 
-def test_a_body_that_is_no_message_is_400_in_a_session_too(front: str) -> None:
-    """It was 202, which says that it was accepted."""
-    where = front.removeprefix("http://").removesuffix("/mcp")
-    session = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
-    assert json.loads(posted(where, b"5", session)[1])["error"]["code"] == -32600
-
-
 @pytest.mark.parametrize(
     ("head", "status"),
     [

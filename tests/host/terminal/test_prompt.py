@@ -117,44 +117,6 @@ def test_the_example_needs_its_tool(tmp_path: Path) -> None:
     assert wire(run.stderr)[0][1]["params"]["protocolVersion"] == "2025-06-18"
 
 
-def test_the_first_lesson_reads_as_the_article_shows_it(tmp_path: Path) -> None:
-    """The lines in order, each in the format of the article and followed by an empty one."""
-    run = typed(tmp_path, LESSON)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith(READY + "\n")
-    lines = run.stderr.split("\n")
-    shown = [line for line in lines if line]
-    assert [STAMP.sub("", line).split("{")[0] for line in shown] == [
-        "Client :  ",
-        "Server :   ",
-        "Client :  ",
-        "Client :  ",
-        "Server :   ",
-        "Client :  ",
-        "Server :   ",
-    ]
-    assert all(STAMP.match(line) for line in shown)
-    assert all(not line for line in lines[1::2])
-    said = [message for sender, message in wire(run.stderr) if sender == "Client"]
-    assert said[0] == {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-03-26",
-            "capabilities": {"roots": {"listChanged": True}},
-            "clientInfo": {"name": "example-client", "version": "1.0.0"},
-        },
-    }
-    assert said[1:3] == [
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    ]
-    assert said[3]["params"] == {"name": "calculate", "arguments": {"first": 5, "second": [10, 20]}}
-    _sender, last = wire(run.stderr)[-1]
-    assert last["result"]["content"][0]["text"] == "The result of the addition is: 35"
-
-
 def test_a_ping_is_typed_and_answered(tmp_path: Path) -> None:
     """Id 4 after the lesson, `Ping {}` on stdout, and the prompt."""
     run = typed(tmp_path, LESSON, "ping")
@@ -419,17 +381,6 @@ def test_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> None
     assert said[-3:] == ["resources/read", "notifications/progress", "tools/lists"]
 
 
-def test_a_wrong_id_names_those_that_wait_in_both_languages(tmp_path: Path) -> None:
-    """And a late answer is told from a wrong one."""
-    flags = ("--patience", "1")
-    run = typed(tmp_path, flags, server=FAULTY)
-    assert "a client drops this answer, and goes on waiting for 101 (initialize)" in run.stderr
-    run = typed(tmp_path, (*flags, "--lang", "ja"), server=FAULTY)
-    assert "101 (initialize) への回答を待ち続けます" in run.stderr
-    run = typed(tmp_path, ("--first-id", "1"), "tools", server=FAULTY)
-    assert "drops" not in run.stderr
-
-
 SHOWS_ITS_WORLD: Final = (
     "import json, os, sys\n"
     "for line in sys.stdin:\n"
@@ -491,36 +442,6 @@ def test_a_root_may_have_a_name(tmp_path: Path) -> None:
 
 
 LIBRARY: Final = (sys.executable, str(Path(__file__).parents[1] / "sdk_library.py"))
-
-
-def test_prompts_resources_and_completion_have_words_of_their_own(tmp_path: Path) -> None:
-    """No JSON has to be typed for what a server lists."""
-    run = typed(
-        tmp_path,
-        (),
-        "prompts",
-        "templates",
-        "prompt greeting city=Oslo",
-        "read weather://{city}/now city=Tokyo",
-        "complete greeting country=Japan city=To",
-        server=LIBRARY,
-    )
-    assert "greeting  city=… [style=…]  Greet a city." in run.stdout
-    assert "weather://{city}/now  Weather of a city." in run.stdout
-    said = [message for sender, message in wire(run.stderr) if sender == "Client"]
-    assert [one["method"] for one in said[-3:]] == [
-        "prompts/get",
-        "resources/read",
-        "completion/complete",
-    ]
-    assert said[-3]["params"]["arguments"] == {"city": "Oslo"}
-    assert said[-2]["params"]["uri"] == "weather://Tokyo/now"
-    assert said[-1]["params"] == {
-        "ref": {"type": "ref/prompt", "name": "greeting"},
-        "argument": {"name": "city", "value": "To"},
-        "context": {"arguments": {"country": "Japan"}},
-    }
-    assert '"values": ["Tokyo", "Toyama"]' in run.stdout
 
 
 def test_a_word_without_what_it_needs_says_how_to_write_it(tmp_path: Path) -> None:
