@@ -36,8 +36,8 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     few = rounds <= BARELY
     count = 10 if few else affordable(SESSIONS, FILES_EACH)
     inbox, attendant = FolderInbox(folder / "crowd"), Attendant()
-    shelf = BookFile(inbox.home / "book.toml")
-    parts = ServerParts(inbox.home, shelf, ServeOptions(Mode.BY_HAND), lambda _text: None)
+    book_file = BookFile(inbox.home / "book.toml")
+    parts = ServerParts(inbox.home, book_file, ServeOptions(Mode.BY_HAND), lambda _text: None)
     joined = [_join(inbox, attendant, parts) for _ in range(count)]
     thread = threading.Thread(target=attendant.run)
     thread.start()
@@ -65,7 +65,7 @@ def _join(
     connection = MemoryConnection()
     session = parts.session(connection, inbox)
     attendant.attend(session)
-    return connection, session.ledger.name
+    return connection, session.journal.name
 
 
 def _answered(inbox: FolderInbox, connection: MemoryConnection, name: str, turn: int) -> float:

@@ -139,8 +139,8 @@ class _Asking:
         self._hear_until(time.perf_counter() + GIVES_UP_AFTER, last=True)
         return self.took + [GIVES_UP_AFTER] * len(self._asked)
 
-    def _record(self, key: Key, seq: int, way: Direction) -> None:
-        self._inbox.record(key.session, Frame(seq, AT, way, LINE.encode(), key.number))
+    def _record(self, key: Key, seq: int, direction: Direction) -> None:
+        self._inbox.record(key.session, Frame(seq, AT, direction, LINE.encode(), key.number))
 
     def _hear_until(self, moment: float, *, last: bool = False) -> None:
         while (left := moment - time.perf_counter()) > 0 and (self._asked or not last):

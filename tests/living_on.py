@@ -98,7 +98,7 @@ class _Living:
         self.connection = MemoryConnection()
         self.connection.notes = self.notes = _Notes()
         self.server = parts.session(self.connection, inbox, lambda _one: None, facts)
-        self.name = self.server.ledger.name
+        self.name = self.server.journal.name
         self.desk = FolderInbox(home)
         self.server.begin(lambda: None)
 
@@ -120,7 +120,7 @@ class _Living:
 
     def step(self) -> None:
         """Let each do the next thing."""
-        heard = {frame.text for frame in self.frames if frame.way is Direction.IN}
+        heard = {frame.text for frame in self.frames if frame.direction is Direction.IN}
         waiting = [one for one in self.desk.items(self.name) if one.reply is None]
         following = next((line for line in LINES if line not in heard), None)
         if following is not None and (not waiting or following == CANCEL):
@@ -138,12 +138,12 @@ def _stamp() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
 
 
-def ids_of(frames: list[Frame], way: Direction) -> list[Any]:
+def ids_of(frames: list[Frame], direction: Direction) -> list[Any]:
     """Return the ids of the answers, or of the requests, that went one way, each as often."""
-    wanted = ("result", "error") if way is Direction.OUT else ("method",)
+    wanted = ("result", "error") if direction is Direction.OUT else ("method",)
     found = []
     for frame in frames:
-        said = json.loads(frame.raw) if frame.way is way else []
+        said = json.loads(frame.raw) if frame.direction is direction else []
         found += [
             one["id"]
             for one in (said if isinstance(said, list) else [said])

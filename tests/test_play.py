@@ -166,7 +166,7 @@ def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
         shown_lines = table.end()
         client = next(one for one in table.inbox.sessions() if one.title == "client")
         wire = (Direction.IN, Direction.OUT)
-        recorded = [one for one in table.inbox.frames(client.name) if one.way in wire]
+        recorded = [one for one in table.inbox.frames(client.name) if one.direction in wire]
         frames = [json.loads(frame.raw) for frame in recorded]
     assert "  host | What is the weather?" in shown_lines
     assert " model | It is sunny." in shown_lines

@@ -59,15 +59,19 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
         for message in jsonrpc.items_in(frame.raw):
             if not isinstance(message, Message):
                 continue
-            heard = conversation.observe(frame.way, message)
-            if frame.way is Direction.IN and message.kind is Kind.REQUEST and heard.asked:
+            observed = conversation.observe(frame.direction, message)
+            if (
+                frame.direction is Direction.IN
+                and message.kind is Kind.REQUEST
+                and observed.request
+            ):
                 # An array is recorded under the number of its first request.
-                key = frame.number + requests if frame.number else -heard.asked.number
+                key = frame.number + requests if frame.number else -observed.request.number
                 requests += 1
-                by_request[heard.asked.number] = key
+                by_request[observed.request.number] = key
                 found.setdefault(key, _call(max(key, 0), frame, message))
-            elif frame.way is Direction.OUT and heard.asked and message.kind.is_answer:
-                key = by_request.pop(heard.asked.number, 0)
+            elif frame.direction is Direction.OUT and observed.request and message.kind.is_answer:
+                key = by_request.pop(observed.request.number, 0)
                 if key and frame.note != _TO_GAIN_TIME:
                     found[key] = _answered(found[key], frame, message)
     return tuple(found.values())

@@ -83,11 +83,11 @@ def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
         found = message_in(frame)
         if frame.note.startswith(_CARRIED):
             watch.carried = frame.note.removeprefix(_CARRIED).replace(TAKEN_BACK, "")
-        if isinstance(found, Malformed) and frame.way is Direction.OUT:
+        if isinstance(found, Malformed) and frame.direction is Direction.OUT:
             watch.said_wrongly(frame)
         if not isinstance(found, Message):
             continue
-        (watch.heard if frame.way is Direction.IN else watch.said)(frame, found)
+        (watch.heard if frame.direction is Direction.IN else watch.said)(frame, found)
     return tuple(sorted(watch.found.values(), key=lambda one: one.seq))
 
 

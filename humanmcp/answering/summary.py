@@ -57,7 +57,7 @@ class LineKind(enum.Enum):
 
 def message_in(frame: Frame) -> Message | Batch | Malformed | None:
     """Decode a recorded line, of a large one the beginning; None for what neither side said."""
-    if frame.way not in (Direction.IN, Direction.OUT):
+    if frame.direction not in (Direction.IN, Direction.OUT):
         return None
     long = len(frame.raw) > MOST_VALUES
     return jsonrpc.read_text(outline(frame.text)) if long else jsonrpc.read(frame.raw)
@@ -67,7 +67,7 @@ def line_kind(frame: Frame, found: Message | Batch | Malformed | None) -> LineKi
     """Return what a recorded line is, by what was found in it."""
     match found:
         case None:
-            return LineKind(frame.way.value)
+            return LineKind(frame.direction.value)
         case Message():
             return LineKind(found.kind.value)
         case Batch():
@@ -226,12 +226,12 @@ def summary_of_item(item: Item, read: ReadLine = read_line) -> Summary:
     return said._replace(name=summary_of(asked).name) if isinstance(asked, Message) else said
 
 
-def row(item: Item, mark: Badge, read: ReadLine = read_line) -> Row:
+def row(item: Item, badge: Badge, read: ReadLine = read_line) -> Row:
     """Make the row of an exchange."""
     said, draft = summary_of_item(item, read), item.draft
     return Row(
         key=item.key,
-        badge=mark,
+        badge=badge,
         method=one_line(item.method, 60),
         name=said.name,
         gist=said.gist,

@@ -37,8 +37,8 @@ class _Listener(ClientObserver):
     def line_arrived(self, line: bytes) -> None:
         self._add(Direction.OUT, line)
 
-    def _add(self, way: Direction, raw: bytes) -> None:
-        self.frames.append(Frame(len(self.frames) + 1, now(), way, raw))
+    def _add(self, direction: Direction, raw: bytes) -> None:
+        self.frames.append(Frame(len(self.frames) + 1, now(), direction, raw))
 
 
 def listed(target: ServerTarget) -> list[Frame]:

@@ -48,26 +48,26 @@ def _meant_for(rule: Rule) -> str:
     return " ".join(filter(None, parts))
 
 
-def _does(turn: Rule, where: Mapping[str, Any]) -> str:
+def _does(rule: Rule, where: Mapping[str, Any]) -> str:
     """Write what is done about one call."""
-    steps = [f"notify {notice.method.removeprefix('notifications/')}" for notice in turn.notices]
-    steps += [f"ask {', '.join(questions)}" for questions in turn.ask]
-    if turn.change is not None:
-        steps += [f"{word} {', '.join(found)}" for word, found in _changes(turn) if found]
-    if turn.deed is not RuleAction.ANSWER:
-        return str(turn.deed.value)
-    text: str = fill_answer(turn.text, turn.form, where) if turn.fills else turn.text
-    steps.append(f"{KEY_OF[turn.form]} {text}")
-    steps += [f"fault {turn.fault}"] if turn.fault else []
-    steps += [f"keep {json_text(turn.keep)}"] if turn.keep else []
+    steps = [f"notify {notice.method.removeprefix('notifications/')}" for notice in rule.notices]
+    steps += [f"ask {', '.join(questions)}" for questions in rule.ask]
+    if rule.change is not None:
+        steps += [f"{word} {', '.join(found)}" for word, found in _changes(rule) if found]
+    if rule.deed is not RuleAction.ANSWER:
+        return str(rule.deed.value)
+    text: str = fill_answer(rule.text, rule.form, where) if rule.fills else rule.text
+    steps.append(f"{KEY_OF[rule.form]} {text}")
+    steps += [f"fault {rule.fault}"] if rule.fault else []
+    steps += [f"keep {json_text(rule.keep)}"] if rule.keep else []
     return "; ".join(steps)
 
 
-def _changes(turn: Rule) -> Iterator[tuple[str, list[str]]]:
-    if turn.change is not None:
-        added = (one for each in turn.change.add.values() for one in each)
+def _changes(rule: Rule) -> Iterator[tuple[str, list[str]]]:
+    if rule.change is not None:
+        added = (one for each in rule.change.add.values() for one in each)
         yield "add", [str(one.get("name") or one) for one in added]
-        yield "remove", [name for each in turn.change.remove.values() for name in each]
+        yield "remove", [name for each in rule.change.remove.values() for name in each]
 
 
 def doubts(book: Book, language: str) -> Iterator[str]:
@@ -110,5 +110,5 @@ def _unknown_names(
                 )
 
 
-def _decoded(turn: Rule) -> Any:  # noqa: ANN401 - any JSON value
-    return json.loads(turn.text) if turn.text else ""
+def _decoded(rule: Rule) -> Any:  # noqa: ANN401 - any JSON value
+    return json.loads(rule.text) if rule.text else ""

@@ -70,7 +70,7 @@ Before that it waits as long as its person needs: a lesson has no clock.
 class Answered(NamedTuple):
     """The answer that the host waited for, and what it understood: a sentence and its fillings."""
 
-    asked: Message
+    request: Message
     message: Message
     code: str
     fillings: Mapping[str, str]
@@ -79,7 +79,7 @@ class Answered(NamedTuple):
 class Failed(NamedTuple):
     """An answer that the host cannot use: its one call fails, or at `initialize` the connection."""
 
-    asked: Message
+    request: Message
     message: Message
     diagnostic: Diagnostic | None
     code: str = "failed"
@@ -121,10 +121,10 @@ class GoodHost:
         assert isinstance(asked, Message)  # noqa: S101 - our own line
         return asked
 
-    def give_up(self, asked: Message, seconds: float) -> str | None:
+    def give_up(self, request: Message, seconds: float) -> str | None:
         """Stop waiting after so long; return the line that tells the server, if there is one."""
-        self._end(asked, "late")
-        return self._session.give_up(asked, f"no answer within {seconds:g} s")
+        self._end(request, "late")
+        return self._session.give_up(request, f"no answer within {seconds:g} s")
 
     def take(self, line: bytes) -> tuple[Reaction, ...]:
         """Take one line of the server: mostly one reaction, for a batch none or several."""
@@ -162,9 +162,9 @@ class GoodHost:
         match event:
             case ResponseArrived(message, None):
                 return self._unasked(message)
-            case ResponseArrived(message, asked, diagnostics) if asked is not None:
-                self._end(asked, "again")
-                return self._answered(asked, message, diagnostics)
+            case ResponseArrived(message, request, diagnostics) if request is not None:
+                self._end(request, "again")
+                return self._answered(request, message, diagnostics)
             case RequestArrived(exchange):
                 return self._was_asked(exchange)
             case NoticeArrived(message):
@@ -188,9 +188,9 @@ class GoodHost:
         ids = [one.id.token for one in self._session.awaited if one.id is not None]
         return ", ".join(ids) or "-"
 
-    def _end(self, asked: Message, why: str) -> None:
-        if asked.id is not None:
-            self._over[asked.id.key] = why
+    def _end(self, request: Message, why: str) -> None:
+        if request.id is not None:
+            self._over[request.id.key] = why
 
     def _was_asked(self, exchange: Exchange) -> WasAsked:
         """Answer what any host can; refuse what this one did not declare."""
@@ -205,59 +205,59 @@ class GoodHost:
     # -- what an answer means -------------------------------------------------------------------
 
     def _answered(
-        self, asked: Message, message: Message, diagnostics: tuple[Diagnostic, ...]
+        self, request: Message, message: Message, diagnostics: tuple[Diagnostic, ...]
     ) -> Answered | Failed:
         wrong = next((one for one in diagnostics if one.severity is Severity.ERROR), None)
         if "result" in message.body and "error" in message.body:
-            return Failed(asked, message, wrong)
-        if asked.method == "initialize" and self._speaks_not(message):
-            return Failed(asked, message, wrong, "failed-version")
+            return Failed(request, message, wrong)
+        if request.method == "initialize" and self._speaks_not(message):
+            return Failed(request, message, wrong, "failed-version")
         if wrong is not None and self.mood is Mood.STRICT:
-            return Failed(asked, message, wrong)
-        understood = self._understood(asked, message)
-        return understood or Failed(asked, message, wrong)
+            return Failed(request, message, wrong)
+        understood = self._understood(request, message)
+        return understood or Failed(request, message, wrong)
 
     def _speaks_not(self, message: Message) -> bool:
         """Return True if the server chose a revision that this host does not speak."""
         chosen = follow(message.body, "result", "protocolVersion")
         return isinstance(chosen, str) and chosen not in versions.HANDSHAKE
 
-    def _understood(self, asked: Message, message: Message) -> Answered | None:
+    def _understood(self, request: Message, message: Message) -> Answered | None:
         """Read an answer as far as it can be read; None where nothing can be made of it."""
         if message.kind is Kind.ERROR:
-            return self._understood_error(asked, message)
+            return self._understood_error(request, message)
         result = message.body["result"]
         if not isinstance(result, dict):
             return None
-        match asked.method:
+        match request.method:
             case "initialize":
-                return self._understood_server(asked, message, result)
+                return self._understood_server(request, message, result)
             case "tools/list":
-                return self._understood_tools(asked, message, result)
+                return self._understood_tools(request, message, result)
             case "tools/call":
-                return self._understood_call(asked, message, result)
+                return self._understood_call(request, message, result)
             case _:
-                return Answered(asked, message, "understood-other", {"method": asked.method})
+                return Answered(request, message, "understood-other", {"method": request.method})
 
-    def _understood_error(self, asked: Message, message: Message) -> Answered | None:
+    def _understood_error(self, request: Message, message: Message) -> Answered | None:
         error = message.body["error"]
         if not isinstance(error, dict):
             return None
         said = {"code": str(error.get("code")), "message": str(error.get("message"))}
-        return Answered(asked, message, "understood-error", said)
+        return Answered(request, message, "understood-error", said)
 
     def _understood_server(
-        self, asked: Message, message: Message, result: JsonObject
+        self, request: Message, message: Message, result: JsonObject
     ) -> Answered | None:
         server, offers = result.get("serverInfo"), result.get("capabilities")
         if not isinstance(server, dict) or not isinstance(offers, dict):
             return None
         said = {name: str(server.get(name)) for name in ("name", "version")}
         said["offers"] = ", ".join(offers) or "-"
-        return Answered(asked, message, "understood-initialize", said)
+        return Answered(request, message, "understood-initialize", said)
 
     def _understood_tools(
-        self, asked: Message, message: Message, result: JsonObject
+        self, request: Message, message: Message, result: JsonObject
     ) -> Answered | None:
         tools = result.get("tools")
         if not isinstance(tools, list):
@@ -266,16 +266,16 @@ class GoodHost:
         self.tools = tuple(named)
         names = ", ".join(one["name"] for one in named)
         code = "understood-tools" if named else "understood-no-tools"
-        return Answered(asked, message, code, {"names": names, "count": str(len(named))})
+        return Answered(request, message, code, {"names": names, "count": str(len(named))})
 
     def _understood_call(
-        self, asked: Message, message: Message, result: JsonObject
+        self, request: Message, message: Message, result: JsonObject
     ) -> Answered | None:
         content = result.get("content")
         if not isinstance(content, list):
             return None
         code = "understood-tool-error" if result.get("isError") is True else "understood-call"
-        return Answered(asked, message, code, {"text": " ".join(map(_shown, content))})
+        return Answered(request, message, code, {"text": " ".join(map(_shown, content))})
 
 
 def _shown(item: object) -> str:

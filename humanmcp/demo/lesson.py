@@ -71,7 +71,7 @@ def lesson_of(
     reading = _Reading(course, language, own=own)
     for frame in frames:
         message = message_in(frame)
-        if frame.way is Direction.OUT:
+        if frame.direction is Direction.OUT:
             reading.said(frame.raw, message)
         elif isinstance(message, Message):
             reading.heard(message)
@@ -97,9 +97,9 @@ class _Reading:
     def said(self, line: bytes, message: object) -> None:
         """Take a line that the client was told."""
         if self._own and isinstance(message, Message) and message.id is not None:
-            asked = self._asked.get(message.id.key)
-            if asked is not None and not message.method:
-                line = json.dumps({**message.body, "id": asked.body["id"]}).encode()
+            request = self._asked.get(message.id.key)
+            if request is not None and not message.method:
+                line = json.dumps({**message.body, "id": request.body["id"]}).encode()
         for reaction in self._host.take(line):
             self._reactions.append(reaction)
             if self.found:
@@ -151,9 +151,9 @@ class _Reading:
         )
 
     def _give_up(self, id_: object) -> None:
-        asked = next((one for key, one in self._asked.items() if key[-1] == id_), None)
-        if asked is not None:
-            self._host.give_up(asked, GIVES_UP_AFTER)
+        request = next((one for key, one in self._asked.items() if key[-1] == id_), None)
+        if request is not None:
+            self._host.give_up(request, GIVES_UP_AFTER)
             said = say("demo", "waits-no-more", self._language, method=self._step.method)
             self.found[-1] = replace(self.found[-1], said=said, failed=not self._passed)
 
@@ -194,7 +194,7 @@ def understood(answer: Answered | Failed, language: str) -> str:
     why = say("demo", "unusable", language)
     if answer.diagnostic is not None:
         why = describe(answer.diagnostic, language)
-    return say("demo", answer.code, language, method=answer.asked.method, why=why)
+    return say("demo", answer.code, language, method=answer.request.method, why=why)
 
 
 def cut(text: str, language: str) -> str:

@@ -46,20 +46,20 @@ class Passing:
     """One of `SURVIVED`: what the host must have lived through."""
 
 
-def passes(wanted: Passing, heard: Sequence[Reaction]) -> bool:
+def passes(passing: Passing, heard: Sequence[Reaction]) -> bool:
     """Return True if what the host heard since it asked is what a step is about."""
     last = next((one for one in heard if isinstance(one, (Answered, Failed))), None)
-    if wanted.survives == WRONG:
+    if passing.survives == WRONG:
         return any(_is_wrong(one) for one in heard)
-    if wanted.answer == NOTHING:
+    if passing.answer == NOTHING:
         return last is None
     return (
         isinstance(last, Answered)
-        and (not wanted.answer or _form(last.message.body) == wanted.answer)
-        and (not wanted.at or _is_there(last.message.body, wanted))
-        and (wanted.picked is None or picked(_tools(last), wanted.picked) is not None)
-        and (not wanted.asked or _was_asked(heard, wanted.asked))
-        and (wanted.survives != LATE or _came_late(heard))
+        and (not passing.answer or _form(last.message.body) == passing.answer)
+        and (not passing.at or _is_there(last.message.body, passing))
+        and (passing.picked is None or picked(_tools(last), passing.picked) is not None)
+        and (not passing.asked or _was_asked(heard, passing.asked))
+        and (passing.survives != LATE or _came_late(heard))
     )
 
 
@@ -100,6 +100,6 @@ def _tools(answer: Answered) -> Sequence[JsonObject]:
     return [one for one in tools if isinstance(one, dict)]
 
 
-def _is_there(body: JsonObject, wanted: Passing) -> bool:
-    found = at(body, wanted.at, _MISSING)
-    return found is not _MISSING and (wanted.value is None or found == wanted.value)
+def _is_there(body: JsonObject, passing: Passing) -> bool:
+    found = at(body, passing.at, _MISSING)
+    return found is not _MISSING and (passing.value is None or found == passing.value)

@@ -227,7 +227,7 @@ class DemoRunner:
         try:
             while number < len(script):
                 number, step = number + 1, script[number]
-                line, asked = self._say(step)
+                line, request = self._say(step)
                 if self._folder is None:
                     self._folder = self._child.files(home, wanted)
                     self._screen.begin(self._folder, self._child.url)
@@ -242,11 +242,11 @@ class DemoRunner:
                     number = last
                     continue
                 self._screen.step(f"{number}/{len(script)}", step, line, self._posted(line))
-                if asked is not None and not self._settle(step, asked, language):
+                if request is not None and not self._settle(step, request, language):
                     return False
                 if step.example is not None:
                     last = number - 1
-                    passed = asked is not None and self._course.passes(
+                    passed = request is not None and self._course.passes(
                         len(self.passed), self._heard, self._host.tools
                     )
                     self.passed.append(passed)
@@ -267,23 +267,23 @@ class DemoRunner:
         if step.method.startswith("notifications/"):
             self._child.transport.send(step.line)
             return step.line, None
-        asked = self._host.ask(step.method, params)
-        self._child.transport.send(asked.raw)
-        return asked.raw, asked
+        request = self._host.ask(step.method, params)
+        self._child.transport.send(request.raw)
+        return request.raw, request
 
     def _posted(self, line: str) -> OutgoingRequest | None:
         return self._child.posted() if line else None
 
-    def _settle(self, step: DemoStep, asked: Message, language: str) -> bool:
+    def _settle(self, step: DemoStep, request: Message, language: str) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None and step.passes.answer != NOTHING:
-            self._screen.invite(step, asked)
-        answer = self._answer_to(asked, step)
+            self._screen.invite(step, request)
+        answer = self._answer_to(request, step)
         self._screen.notes(within=_NOTES_WITHIN)
         if answer is not None:
             self._screen.answered(answer)
         understood = isinstance(answer, Answered) and answer.message.kind is Kind.RESULT
-        if asked.method == "initialize" and not understood:
+        if request.method == "initialize" and not understood:
             self._screen.not_connected()
             return False
         return self._list_again(language)
@@ -294,13 +294,13 @@ class DemoRunner:
             return True
         self._tools_changed = False
         heard, again = self._heard, list_again(language)
-        line, asked = self._say(again)
+        line, request = self._say(again)
         self._screen.step("+", again, line, self._posted(line))
-        goes_on = asked is None or self._settle(again, asked, language)
+        goes_on = request is None or self._settle(again, request, language)
         self._heard = heard
         return goes_on
 
-    def _answer_to(self, asked: Message, step: DemoStep) -> Answered | Failed | None:
+    def _answer_to(self, request: Message, step: DemoStep) -> Answered | Failed | None:
         """Wait for the answer to the one request that is open. None where the host gave up."""
         deadline = time.monotonic() + step.patience if step.patience else math.inf
         self._heard = []
@@ -311,7 +311,7 @@ class DemoRunner:
                 continue
             if isinstance(line, StopError):
                 self._screen.unanswered(line)
-                self._host.give_up(asked, 0)
+                self._host.give_up(request, 0)
                 return None
             if line is None:
                 self._screen.complaint()
@@ -323,7 +323,7 @@ class DemoRunner:
                     return reaction
                 if self._is_in_vain(reaction):
                     deadline = min(deadline, time.monotonic() + GIVES_UP_AFTER)
-        self._give_up(asked, step.gives_up_after)
+        self._give_up(request, step.gives_up_after)
         return None
 
     def _is_in_vain(self, reaction: Reaction) -> bool:
@@ -343,8 +343,8 @@ class DemoRunner:
                 pass
         return False
 
-    def _give_up(self, asked: Message, seconds: float) -> None:
-        line = self._host.give_up(asked, seconds)
+    def _give_up(self, request: Message, seconds: float) -> None:
+        line = self._host.give_up(request, seconds)
         if line is not None:
             self._child.transport.send(line)
-        self._screen.gave_up(asked, seconds, line or "")
+        self._screen.gave_up(request, seconds, line or "")

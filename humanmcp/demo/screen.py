@@ -102,18 +102,18 @@ class Screen:
             to_stdout(Painted("  >> ", "cyan"), line)
             self._arrow("to", step.method)
 
-    def invite(self, step: DemoStep, asked: Message) -> None:
+    def invite(self, step: DemoStep, request: Message) -> None:
         """Show an answer to copy, where a person answers."""
-        if not self._by_hand or asked.id is None:
+        if not self._by_hand or request.id is None:
             return
-        example = {"jsonrpc": "2.0", "id": asked.id.value, **(step.example or {})}
+        example = {"jsonrpc": "2.0", "id": request.id.value, **(step.example or {})}
         text = json.dumps(example, ensure_ascii=False)
         self._tell("your-turn-typed" if self._typed else "your-turn", "yellow")
         to_stdout("     " + (text if self._typed else pasted(text, f"{self._folder}/out.txt")))
 
-    def gave_up(self, asked: Message, seconds: float, line: str) -> None:
+    def gave_up(self, request: Message, seconds: float, line: str) -> None:
         """Say that the host waits no longer, and what it tells the server."""
-        self._tell("gave-up", "red", method=asked.method, seconds=f"{seconds:g}")
+        self._tell("gave-up", "red", method=request.method, seconds=f"{seconds:g}")
         if line:
             to_stdout(Painted("  >> ", "cyan"), line)
             self._arrow("to", "notifications/cancelled")

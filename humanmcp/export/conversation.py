@@ -82,7 +82,7 @@ class Entry:
             language,
             asks=self.kind is LineKind.REQUEST,
             seat="reader",
-            inwards=self.frame.way is Direction.IN,
+            inwards=self.frame.direction is Direction.IN,
         )
 
     @property
@@ -152,24 +152,24 @@ class Conversation:
         return tuple(
             call
             for call in self.calls
-            if call.asked.way is Direction.IN
+            if call.asked.direction is Direction.IN
             and call.answer is not None
             and method in ("", call.asked.method)
         )
 
 
-def build_conversation(recording: Recording, side: Direction = Direction.IN) -> Conversation:
+def build_conversation(recording: Recording, direction: Direction = Direction.IN) -> Conversation:
     """Understand a recording, as the client saw it; `Direction.OUT` is how the server saw it."""
-    return _ConversationBuilder(recording, side).conversation()
+    return _ConversationBuilder(recording, direction).conversation()
 
 
 class _ConversationBuilder:
     """Goes through the frames once."""
 
-    def __init__(self, recording: Recording, side: Direction) -> None:
+    def __init__(self, recording: Recording, direction: Direction) -> None:
         self._recording = recording
         self._state = ConversationState()
-        self._view = Perspective(side)
+        self._view = Perspective(direction)
         self._entries: list[Entry] = []
         self._seen: list[Entry] = []
         self._calls: dict[int, Call] = {}
@@ -222,22 +222,22 @@ class _ConversationBuilder:
         return self._observe_message(entry, entry.message) if entry.message else entry
 
     def _observe_message(self, entry: Entry, message: Message) -> Entry:
-        observed = self._state.observe(entry.frame.way, message)
-        revision = observed.asked.revision if observed.asked else self._state.revision
+        observed = self._state.observe(entry.frame.direction, message)
+        revision = observed.request.revision if observed.request else self._state.revision
         found = hints(observed, self._established, self._state.revision)
         entry = replace(entry, observed=observed, hints=found, revision=revision or entry.revision)
-        asked = observed.asked
-        if asked is not None and message.kind is Kind.REQUEST:
-            self._calls[asked.number] = Call(asked, entry)
-        elif asked is not None and message.kind is not Kind.NOTIFICATION:
-            self._calls[asked.number] = replace(self._calls[asked.number], answer=entry)
-            self._meet_server(asked, message)
+        request = observed.request
+        if request is not None and message.kind is Kind.REQUEST:
+            self._calls[request.number] = Call(request, entry)
+        elif request is not None and message.kind is not Kind.NOTIFICATION:
+            self._calls[request.number] = replace(self._calls[request.number], answer=entry)
+            self._meet_server(request, message)
         return entry
 
-    def _meet_server(self, asked: ObservedRequest, message: Message) -> None:
+    def _meet_server(self, request: ObservedRequest, message: Message) -> None:
         """Learn the server's name, which each era says in its own place."""
         modern = ("_meta", versions.META_SERVER)
-        place = ("serverInfo",) if asked.method == "initialize" else modern
+        place = ("serverInfo",) if request.method == "initialize" else modern
         info = follow(message.body, "result", *place)
-        if isinstance(info, dict) and asked.way is Direction.IN:
+        if isinstance(info, dict) and request.direction is Direction.IN:
             self._server = info

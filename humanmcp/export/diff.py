@@ -46,31 +46,33 @@ class MessageChange(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference. `way` is who asked; `lines` show it as a unified diff does."""
+    """One difference. `direction` is who asked; `lines` show it as a unified diff does."""
 
     change: MessageChange
-    way: Direction
+    direction: Direction
     what: str
     lines: tuple[str, ...] = ()
 
 
 def differences(before: Conversation, now: Conversation) -> Iterator[Difference]:
     """Yield what is different, in the order of the conversation."""
-    for way in (Direction.IN, Direction.OUT):
-        yield from _compare(_requests(before, way), _requests(now, way))
-        yield from _compare_notices(_notices(before, way), _notices(now, way), way)
+    for direction in (Direction.IN, Direction.OUT):
+        yield from _compare(_requests(before, direction), _requests(now, direction))
+        yield from _compare_notices(
+            _notices(before, direction), _notices(now, direction), direction
+        )
 
 
-def _requests(conversation: Conversation, way: Direction) -> list[Call]:
-    return [call for call in conversation.calls if call.asked.way is way]
+def _requests(conversation: Conversation, direction: Direction) -> list[Call]:
+    return [call for call in conversation.calls if call.asked.direction is direction]
 
 
-def _notices(conversation: Conversation, way: Direction) -> list[Entry]:
+def _notices(conversation: Conversation, direction: Direction) -> list[Entry]:
     return [
         entry
         for entry in conversation.entries
         if entry.kind is LineKind.NOTIFICATION
-        and entry.frame.way is way
+        and entry.frame.direction is direction
         and entry.observed is not None
     ]
 
@@ -84,21 +86,23 @@ def _compare(before: list[Call], now: list[Call]) -> Iterator[Difference]:
                 yield from _inside(old, new)
             continue
         for old in before[left:left_end]:
-            yield Difference(MessageChange.ONLY_BEFORE, old.asked.way, _what(old))
+            yield Difference(MessageChange.ONLY_BEFORE, old.asked.direction, _what(old))
         for new in now[right:right_end]:
-            yield Difference(MessageChange.ONLY_NOW, new.asked.way, _what(new))
+            yield Difference(MessageChange.ONLY_NOW, new.asked.direction, _what(new))
 
 
 def _inside(old: Call, new: Call) -> Iterator[Difference]:
     asked = _lines(old.asked.request.params, new.asked.request.params)
     if asked:
-        yield Difference(MessageChange.ASKED, new.asked.way, _what(new), asked)
+        yield Difference(MessageChange.ASKED, new.asked.direction, _what(new), asked)
     answered = _lines(_answer(old), _answer(new))
     if answered:
-        yield Difference(MessageChange.ANSWERED, new.asked.way, _what(new), answered)
+        yield Difference(MessageChange.ANSWERED, new.asked.direction, _what(new), answered)
 
 
-def _compare_notices(before: list[Entry], now: list[Entry], way: Direction) -> Iterator[Difference]:
+def _compare_notices(
+    before: list[Entry], now: list[Entry], direction: Direction
+) -> Iterator[Difference]:
     """Compare how often each notification was sent: its moment is chance."""
     for change, these, those in (
         (MessageChange.ONLY_BEFORE, before, now),
@@ -109,7 +113,7 @@ def _compare_notices(before: list[Entry], now: list[Entry], way: Direction) -> I
             if entry.method in rest:
                 rest.remove(entry.method)
             else:
-                yield Difference(change, way, entry.method)
+                yield Difference(change, direction, entry.method)
 
 
 def _what(call: Call) -> str:
@@ -185,7 +189,7 @@ def _conversation(wanted: str, home: Path, *, redact: bool) -> Conversation:
 
 
 def _show(difference: Difference, language: str) -> None:
-    who = say("story", "client" if difference.way is Direction.IN else "server", language)
+    who = say("story", "client" if difference.direction is Direction.IN else "server", language)
     sign = _SIGNS.get(difference.change, "!")
     what = say("diff", difference.change.value, language)
     to_stdout(Painted(f"{sign} {difference.what}", "bold"), f" ({who}): {what}")

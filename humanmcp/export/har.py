@@ -67,7 +67,7 @@ def _entries(
     brought = {
         entry.frame.seq: record
         for entry in conversation.entries
-        if entry.frame.way is Direction.IN and (record := _taken(records, entry.frame))
+        if entry.frame.direction is Direction.IN and (record := _taken(records, entry.frame))
     }
     for seq, entry in found:
         if seq in brought:
@@ -154,7 +154,7 @@ def _entry(request: Entry, answer: Entry | None, address: str) -> dict[str, Any]
     entry = _archived(
         request.frame.at, waited, request.words, _request(request), _response(request, answer)
     )
-    if address and request.frame.way is Direction.IN:
+    if address and request.frame.direction is Direction.IN:
         _as_posted(entry, request, answer, address)
     elif address:  # an event of a stream: the client's answer to it was a POST
         entry["request"]["url"] = f"sse://client/{request.method}"
@@ -173,7 +173,7 @@ def _as_posted(entry: dict[str, Any], request: Entry, answer: Entry | None, addr
 
 
 def _request(entry: Entry) -> dict[str, Any]:
-    side = "server" if entry.frame.way is Direction.IN else "client"
+    side = "server" if entry.frame.direction is Direction.IN else "client"
     return {
         "method": "POST",
         "url": f"stdio://{side}/{entry.method}",

@@ -78,7 +78,7 @@ def _facts(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
 
 def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
     language = options.language
-    side = {Direction.IN: "in", Direction.OUT: "out"}.get(entry.frame.way, "aside")
+    side = {Direction.IN: "in", Direction.OUT: "out"}.get(entry.frame.direction, "aside")
     time = _safe(log_time(entry.frame.at, options.zone).partition(" ")[2])
     noted = note(entry, language)
     mark = f' <span class="mark">{_safe(noted)}</span>' if noted else ""
@@ -91,12 +91,12 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
     )
     yield "<div>"
     yield from _explained(entry, language)
-    for found in entry.hints:
+    for diagnostic in entry.hints:
         yield (
-            f'<p class="problem level-{found.severity.value}"><b>{_safe(found.code)}</b> '
-            f"{_safe(describe(found, language))}</p>"
+            f'<p class="problem level-{diagnostic.severity.value}"><b>{_safe(diagnostic.code)}</b> '
+            f"{_safe(describe(diagnostic, language))}</p>"
         )
-    if entry.observed and entry.observed.asked and entry.kind in ANSWERING:
+    if entry.observed and entry.observed.request and entry.kind in ANSWERING:
         answers = say(ROOM, "answers", language, method=entry.method, name=entry.name)
         yield f"<p>{_safe(answers)}</p>"
     text = entry.frame.text
@@ -124,7 +124,7 @@ def _what(entry: Entry, language: str) -> str:
 
 
 def _gist(entry: Entry) -> str:
-    gist = entry.gist if entry.frame.way is not Direction.NOTE else ""
+    gist = entry.gist if entry.frame.direction is not Direction.NOTE else ""
     return f"<code>{_safe(gist)}</code>" if gist else ""
 
 

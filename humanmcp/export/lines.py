@@ -39,13 +39,13 @@ def write_laid_out(recording: Recording, options: ExportOptions) -> str:
 
 
 def _lines(frame: Frame, options: ExportOptions) -> Iterator[str]:
-    if frame.way is Direction.NOTE and not frame.at:  # a line of a text log that was no entry
+    if frame.direction is Direction.NOTE and not frame.at:  # a line of a text log that was no entry
         yield frame.note
         return
     line = write_log_line(frame, log_time(frame.at, options.zone))
     if line is None:
         return
-    if frame.way is Direction.ERR or not _is_json(frame.text):
+    if frame.direction is Direction.ERR or not _is_json(frame.text):
         yield line
         return
     start = line.index(": ") + 2

@@ -70,7 +70,7 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
 
 def sender(entry: Entry, language: str) -> str:
     """Return who a line is from: the client, the server, or a person at the tap."""
-    match entry.frame.way:
+    match entry.frame.direction:
         case Direction.IN:
             who = say(ROOM, "client", language)
         case Direction.OUT:
@@ -92,7 +92,7 @@ def note(entry: Entry, language: str) -> str:
 
 def words(entry: Entry, language: str) -> str:
     """Say in a row what a line is and what it holds."""
-    return entry.words if entry.frame.way is not Direction.NOTE else note(entry, language)
+    return entry.words if entry.frame.direction is not Direction.NOTE else note(entry, language)
 
 
 def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
@@ -103,9 +103,9 @@ def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
         card = entry.card(language)
         yield ""
         yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
-    for found in entry.hints:
+    for diagnostic in entry.hints:
         yield ""
-        yield f"- **{found.code}** {markdown_cell(describe(found, language))}"
+        yield f"- **{diagnostic.code}** {markdown_cell(describe(diagnostic, language))}"
     text = entry.frame.text
     if text.strip():
         yield ""

@@ -49,7 +49,7 @@ def _diagram(conversation: Conversation) -> Iterator[str]:
 
 def _ends(entry: Entry) -> tuple[str, str]:
     """Say from whom to whom an arrow goes; what was held went no further than the tap."""
-    start, end = ("C", "S") if entry.frame.way is Direction.IN else ("S", "C")
+    start, end = ("C", "S") if entry.frame.direction is Direction.IN else ("S", "C")
     if entry.frame.note == HELD:
         return start, "P"
     return ("P", end) if entry.frame.note in (CHANGED, INSTEAD) else (start, end)

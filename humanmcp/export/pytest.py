@@ -55,11 +55,15 @@ def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
     answers = {
         call.request.frame.seq: call.answer
         for call in conversation.calls
-        if call.asked.way is Direction.IN and call.answer is not None and call not in refused
+        if call.asked.direction is Direction.IN and call.answer is not None and call not in refused
     }
     found: list[tuple[Any, Any]] = []
     for entry in conversation.seen:
-        if entry.frame.way is not Direction.IN or entry.message is None or entry.observed is None:
+        if (
+            entry.frame.direction is not Direction.IN
+            or entry.message is None
+            or entry.observed is None
+        ):
             continue
         if entry.kind is LineKind.NOTIFICATION:
             found.append((entry.message.body, None))
@@ -77,7 +81,7 @@ def _refused_probes(conversation: Conversation) -> list[Call]:
     return [
         call
         for call in conversation.calls
-        if call.asked.way is Direction.IN
+        if call.asked.direction is Direction.IN
         and call.error is not None
         and (call.asked.method == "server/discover" or _is_modern(call))
         and any(later.asked.method == "initialize" for later in conversation.calls)
@@ -91,6 +95,10 @@ def _is_modern(call: Call) -> bool:
 def _client(conversation: Conversation) -> dict[str, list[Any]]:
     answers: dict[str, list[Any]] = {}
     for call in conversation.calls:
-        if call.asked.way is Direction.OUT and call.answer is not None and call.answer.message:
+        if (
+            call.asked.direction is Direction.OUT
+            and call.answer is not None
+            and call.answer.message
+        ):
             answers.setdefault(call.asked.method, []).append(call.answer.message.body)
     return answers

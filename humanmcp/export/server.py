@@ -174,8 +174,8 @@ def _recorded(
         asked = params.get(record.arguments, {})
         if not named:
             asked = {name: value for name, value in params.items() if name != "_meta"}
-        one = around.get(call.answer.frame.seq)
-        said = (_said(one.before), _said(one.after)) if one else ([], [])
+        recorded = around.get(call.answer.frame.seq)
+        said = (_said(recorded.before), _said(recorded.after)) if recorded else ([], [])
         entry = (asked if isinstance(asked, dict) else {}, call.result, call.error, *said)
         answers.setdefault(key, []).append(entry)
     return answers

@@ -89,7 +89,7 @@ class AtInbox:
         self._seq = 0
         self._over = threading.Event()
         self._left = threading.Event()
-        self._agenda = PollSchedule(inbox.bell(self.name), text=False)
+        self._schedule = PollSchedule(inbox.bell(self.name), text=False)
         attend_beside(self)
 
     # -- the respondent ------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class AtInbox:
                 self._questions.pop(number, None)
             judge(NOT_KEPT, TextForm.ERROR)
             return
-        self._agenda.arrived(time.monotonic())
+        self._schedule.arrived(time.monotonic())
         self._wake()  # where no bell hangs it is looked at more often from now on
         if question.over.is_set():  # withdrawn while it was on its way to the inbox
             self._inbox_session.close(number, ExchangeState.CANCELLED)
@@ -155,11 +155,11 @@ class AtInbox:
 
     # -- the transcript ------------------------------------------------------------------------
 
-    def record(self, way: Direction, raw: bytes, *, by: str = "", note: str = "") -> None:
+    def record(self, direction: Direction, raw: bytes, *, by: str = "", note: str = "") -> None:
         """Put a line into the transcript. Trouble with the disk does not stop the session."""
         with self._lock:
             self._seq += 1
-            frame = Frame(self._seq, now(), way, raw, by=by, note=note)
+            frame = Frame(self._seq, now(), direction, raw, by=by, note=note)
             try:
                 self.inbox.record(self.name, frame)
             except InboxError:
@@ -170,18 +170,18 @@ class AtInbox:
     def begin(self, wake: Callable[[], object]) -> None:
         """Be woken by the bell that a desk rings."""
         self._wake = wake
-        self._agenda.listen(wake)
+        self._schedule.listen(wake)
 
     def step(self, now: float) -> float | None:
         """Take what was handed in."""
         if self._over.is_set():
             return None
-        if self._agenda.desks_are_due(now):
+        if self._schedule.desks_are_due(now):
             self._inbox_session.catch_up()
             with contextlib.suppress(InboxError):  # a full disk, say: what was typed stays there
                 self._look_once()
-            self._agenda.desks_were_seen(now, time.monotonic(), waiting=bool(self._questions))
-        return self._agenda.next_desks
+            self._schedule.desks_were_seen(now, time.monotonic(), waiting=bool(self._questions))
+        return self._schedule.next_desks
 
     def leave(self) -> None:
         """Let the one that ends the session know that nothing is taken any more."""

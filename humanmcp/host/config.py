@@ -195,10 +195,10 @@ def _texts(values: list[Any], name: str, path: str) -> None:
 # -- what is wrong with the JSON -----------------------------------------------------------------
 
 
-def _explained(found: Diagnostic, text: str, path: str) -> HostConfigError:
-    place = {"path": path, "line": found.line, "column": found.column}
-    if found.code == TRAILING_COMMA:
+def _explained(diagnostic: Diagnostic, text: str, path: str) -> HostConfigError:
+    place = {"path": path, "line": diagnostic.line, "column": diagnostic.column}
+    if diagnostic.code == TRAILING_COMMA:
         comma = next(one for one in jsonc.oddities(text) if one.kind == "comma")
         code = "trailing comma after" if comma.after else "trailing comma"
         return HostConfigError(code, closing=comma.closing, after=comma.after, **place)
-    return HostConfigError("no json", why=found, **place)
+    return HostConfigError("no json", why=diagnostic, **place)

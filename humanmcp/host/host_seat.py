@@ -55,10 +55,10 @@ class HostAtDesk:
                 return
             heard = yield prompt
 
-    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
         """Ask: call it, answer in its place, or refuse."""
         given = json.dumps(use.input, ensure_ascii=False)
-        wants = say(ROOM, "wants", self.language, server=place.server, tool=place.tool, given=given)
+        wants = say(ROOM, "wants", self.language, server=tool.server, tool=tool.tool, given=given)
         fields: dict[str, Any] = {
             "choice": {
                 "type": "string",
@@ -107,7 +107,7 @@ class PlayedHost:
         """Say one thing."""
         yield say(ROOM, "first prompt", self._language)
 
-    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:  # noqa: ARG002 - as HostAtDesk
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - as HostAtDesk
         """Call it."""
         return ToolCall()
 

@@ -38,9 +38,9 @@ class ToolFilter:
     """Those only; () for all."""
     denied: tuple[str, ...] = ()
 
-    def lets(self, place: ToolAddress) -> bool:
+    def lets(self, tool: ToolAddress) -> bool:
         """Return True if a tool is offered."""
-        whole = f"{place.server}{BETWEEN}{place.tool}"
+        whole = f"{tool.server}{BETWEEN}{tool.tool}"
         names = {whole, _FORBIDDEN.sub("_", whole)}
 
         def fits(patterns: tuple[str, ...]) -> bool:

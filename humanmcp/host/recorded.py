@@ -68,9 +68,9 @@ class SessionRecorder(ClientObserver):
         self.desk.record(Direction.NOTE, as_json(number, what).encode(), note=HTTP)
         self.inner.http_passed(number, what)
 
-    def not_taken(self, why: StopError) -> None:
+    def not_taken(self, error: StopError) -> None:
         """Pass it on."""
-        self.inner.not_taken(why)
+        self.inner.not_taken(error)
 
     def happened(self, event: Event) -> None:
         """Tell the desks what has been established, and pass it on."""
@@ -82,7 +82,7 @@ class SessionRecorder(ClientObserver):
         """Pass it on: the page finds that out by itself."""
         self.inner.answer_went_astray(stray)
 
-    def server_ended(self, why: EndedError) -> None:
+    def server_ended(self, error: EndedError) -> None:
         """Record that the server is gone."""
-        self.desk.record(Direction.NOTE, b"", note=why.sentence(self.desk.language))
-        self.inner.server_ended(why)
+        self.desk.record(Direction.NOTE, b"", note=error.sentence(self.desk.language))
+        self.inner.server_ended(error)

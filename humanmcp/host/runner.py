@@ -100,10 +100,10 @@ class Watcher(Protocol):
     def broke_off(self) -> None:
         """See that the model did not end its turn."""
 
-    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
         """Decide about a call."""
 
-    def calling(self, use: ToolUse, place: ToolAddress) -> None:
+    def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """See that a tool is called."""
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:
@@ -225,14 +225,14 @@ class HostLoop:
         if use.broken:
             return _failed(use, f"the arguments are no JSON object: {use.broken}")
         try:
-            place = self.servers.place(use.name)
+            tool = self.servers.place(use.name)
         except NoToolError as error:
             return ToolResult(use.id, str(error), is_error=True)
-        choice = self.watcher.permit(use, place)
+        choice = self.watcher.permit(use, tool)
         match choice:
             case ToolCall():
-                self.watcher.calling(use, place)
-                called: Called = self.servers.call(place, use.input)
+                self.watcher.calling(use, tool)
+                called: Called = self.servers.call(tool, use.input)
                 return ToolResult(use.id, called.text, called.is_error, called.images)
             case Instead(text):
                 return ToolResult(use.id, text)

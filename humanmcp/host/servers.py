@@ -83,15 +83,15 @@ class _Ear(ClientObserver):
     def http_passed(self, number: int, what: HttpPart) -> None:
         self.inner.http_passed(number, what)
 
-    def not_taken(self, why: StopError) -> None:
-        self.inner.not_taken(why)
+    def not_taken(self, error: StopError) -> None:
+        self.inner.not_taken(error)
 
     def answer_went_astray(self, stray: Stray) -> None:
         self.inner.answer_went_astray(stray)
 
-    def server_ended(self, why: EndedError) -> None:
-        self.server.trouble = why
-        self.inner.server_ended(why)
+    def server_ended(self, error: EndedError) -> None:
+        self.server.trouble = error
+        self.inner.server_ended(error)
 
 
 class Server:
@@ -327,20 +327,20 @@ class Servers:
             (tool for tools in listed for tool in tools if tool["name"] == place.tool), None
         )
 
-    def call(self, place: ToolAddress, given: Mapping[str, Any]) -> Called:
+    def call(self, tool: ToolAddress, given: Mapping[str, Any]) -> Called:
         """Call a tool on its server, and on that one only. Errors become text for the model."""
-        server = next(one for one in self.all if one.name == place.server)
+        server = next(one for one in self.all if one.name == tool.server)
         if server.client is None or server.trouble or not server.settled.is_set():
             why = server.trouble or "the server does not run yet"
-            return Called(f"Error calling tool {place.tool}: {why}", is_error=True)
-        params = {"name": place.tool, "arguments": dict(given)}
+            return Called(f"Error calling tool {tool.tool}: {why}", is_error=True)
+        params = {"name": tool.tool, "arguments": dict(given)}
         try:
             response = server.client.call("tools/call", params)
         except _TROUBLE as error:
-            return Called(f"Error calling tool {place.tool}: {error}", is_error=True)
+            return Called(f"Error calling tool {tool.tool}: {error}", is_error=True)
         if response.error is not None:
             code, why = response.error
-            return Called(f"Error calling tool {place.tool}: {code}: {why}", is_error=True)
+            return Called(f"Error calling tool {tool.tool}: {code}: {why}", is_error=True)
         result = response.result or {}
         is_error = result.get("isError") is True
         return Called(text_of(result), is_error=is_error, images=images_of(result))

@@ -99,15 +99,15 @@ class Narrator:
     def broke_off(self) -> None:
         """Do nothing: only whole turns are told."""
 
-    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
         """Ask the host's seat."""
-        return self.host.permit(use, place)
+        return self.host.permit(use, tool)
 
-    def calling(self, use: ToolUse, place: ToolAddress) -> None:
+    def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """Tell what goes over the wire."""
         self._called.add(use.id)
         given = json.dumps(use.input, ensure_ascii=False)
-        tell(Chair.CLIENT, f"tools/call {place.tool} {given}")
+        tell(Chair.CLIENT, f"tools/call {tool.tool} {given}")
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:
         """Tell what came back: from the server, or from the host, who answered in its place."""
@@ -149,9 +149,9 @@ class Table:
             opening=Opening.HANDSHAKE,
             patience=LONGEST_SECONDS,
         )
-        self.runner = HostLoop(model, self.servers, Narrator(self.host, plan.language))
+        self.loop = HostLoop(model, self.servers, Narrator(self.host, plan.language))
         if isinstance(self.host, HostAtDesk):
-            self.host.history = self.runner.history
+            self.host.history = self.loop.history
 
     def _open(self, chair: Chair, seat: Seat) -> AtInbox:
         desk = AtInbox(
@@ -227,7 +227,7 @@ class Table:
 
     def _heard(self, prompt: str) -> str:
         try:
-            return self.runner.run(prompt)
+            return self.loop.run(prompt)
         except (ModelError, TurnLimitError) as error:
             why = error.sentence(self.plan.language)
             tell(Chair.MODEL, why)

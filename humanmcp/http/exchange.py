@@ -56,7 +56,7 @@ class HttpExchange:
         self.line = line
         self.message = jsonrpc.read_text(line) if line else None
         is_request = isinstance(self.message, Message) and self.message.kind is Kind.REQUEST
-        self.asked = self.message if isinstance(self.message, Message) and is_request else None
+        self.request = self.message if isinstance(self.message, Message) and is_request else None
         self.taken = threading.Event()
         """Set when the server has said what it makes of the message."""
         self._transport = transport
@@ -77,7 +77,7 @@ class HttpExchange:
 
     def has_id(self, value: object) -> bool:
         """Return True if this is the id of its request."""
-        return self.asked is not None and self.asked.body.get("id") == value
+        return self.request is not None and self.request.body.get("id") == value
 
     def drop(self) -> None:
         """Hang up, and do not come again."""
@@ -99,12 +99,12 @@ class HttpExchange:
             self.taken.set()
         return True
 
-    def _failed(self, why: CallError) -> None:
+    def _failed(self, error: CallError) -> None:
         # who hung up by hand may ask for the rest by hand
         may_come = self._is_dropped and self._has_ids and self._is_resumable
-        is_told = self.line or isinstance(why, SessionOverError)
+        is_told = self.line or isinstance(error, SessionOverError)
         if is_told and not (self._is_answered or may_come or self._transport.is_closing):
-            self._transport.listener.unanswered(self.line, why)
+            self._transport.listener.unanswered(self.line, error)
 
     @property
     def _is_resumable(self) -> bool:
@@ -125,13 +125,13 @@ class HttpExchange:
                 break
             request = self._transport.conversation.stream_wanted(reader.last_id)
             reader.begin_anew()
-        if self.asked is not None and not self._is_answered:
+        if self.request is not None and not self._is_answered:
             raise self._trouble("cut")
 
     def _may_go_on(self, reader: EventReader) -> bool:
         """Return True if what came was a stream that can be asked for again."""
         is_over = self._is_answered or self._is_dropped or self._transport.is_closing
-        is_wanted = reader.last_id if self.asked is not None else not self.line and reader.count
+        is_wanted = reader.last_id if self.request is not None else not self.line and reader.count
         return bool(is_wanted) and self._comes_again and self._is_resumable and not is_over
 
     def _pause(self, reader: EventReader) -> bool:
@@ -177,7 +177,7 @@ class HttpExchange:
         self._transport.address = address
 
     def _take(self, call: HttpCall, response: IncomingResponse, reader: EventReader) -> None:
-        self._transport.conversation.response_came(self.asked, response)
+        self._transport.conversation.response_came(self.request, response)
         match kind_of(response):
             case ResponseKind.EVENTS:
                 self.taken.set()
@@ -186,7 +186,7 @@ class HttpExchange:
                         self._deliver(on_one_line(event.data))
             case ResponseKind.MESSAGE:
                 self._body_came(call, response)
-            case ResponseKind.NOTHING if self.asked is not None:
+            case ResponseKind.NOTHING if self.request is not None:
                 raise self._trouble("no answer", status=response.status)
             case ResponseKind.NOTHING:
                 pass
@@ -215,20 +215,20 @@ class HttpExchange:
             raise (
                 self._session_over() if code == "session over" else self._said(code, response, line)
             )
-        if self.asked is not None and is_nameless:
+        if self.request is not None and is_nameless:
             self._is_answered = True
             self._transport.listener.line_arrived(line, self.line)
         elif line:
             self._deliver(line)
-        if response.status >= _ERRORS and self.asked is None:
+        if response.status >= _ERRORS and self.request is None:
             raise self._trouble("status", status=response.status, reason=response.reason, said="")
 
     def _deliver(self, line: bytes) -> None:
         message = jsonrpc.read(line)
         for one in message.items if isinstance(message, Batch) else (message,):
-            if isinstance(one, Message) and one.kind.is_answer and self.asked:
+            if isinstance(one, Message) and one.kind.is_answer and self.request:
                 self._is_answered = True
-                self._transport.conversation.answer_came(self.asked, one)
+                self._transport.conversation.answer_came(self.request, one)
         self._transport.listener.line_arrived(line)
 
     # -- what goes wrong -------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class CallListener(OutputListener, Protocol):
     def line_arrived(self, line: bytes, asked: str = "") -> None:
         """Take a line. `asked` is the request whose response brought it, where it names none."""
 
-    def unanswered(self, line: str, why: StopError) -> None:
+    def unanswered(self, line: str, error: StopError) -> None:
         """Learn that no answer to a message that was sent will come.
 
         The line is "" where the stream that belongs to none is over with its session.
@@ -160,7 +160,7 @@ class HttpTransport:
                 self._done()
                 continue
             threading.Thread(target=self._post, args=(exchange,), daemon=True).start()
-            if exchange.asked is None:
+            if exchange.request is None:
                 exchange.taken.wait(TAKEN_WITHIN)
 
     def _hangs_up(self, exchange: HttpExchange) -> bool:

@@ -83,13 +83,13 @@ class Attendant:
 
     # -- from any thread ------------------------------------------------------------------------
 
-    def attend(self, one: Attended, *, background: bool = False) -> None:
-        """Attend to `one` from now on. What is in the background keeps no thread at work."""
-        place = _Place(one, is_background=background)
+    def attend(self, attended: Attended, *, background: bool = False) -> None:
+        """Attend to `attended` from now on. What is in the background keeps no thread at work."""
+        place = _Place(attended, is_background=background)
         with self._changing:
             self._places.add(place)
             self._foreground += not background
-        one.begin(lambda: self._wake(place))
+        attended.begin(lambda: self._wake(place))
         self._wake(place)
 
     def stop(self) -> None:
@@ -176,14 +176,14 @@ class _Beside:
         self._beginning = threading.Lock()
         self._attendant: Attendant | None = None
 
-    def attend(self, one: Attended) -> None:
-        """Attend to `one` in that thread."""
+    def attend(self, attended: Attended) -> None:
+        """Attend to `attended` in that thread."""
         with self._beginning:
             if self._attendant is None:
                 self._attendant = Attendant()
                 run = partial(self._attendant.run, for_ever=True)
                 threading.Thread(target=run, name="attendant", daemon=True).start()
-        self._attendant.attend(one)
+        self._attendant.attend(attended)
 
 
 attend_beside: Final = _Beside().attend

@@ -247,9 +247,9 @@ class Answer(NamedTuple):
 class Item(NamedTuple):
     """One exchange as a desk sees it. `line` is the request as it came, `id` its id's token.
 
-    At a tap (`Purpose.PASS`) it is any message that is held. `way` then says where it came from:
-    IN from the client, OUT from the server. Of a held answer, `asked` is the request it answers
-    and `method` that request's; a notification has no `id`.
+    At a tap (`Purpose.PASS`) it is any message that is held. `way` then says where it
+    came from: IN from the client, OUT from the server. Of a held answer, `asked` is the request
+    that it answers and `method` that request's; a notification has no `id`.
     """
 
     key: Key

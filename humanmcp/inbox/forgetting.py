@@ -105,14 +105,14 @@ def _left_of(line: bytes, folder: SessionFolder, number: int) -> bytes | None:
 
 def without_words(frame: Frame) -> Frame:
     """Return what stays of a frame: where it stood, and that it was forgotten."""
-    return frame._replace(way=Direction.NOTE, raw=b"", by="", note=FORGOTTEN)
+    return frame._replace(direction=Direction.NOTE, raw=b"", by="", note=FORGOTTEN)
 
 
 def forget_texts(session: Path, facts: SessionFacts, frames: Iterable[Frame]) -> None:
     """Forget the copies among the text files: the lines of `in.txt`, and what was typed."""
     lines: dict[Direction, set[bytes]] = defaultdict(set)
     for frame in frames:
-        lines[frame.way].add(frame.raw)
+        lines[frame.direction].add(frame.raw)
     answers = [raw.decode("utf-8", "replace") for raw in lines[Direction.OUT]]
     for folder in {session, Path(facts.files or session)}:
         for file in folder.glob("in*.txt"):

@@ -84,27 +84,31 @@ def who(by: str, language: str) -> str:
         return by
 
 
-def describe(found: Diagnostic, language: str) -> str:
+def describe(diagnostic: Diagnostic, language: str) -> str:
     """Return a problem's sentence, without its place; of many of a kind with their number."""
-    sentence = say("problem", found.code, language, **fillings_of(found, language))
-    return sentence if found.times == 1 else f"{found.times} \u00d7 {found.code}: {sentence}"
+    sentence = say("problem", diagnostic.code, language, **fillings_of(diagnostic, language))
+    return (
+        sentence
+        if diagnostic.times == 1
+        else f"{diagnostic.times} \u00d7 {diagnostic.code}: {sentence}"
+    )
 
 
-def describe_or_code(found: Diagnostic, language: str) -> str:
+def describe_or_code(diagnostic: Diagnostic, language: str) -> str:
     """Return a problem's sentence; its code where a newer humanmcp found it."""
     try:
-        return describe(found, language)
+        return describe(diagnostic, language)
     except UnknownSentenceError:
-        return found.code
+        return diagnostic.code
 
 
-def fillings_of(found: Diagnostic, language: str) -> dict[str, str]:
+def fillings_of(diagnostic: Diagnostic, language: str) -> dict[str, str]:
     """Return what fills a problem's sentence.
 
     In the language are `got`, the name of a JSON type, and `why`, where a `rule` of a JSON Schema
     is broken that has a sentence.
     """
-    fillings = dict(found.detail)
+    fillings = dict(diagnostic.detail)
     if fillings.get("got") in sentences_of("json_type", "en"):
         fillings["got"] = say("json_type", fillings["got"], language)
     if fillings.get("rule") in sentences_of("schema_rule", "en"):

@@ -57,10 +57,10 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
     record = methods.named(method, is_request=asks)
     known = bool(record.name)
     room = method if known else _stranger(method, asks=asks)
-    way = record.direction if known else MethodDirection.BOTH
-    if way is MethodDirection.BOTH:
+    direction = record.direction if known else MethodDirection.BOTH
+    if direction is MethodDirection.BOTH:
         to_client = inwards is (seat in CLIENT_SIDE)
-        way = MethodDirection.TO_CLIENT if to_client else MethodDirection.TO_SERVER
+        direction = MethodDirection.TO_CLIENT if to_client else MethodDirection.TO_SERVER
     absent = known and revision in versions.ALL and revision not in record.versions
 
     def text(*codes: str, **fillings: str) -> str:
@@ -71,8 +71,8 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
         method=method,
         title=text(f"{room}.title"),
         what=text(f"{room}.what", **({} if known or not method else {"method": method})),
-        sender=text(way.value),
-        silence=text(f"{room}.silence", f"{way.value} {others}", others),
+        sender=text(direction.value),
+        silence=text(f"{room}.silence", f"{direction.value} {others}", others),
         note=text("not in revision", method=method, revision=revision) if absent else "",
         page=methods.page(method, revision),
     )

@@ -212,24 +212,24 @@ class Session:
     ) -> RequestArrived | RequestRepeated:
         repeated = self.repeated_by(message)
         number = self.exchanges.last + 1 if repeated is None else repeated.number
-        asked = self._observed(message, number, stated.revision if stated else "")
+        request = self._observed(message, number, stated.revision if stated else "")
         if repeated is not None:
             again = repeated._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
         found = stated.found if stated else ()
         # Once, and when it is first asked for: most requests are answered before.
-        look = cache(partial(check.remarks, message, asked.revision, self.established, found))
+        look = cache(partial(check.remarks, message, request.revision, self.established, found))
         exchange = Exchange(
             number=number,
             request=message,
-            revision=asked.revision,
+            revision=request.revision,
             batch=batch,
-            continues=asked.continues,
+            continues=request.continues,
             look=look,
             stated=stated,
         )
         if self.same_id_pending(exchange):
-            twice = check.same_id(message, asked.revision)
+            twice = check.same_id(message, request.revision)
             exchange = exchange._replace(look=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
 
@@ -252,7 +252,7 @@ class Session:
         return next((one for one in waiting if _repeats(message, one)), None)
 
     def _observed(self, request: Message, number: int, stated: str) -> ObservedRequest:
-        asked = self.state.observe(self._peer, request, number, stated).asked
+        asked = self.state.observe(self._peer, request, number, stated).request
         if asked is None:  # a request is what it is about itself
             raise NoIdError(number)
         return asked
@@ -262,7 +262,9 @@ class Session:
         observed = self.state.observe(self._peer, message)
         remarks = check.remarks(message, revision, established, observed.found)
         notice = NoticeArrived(message, remarks)
-        cancelled = None if observed.asked is None else self.exchanges.get(observed.asked.number)
+        cancelled = (
+            None if observed.request is None else self.exchanges.get(observed.request.number)
+        )
         if cancelled is None:
             return (notice,)  # unknown or finished: MCP says to ignore it, not to complain
         reason = message.params.get("reason", "")
@@ -273,11 +275,11 @@ class Session:
 
     def _receive_response(self, message: Message) -> ResponseArrived:
         established = self.established
-        asked = self.state.observe(self._peer, message).asked
-        if asked is None:
+        request = self.state.observe(self._peer, message).request
+        if request is None:
             return ResponseArrived(message, None)
         return ResponseArrived(
-            message, asked.request, check.review(asked.exchange, message, established)
+            message, request.request, check.review(request.exchange, message, established)
         )
 
     # -- a draft in ----------------------------------------------------------------------------
@@ -331,10 +333,10 @@ class Session:
         lines = [(self._leave_batch(one, None), one.batch) for one in others]
         return others, tuple(LineReady(line, batch) for line, batch in lines if line)
 
-    def _finish(self, exchange: Exchange, happened: Transition) -> Exchange:
+    def _finish(self, exchange: Exchange, transition: Transition) -> Exchange:
         self.state.forget(self._peer, exchange.number)
         self._theirs.over(exchange.request)
-        return self.exchanges.put(exchange.after(happened))
+        return self.exchanges.put(exchange.after(transition))
 
     def _leave_batch(self, exchange: Exchange, line: str | None) -> str | None:
         """Return what is to be written now that an exchange has ended with this answer."""
@@ -552,19 +554,19 @@ class Session:
         self.remember(line)
         return line
 
-    def give_up(self, asked: Message, reason: str = "") -> str | None:
+    def give_up(self, request: Message, reason: str = "") -> str | None:
         """Stop waiting for the answer to a request of our own; return the line that says so.
 
         None where nothing is to be written: it is answered already, or it is `initialize`, which
         "MUST NOT be cancelled by clients". An answer that comes all the same belongs to nothing.
         """
-        open_ones = () if asked.id is None else self.state.with_id(self._own, asked.id)
-        if asked.id is None or not open_ones:
+        open_ones = () if request.id is None else self.state.with_id(self._own, request.id)
+        if request.id is None or not open_ones:
             return None
         self.state.forget(self._own, open_ones[0].number)
-        if asked.method == "initialize":
+        if request.method == "initialize":
             return None
-        return cancellation(asked.id, reason)
+        return cancellation(request.id, reason)
 
     def remember(self, line: str, *, by_person: bool = False) -> None:
         """Take it that we have said a line that answers none of the peer's requests."""

@@ -42,21 +42,23 @@ _HARMLESS: Final = "/check"
 """How the calls end that change nothing."""
 
 
-def make_app(room: Classroom, hosts: HostSeats) -> ASGIApp:
+def make_app(classroom: Classroom, hosts: HostSeats) -> ASGIApp:
     """Return the room as an ASGI application, guarded."""
-    desk = room.teacher.desk
+    desk = classroom.teacher.desk
     pages = desk_app.make_pages(desk, _ROUTERS)
-    pages.state.room = room
-    return Entrance(desk_app.guarded(Roles(pages, room), desk, "outside.html"), room, hosts)
+    pages.state.room = classroom
+    return Entrance(
+        desk_app.guarded(Roles(pages, classroom), desk, "outside.html"), classroom, hosts
+    )
 
 
 class Entrance:
     """What comes before anybody is known: the front door, and the links that hold a key."""
 
-    def __init__(self, app: ASGIApp, room: Classroom, hosts: HostSeats) -> None:
+    def __init__(self, app: ASGIApp, classroom: Classroom, hosts: HostSeats) -> None:
         """Stand in front of everything."""
         self._app = app
-        self._room = room
+        self._classroom = classroom
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,7 +66,7 @@ class Entrance:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path, beginning = scope["path"], f"/r/{self._room.record.name}"
+        path, beginning = scope["path"], f"/r/{self._classroom.record.name}"
         if path in {"/", beginning, f"{beginning}/"}:
             query = scope.get("query_string", b"").decode("latin-1")
             answer = RedirectResponse(f"/login?{query}" if query else "/login", 303)
@@ -75,20 +77,20 @@ class Entrance:
             await self._app(scope, receive, send)
 
     async def _by_key(self, rest: str, scope: Scope, receive: Receive, send: Send) -> None:
-        if wrong_host(scope["headers"], self._room.address) is not None:
+        if wrong_host(scope["headers"], self._classroom.address) is not None:
             refused = PlainTextResponse(say("refusal", WRONG_HOST.code, "en"), WRONG_HOST.status)
             await refused(scope, receive, send)
             return
         key, _, what = rest.partition("/")
-        visitor = self._room.door.holder(key)
-        language = _language(scope, self._room.language)
+        visitor = self._classroom.door.holder(key)
+        language = _language(scope, self._classroom.language)
         if visitor is None or (what and visitor.role is not Role.LEARNER):
             answer = HTMLResponse(render("outside.html", language), 404)
             await answer(scope, receive, send)
         elif what:
             await self._hosts.serve(visitor.seat, what, scope, receive, send)
         else:
-            await entered(self._room, visitor, language)(scope, receive, send)
+            await entered(self._classroom, visitor, language)(scope, receive, send)
 
 
 def _language(scope: Scope, wanted: str) -> str:
@@ -99,10 +101,10 @@ def _language(scope: Scope, wanted: str) -> str:
 class Roles:
     """Names the desk of a visitor's seat, and keeps each role to what is its own."""
 
-    def __init__(self, app: ASGIApp, room: Classroom) -> None:
+    def __init__(self, app: ASGIApp, classroom: Classroom) -> None:
         """Stand between the guard and the pages."""
         self._app = app
-        self._room = room
+        self._classroom = classroom
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass to its desk, or say why not."""
@@ -110,12 +112,12 @@ class Roles:
             await self._app(scope, receive, send)
             return
         state: dict[str, Any] = scope.setdefault("state", {})
-        visitor = self._room.door.who(state.get("visit", ""))
+        visitor = self._classroom.door.who(state.get("visit", ""))
         if visitor is not None:
-            seat = self._room.seat_of(visitor)
+            seat = self._classroom.seat_of(visitor)
             refused = self._refused(visitor, scope)
             if refused:
-                language = _language(scope, self._room.language)
+                language = _language(scope, self._classroom.language)
                 answer = _refusal(say("room", refused, language), scope, language)
                 await answer(scope, receive, send)
                 return
@@ -125,7 +127,7 @@ class Roles:
                 state["desk"] = seat.watched if watching else seat.desk
                 state["looks_on"] = watching is not seat.record.pen
                 if visitor.role is Role.LEARNER and scope["method"] == "POST":
-                    seat.active_at = self._room.door.clock()
+                    seat.active_at = self._classroom.door.clock()
         await self._app(scope, receive, send)
 
     def _refused(self, visitor: Visitor, scope: Scope) -> str:
@@ -145,13 +147,13 @@ class Roles:
         return self._may_not_write(visitor)
 
     def _may_not_write(self, visitor: Visitor) -> str:
-        seat = self._room.seat(visitor.seat)
+        seat = self._classroom.seat(visitor.seat)
         match visitor.role:
             case Role.WATCHER if seat is not None and not seat.record.pen:
                 return "only looking"
             case Role.LEARNER if seat is not None and seat.record.pen:
                 return "pen"
-            case Role.LEARNER if self._room.record.frozen:
+            case Role.LEARNER if self._classroom.record.frozen:
                 return "frozen"
             case _:
                 return ""

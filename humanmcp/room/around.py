@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from humanmcp.room.seat import RoomSeat
 
 
-def around(room: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
+def around(classroom: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
     """Gather what the templates show around a page."""
     visitor = visitor_of(request)
     language = spoken(request)
@@ -28,19 +28,21 @@ def around(room: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
         "number": record.number,
         "mark": seat.mark,
         "called": seat.mark.words(language) if record.number else "",
-        "name": room.name_of(seat, language) if visitor.role is not Role.GUEST else "",
+        "name": classroom.name_of(seat, language) if visitor.role is not Role.GUEST else "",
         "hint": record.hint,
         "opened": record.opened,
-        "next_lesson": room.next_lesson(seat, language),
+        "next_lesson": classroom.next_lesson(seat, language),
         "own_lesson": record.lesson,
         "hand": record.hand,
         "pen": record.pen,
-        "frozen": room.record.frozen,
-        "ends": room.record.ends if room.record.ends > time.time() else 0.0,
-        "knocks": len(room.knocks) - len(room.granted),
+        "frozen": classroom.record.frozen,
+        "ends": classroom.record.ends if classroom.record.ends > time.time() else 0.0,
+        "knocks": len(classroom.knocks) - len(classroom.granted),
         "looks_on": getattr(request.state, "looks_on", False),
         "draft": _draft(seat, language) if watching or record.pen else None,
-        "back": f"{place(Visitor(Role.TEACHER), room.record.teacher)}/room" if watching else "",
+        "back": f"{place(Visitor(Role.TEACHER), classroom.record.teacher)}/room"
+        if watching
+        else "",
     }
 
 

@@ -69,16 +69,16 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         folder = _folder(settings, arguments.name)
         lock = _hold(folder)
         error_handlers.log_to(folder)
-        room = Classroom(folder, settings.lang, around, settings.inbox)
-        listening, address, urls = _addresses(arguments, settings, room.record.port)
-        room.record.port = address.port
-        room.plays(_kept_name(str(arguments.lesson or room.record.lesson)))
-        room.open(address, urls[0])
+        classroom = Classroom(folder, settings.lang, around, settings.inbox)
+        listening, address, urls = _addresses(arguments, settings, classroom.record.port)
+        classroom.record.port = address.port
+        classroom.plays(_kept_name(str(arguments.lesson or classroom.record.lesson)))
+        classroom.open(address, urls[0])
     except (OSError, ValueError, StopError) as error:
         terminal.to_stderr("humanmcp: ", sentence_of(error, language))
         return CANNOT
     try:
-        _serve(room, listening, arguments.tls, lambda: _tell(room, urls, language))
+        _serve(classroom, listening, arguments.tls, lambda: _tell(classroom, urls, language))
     finally:
         lock.release()
     return 0
@@ -126,9 +126,12 @@ def _addresses(
     return listening, Address(port, tuple(names), scheme, outside), [*outside, *urls]
 
 
-def _tell(room: Classroom, urls: list[str], language: str) -> None:
+def _tell(classroom: Classroom, urls: list[str], language: str) -> None:
     """Say where the room is, and how one comes in."""
-    code, joins = entering.spaced(room.record.code), f"{urls[0]}/login?code={room.record.code}"
+    code, joins = (
+        entering.spaced(classroom.record.code),
+        f"{urls[0]}/login?code={classroom.record.code}",
+    )
     terminal.to_stdout(say(ROOM, "hello", language, version=__version__))
     for url in urls:
         terminal.to_stdout("  ", url)
@@ -136,43 +139,47 @@ def _tell(room: Classroom, urls: list[str], language: str) -> None:
     if len(urls) > 1:
         terminal.to_stdout(entering.for_terminal(joins))
     terminal.to_stdout(say(ROOM, "links", language))
-    terminal.to_stdout("  ", room.link(room.record.teacher))
+    terminal.to_stdout("  ", classroom.link(classroom.record.teacher))
     terminal.to_stdout(say(ROOM, "wall link", language))
-    terminal.to_stdout("  ", room.link(room.record.wall))
-    if room.address.scheme == "http" and len(urls) > 1:
+    terminal.to_stdout("  ", classroom.link(classroom.record.wall))
+    if classroom.address.scheme == "http" and len(urls) > 1:
         terminal.to_stdout(say(ROOM, "plain", language))
 
 
 def _serve(
-    room: Classroom,
+    classroom: Classroom,
     listening: socket.socket,
     tls: list[str] | None,
     ready: Callable[[], object],
 ) -> None:
-    hosts = HostSeats(room)
-    room.on_removed = hosts.remove
-    room.run()
+    hosts = HostSeats(classroom)
+    classroom.on_removed = hosts.remove
+    classroom.run()
     with contextlib.suppress(KeyboardInterrupt):
-        _RoomServer(room, hosts, ready, tls or ()).run(sockets=[listening])
-    room.close()
+        _RoomServer(classroom, hosts, ready, tls or ()).run(sockets=[listening])
+    classroom.close()
 
 
 class _RoomServer(QuietServer):
     """The server of a room, whose streams end when it ends."""
 
     def __init__(
-        self, room: Classroom, hosts: HostSeats, ready: Callable[[], object], tls: Sequence[str]
+        self,
+        classroom: Classroom,
+        hosts: HostSeats,
+        ready: Callable[[], object],
+        tls: Sequence[str],
     ) -> None:
         """Serve a room."""
         super().__init__(
-            make_app(room, hosts),
+            make_app(classroom, hosts),
             ready,
             most=MOST_CONNECTIONS,
             lifespan="off",
             tls=tls,
-            behind_proxy=bool(room.address.outside),
+            behind_proxy=bool(classroom.address.outside),
         )
-        self._room = room
+        self._classroom = classroom
         self._hosts = hosts
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -183,7 +190,7 @@ class _RoomServer(QuietServer):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop in order; uvicorn would send itself the signal again."""
         del sig, frame
-        self._room.end_streams()
+        self._classroom.end_streams()
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

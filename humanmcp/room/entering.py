@@ -25,27 +25,27 @@ _FIRST: Final = {Role.TEACHER: "/room", Role.GUEST: "/wall", Role.KNOCKER: "/wai
 """The page that a role begins with; everybody else with what waits."""
 
 
-def entering(request: Request, room: Classroom, visitor: Visitor) -> Response:
+def entering(request: Request, classroom: Classroom, visitor: Visitor) -> Response:
     """Let the browser of a request in."""
-    return entered(room, visitor, spoken(request))
+    return entered(classroom, visitor, spoken(request))
 
 
-def entered(room: Classroom, visitor: Visitor, language: str) -> Response:
+def entered(classroom: Classroom, visitor: Visitor, language: str) -> Response:
     """Give a browser the cookie of a visit, and lead it there.
 
     By a page and not by a redirect: who comes from another site would not be sent the cookie.
     """
-    place, secret = parts_of(visit(visitor, room.key_of(visitor)))
+    place, secret = parts_of(visit(visitor, classroom.key_of(visitor)))
     to = start_of(place) + _FIRST.get(visitor.role, "/")
     answer = HTMLResponse(render("entering.html", language, to=to))
     answer.set_cookie(
-        room.address.cookie,
+        classroom.address.cookie,
         secret,
         max_age=COOKIE_LIFE,
         path=start_of(place),
         httponly=True,
         samesite="strict",
-        secure=room.address.scheme == "https",
+        secure=classroom.address.scheme == "https",
     )
     answer.headers["cache-control"] = "no-store"
     return answer

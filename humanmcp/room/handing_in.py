@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 _UNSAFE: Final = re.compile(r"[^\w-]+")
 
 
-def packed(room: Classroom, language: str) -> bytes:
+def packed(classroom: Classroom, language: str) -> bytes:
     """Return an archive with a page for each seat, and the table."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("seats.csv", table(room, language).encode("utf-8-sig"))
-        for seat in room.seats:
+        archive.writestr("seats.csv", table(classroom, language).encode("utf-8-sig"))
+        for seat in classroom.seats:
             text = _page(seat, language)
             if text:
-                name = _UNSAFE.sub("-", room.name_of(seat, language)).strip("-")
+                name = _UNSAFE.sub("-", classroom.name_of(seat, language)).strip("-")
                 archive.writestr(f"{seat.record.number:03d}-{name}.html", text)
     return made.getvalue()
 
@@ -49,40 +49,42 @@ def _page(seat: RoomSeat, language: str) -> str:
     return html.write(recording, ExportOptions(language, secrets=redacted.names))
 
 
-def table(room: Classroom, language: str) -> str:
+def table(classroom: Classroom, language: str) -> str:
     """Return a table of steps, tries and mistakes: a line for each seat and each of its lessons."""
     made = io.StringIO()
     writer = csv.writer(made)
-    rows = [(seat, lesson) for seat in room.seats for lesson in _lessons(room, seat)]
-    total = max((len(room.course(lesson=one).requests) for _, one in rows), default=0)
+    rows = [(seat, lesson) for seat in classroom.seats for lesson in _lessons(classroom, seat)]
+    total = max((len(classroom.course(lesson=one).requests) for _, one in rows), default=0)
     columns = ("seat", "name", "mark", "joined", "lesson", "step", "steps", "passed", "tries")
     heads = [say("room", f"table.{one}", language) for one in (*columns, "mistakes", "sent")]
     heads += [say("room", "table.step n", language, step=step + 1) for step in range(total)]
     writer.writerow(heads)
     for seat, lesson in rows:
-        writer.writerow([defused(one) for one in _row(room, seat, lesson, total, language)])
+        writer.writerow([defused(one) for one in _row(classroom, seat, lesson, total, language)])
     return made.getvalue()
 
 
-def _lessons(room: Classroom, seat: RoomSeat) -> list[str]:
+def _lessons(classroom: Classroom, seat: RoomSeat) -> list[str]:
     """Return the lessons of a seat, the present one last."""
-    now = room.lesson_of(seat.record)
+    now = classroom.lesson_of(seat.record)
     return [*(one for one in seat.record.steps if one != now), now]
 
 
-def _row(room: Classroom, seat: RoomSeat, lesson: str, total: int, language: str) -> Iterator[str]:
+def _row(
+    classroom: Classroom, seat: RoomSeat, lesson: str, total: int, language: str
+) -> Iterator[str]:
     record, steps = seat.record, seat.steps_in(lesson)
     at, passed = max(map(int, steps), default=0), sum(one.passed for one in steps.values())
-    if lesson == room.lesson_of(record) and (standing := seat.standing) is not None:
+    if lesson == classroom.lesson_of(record) and (standing := seat.standing) is not None:
         at = min(standing.step, standing.total)
         passed = max(passed, standing.outcomes.count(Outcome.PASSED))
     yield str(record.number)
-    yield room.name_of(seat, language)
+    yield classroom.name_of(seat, language)
     yield seat.mark.words(language)
     yield record.joined
     yield lesson.rpartition("/")[2]
     yield str(at)
-    yield str(len(room.course(lesson=lesson).requests))
+    yield str(len(classroom.course(lesson=lesson).requests))
     yield str(passed)
     yield str(sum(one.tries for one in steps.values()))
     yield _counted(code for one in steps.values() for code in one.mistakes)

@@ -28,9 +28,9 @@ MCP: Final = PATH.removeprefix("/")
 class HostSeats:
     """The endpoints below the links of seats. Everything happens in the event loop."""
 
-    def __init__(self, room: Classroom) -> None:
+    def __init__(self, classroom: Classroom) -> None:
         """Serve the seats of a room."""
-        self._room = room
+        self._classroom = classroom
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open: dict[int, tuple[HttpApp, HttpSessions, asyncio.Task[None]]] = {}
 
@@ -38,7 +38,7 @@ class HostSeats:
         self, number: int, what: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer a request to the endpoint of a seat."""
-        seat = self._room.seat(number)
+        seat = self._classroom.seat(number)
         if seat is None or what != MCP:
             await PlainTextResponse(say("http", "path", "en"), 404)(scope, receive, send)
             return
@@ -48,8 +48,8 @@ class HostSeats:
     async def go_on(self) -> None:
         """Go on with the sessions of the process before this one: their hosts come back."""
         self._loop = asyncio.get_running_loop()
-        port = self._room.address.port
-        for seat in self._room.seats:
+        port = self._classroom.address.port
+        for seat in self._classroom.seats:
             left = list(seat.inbox.left(port))
             if left:
                 _, sessions, _ = self._of(seat)
@@ -65,9 +65,9 @@ class HostSeats:
         def make(connection: HttpConnection, facts: SessionFacts) -> ServedSession:
             return seat.maker(Mode.NORMAL).session(connection, seat.inbox, facts=facts)
 
-        room = self._room
-        sessions = HttpSessions(make, room.attendant, seat.inbox, room.address.port)
-        own = room.address
+        classroom = self._classroom
+        sessions = HttpSessions(make, classroom.attendant, seat.inbox, classroom.address.port)
+        own = classroom.address
         address = HttpAddress("", own.port, is_open=True, names=own.names, outside=own.outside)
         silence = asyncio.ensure_future(sessions.end_the_silent())
         return HttpApp(sessions, address), sessions, silence

@@ -188,8 +188,8 @@ class Practice:
         if step.example is None and not again:
             self._connection.say(step.line.encode())
             return
-        asked = self._host.ask(step.method, params)
-        self._asked, self._heard = (step, asked), []
+        request = self._host.ask(step.method, params)
+        self._asked, self._heard = (step, request), []
         self._deadline = now + step.patience if step.patience else math.inf
         self._number += 1
         if not again:
@@ -197,7 +197,7 @@ class Practice:
             if at not in self._steps.values():
                 self._since = time.time()
             self._steps[self._number] = at
-        self._connection.say(asked.raw.encode())
+        self._connection.say(request.raw.encode())
         self._on_change()
 
     def _ask_again(self) -> None:
@@ -277,8 +277,8 @@ class Practice:
             self.end()
 
     def _give_up(self, open_one: tuple[DemoStep, Message]) -> None:
-        step, asked = open_one
-        line = self._host.give_up(asked, step.gives_up_after)
+        step, request = open_one
+        line = self._host.give_up(request, step.gives_up_after)
         if line is not None:
             self._connection.say(line.encode())
         self._finish()

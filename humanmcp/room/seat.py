@@ -211,11 +211,11 @@ class RoomSeat:
 
     def maker(self, mode: Mode) -> ServerParts:
         """Return what makes sessions in this seat's inbox."""
-        manner = ServeOptions(mode, language=self._parts.language, notify=self._came)
+        options = ServeOptions(mode, language=self._parts.language, notify=self._came)
         book = self.folder / BOOK
         if mode is Mode.BY_HAND and not (self._course.teaches or book.exists()):
             book = sample(WEATHER_BOOK)  # by hand one starts from its lists, as in the demo
-        return ServerParts(self.folder, BookFile(book), manner, lambda _text: None)
+        return ServerParts(self.folder, BookFile(book), options, lambda _text: None)
 
     def _came(self, session: str, number: int, _tool: str) -> None:
         self.board.refresh(session, number)
@@ -234,7 +234,7 @@ class RoomSeat:
             server = self.maker(Mode.BY_HAND).session(connection, self.inbox)
             self.practice = Practice(
                 self._course,
-                PracticeLine(connection, self.inbox, server.ledger.name),
+                PracticeLine(connection, self.inbox, server.journal.name),
                 self._changed,
                 partial(self._step_is_over, self._played),
             )

@@ -104,27 +104,27 @@ class Arrivals:
     def __init__(  # noqa: PLR0913 - everything that a line of the client may concern
         self,
         session: Session,
-        ledger: Journal,
-        answers: ReplyDispatcher,
-        voice: Keepalive,
-        manner: ServeOptions,
+        journal: Journal,
+        dispatcher: ReplyDispatcher,
+        keepalive: Keepalive,
+        options: ServeOptions,
         *,
         texts: TextDesk,
-        agenda: PollSchedule,
+        schedule: PollSchedule,
     ) -> None:
         """Begin with nothing said. `texts` are the text files, where a copy of each line goes."""
         self.forwarding: Forwarding | None = None
         """The way to the real server, where there is one."""
         self._session = session
-        self._ledger = ledger
-        self._answers = answers
-        self._voice = voice
-        self._manner = manner
+        self._journal = journal
+        self._dispatcher = dispatcher
+        self._keepalive = keepalive
+        self._options = options
         self._texts = texts
-        self._agenda = agenda
-        self._only_probed = ledger.facts.probe
+        self._schedule = schedule
+        self._only_probed = journal.facts.probe
         """Whether nothing but `server/discover` was asked so far."""
-        self._came: _Arrival | None = None
+        self._arrival: _Arrival | None = None
         self._left: deque[Event] = deque()
         """What the line that came last meant, and nothing has reacted to yet."""
 
@@ -132,12 +132,12 @@ class Arrivals:
         """Let a person refuse a request that was not kept: its sender waits for an answer."""
         from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
 
-        self._ledger.record(Direction.IN, got.line, note=got.note)
+        self._journal.record(Direction.IN, got.line, note=got.note)
         request = stand_in(got.line, got.last, got.size)
         if request is None:
             self._session.unreadable += 1
-            self._ledger.cannot_read_last()
-            self._ledger.describe(self._session)
+            self._journal.cannot_read_last()
+            self._journal.describe(self._session)
         else:
             self.line(request)
 
@@ -147,11 +147,11 @@ class Arrivals:
         "Closing the SSE response stream MUST be treated by the server as cancellation of that
         request." https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#cancellation
         """
-        self._ledger.record(Direction.NOTE, b"", number, note="the client closed the stream")
+        self._journal.record(Direction.NOTE, b"", number, note="the client closed the stream")
         events = self._session.cancelled(number)
-        came = _Arrival(b"", events, (), (), None, self._ledger.clock.now(), waits=False)
+        arrival = _Arrival(b"", events, (), (), None, self._journal.clock.now(), waits=False)
         for event in events:
-            self._react(event, came)
+            self._react(event, arrival)
 
     @property
     def has_more(self) -> bool:
@@ -163,47 +163,49 @@ class Arrivals:
 
         Of a long array to the first messages: `go_on` is called while it `has_more`.
         """
-        came = self._read(line)
+        arrival = self._read(line)
         try:
-            self._ledger.record(Direction.IN, line, came.number, durable=came.waits)
+            self._journal.record(Direction.IN, line, arrival.number, durable=arrival.waits)
         except InboxError as error:
-            self._ledger.connection.came_with(came.asked)
-            self._cannot_keep(came, error)
+            self._journal.connection.came_with(arrival.asked)
+            self._cannot_keep(arrival, error)
             return
-        self._ledger.connection.came_with(came.asked)  # over HTTP a notification is taken by now
-        self._come_out_of_probing(came)
-        if not came.can_be_copied_later:
-            self._texts.copy(line, came.events)
-        self._came, self._left = came, deque(came.events)
+        self._journal.connection.came_with(
+            arrival.asked
+        )  # over HTTP a notification is taken by now
+        self._come_out_of_probing(arrival)
+        if not arrival.can_be_copied_later:
+            self._texts.copy(line, arrival.events)
+        self._arrival, self._left = arrival, deque(arrival.events)
         self.go_on()
 
     def go_on(self) -> None:
         """React to the next messages of the line that came last."""
-        came = self._came
-        if came is None:
+        arrival = self._arrival
+        if arrival is None:
             return
         try:
             for _turn in range(min(AT_ONCE, len(self._left))):
-                self._react(self._left.popleft(), came)
+                self._react(self._left.popleft(), arrival)
         finally:
-            if not self._left and came.can_be_copied_later:
-                self._texts.copy(came.line, came.events, later=True)
+            if not self._left and arrival.can_be_copied_later:
+                self._texts.copy(arrival.line, arrival.events, later=True)
         if not self._left:
-            self._came = None
-            self._ledger.describe(self._session)
+            self._arrival = None
+            self._journal.describe(self._session)
 
     def _read(self, line: bytes) -> _Arrival:
-        now = self._ledger.clock.now()
-        self._agenda.arrived(now)
-        events = self._session.receive(line, self._ledger.connection.stated)
+        now = self._journal.clock.now()
+        self._schedule.arrived(now)
+        events = self._session.receive(line, self._journal.connection.stated)
         asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
         new = [event.exchange for event in events if isinstance(event, RequestArrived)]
-        decision = self._answers.decision(new[0]) if len(new) == 1 else None
+        decision = self._dispatcher.decision(new[0]) if len(new) == 1 else None
         at_once = decision is not None and decision.at_once
-        waits = bool(new) and not (at_once or self._ledger.connection.closed)
+        waits = bool(new) and not (at_once or self._journal.connection.closed)
         return _Arrival(line, events, new, asked, decision, now, waits)
 
-    def _come_out_of_probing(self, came: _Arrival) -> None:
+    def _come_out_of_probing(self, arrival: _Arrival) -> None:
         """Become visible with the first message that is no `server/discover`.
 
         Some clients ask that in a process of its own, which they end at once: no one should see a
@@ -211,11 +213,11 @@ class Arrivals:
         """
         if not self._only_probed:
             return
-        if came.is_answered_probe:
+        if arrival.is_answered_probe:
             self._texts.make_room()
             return
-        self._only_probed = came.is_probe
-        self._ledger.facts = self._ledger.facts._replace(probe=False)
+        self._only_probed = arrival.is_probe
+        self._journal.facts = self._journal.facts._replace(probe=False)
         self._texts.claim_again()
 
     def before_late_answer(self, exchange: Exchange) -> None:
@@ -223,28 +225,28 @@ class Arrivals:
         if self._only_probed and exchange.method == PROBE:
             self._texts.make_room()
 
-    def _react(self, event: Event, came: _Arrival) -> None:
+    def _react(self, event: Event, arrival: _Arrival) -> None:
         match event:
             case RequestArrived(exchange):
                 if self._is_superseded(exchange):
                     return
-                decision = came.decision or self._answers.decision(exchange)
-                self._request_arrived(exchange, decision, came.now)
+                decision = arrival.decision or self._dispatcher.decision(exchange)
+                self._request_arrived(exchange, decision, arrival.now)
             case RequestRepeated(exchange):
-                self._request_repeated(exchange, came.now)
+                self._request_repeated(exchange, arrival.now)
             case RequestCancelled(exchange, reason):
-                self._learn(exchange, reason, came.now)
+                self._learn(exchange, reason, arrival.now)
                 self._waits_no_more(exchange, reason)
             case RequestSuperseded(exchange):
                 self._waits_no_more(exchange, "handshake")
             case LineReady(line, number):
-                self._ledger.write(line, number)
+                self._journal.write(line, number)
             case NoticeArrived(message):
                 self._noticed(message)
             case ResponseArrived(message):
                 self._play_on(message)
             case UnreadableArrived():
-                self._ledger.cannot_read_last()  # nothing is answered
+                self._journal.cannot_read_last()  # nothing is answered
             case impossible:
                 assert_never(impossible)
 
@@ -259,10 +261,10 @@ class Arrivals:
         decision = self._played(exchange, decision)
         is_refused = decision.form is TextForm.ERROR and decision.due(0)
         subscribed = not is_refused and self._acknowledge(exchange)
-        left = self._answers.by_book(exchange, decision) if decision.due(0) else decision
+        left = self._dispatcher.by_book(exchange, decision) if decision.due(0) else decision
         if left is None:
             return  # nobody needs to see it wait: it stands in the transcript
-        if self._ledger.connection.closed:
+        if self._journal.connection.closed:
             return  # nobody can answer it: the session is over when all that came is looked at
         self._let_wait(exchange, left, now, subscribed=subscribed)
 
@@ -277,98 +279,98 @@ class Arrivals:
 
     def _acknowledge(self, exchange: Exchange) -> bool:
         """Begin a subscription with what it must begin with. Returns whether it is one now."""
-        if not methods.of(exchange.method).stays_open or not self._voice.may_acknowledge:
+        if not methods.of(exchange.method).stays_open or not self._keepalive.may_acknowledge:
             return False
         acknowledged = self._session.acknowledge(exchange.number)
         if acknowledged is not None:
-            self._ledger.write(acknowledged, exchange.number, by=BY_US)
+            self._journal.write(acknowledged, exchange.number, by=BY_US)
         return acknowledged is not None
 
     def fall_back(self, exchange: Exchange) -> None:
         """Treat a request that the real server does not answer like any that was not recorded."""
         current = self._session.exchanges.get(exchange.number)
-        replay = self._manner.replay
+        replay = self._options.replay
         if replay is None or current is None or current.state is not ExchangeState.PENDING:
             return
         replay.leave(exchange)
-        decision = self._answers.decision(exchange)  # anew: what it was asked of is gone
-        left = self._answers.by_book(exchange, decision) if decision.due(0) else decision
+        decision = self._dispatcher.decision(exchange)  # anew: what it was asked of is gone
+        left = self._dispatcher.by_book(exchange, decision) if decision.due(0) else decision
         if left is not None:
-            self._let_wait(exchange, left, self._ledger.clock.now())
+            self._let_wait(exchange, left, self._journal.clock.now())
 
     def _let_wait(
         self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
     ) -> None:
         """Put a request into the inbox, for a person."""
-        vigils = self._answers.vigils
-        if len(vigils) >= MOST_WAITING:
+        waiting = self._dispatcher.timers
+        if len(waiting) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
-        plan = self._answers.patience(exchange)
-        vigil = PendingTimers(now, decision, plan, subscribed=subscribed)
-        vigil.writing = self._texts.is_being_written
-        vigil.status_open = bool(self._ledger.facts.http_port)
+        plan = self._dispatcher.patience(exchange)
+        timers = PendingTimers(now, decision, plan, subscribed=subscribed)
+        timers.writing = self._texts.is_being_written
+        timers.status_open = bool(self._journal.facts.http_port)
         try:
-            self._ledger.inbox.deliver(self._item(exchange, vigil))
+            self._journal.inbox.deliver(self._item(exchange, timers))
         except InboxError as error:
             self._turn_away_unkept(exchange, error)
             return
-        vigils[exchange.number] = vigil
-        if self._manner.notify is not None and decision.rule is None and not subscribed:
-            self._manner.notify(self._ledger.name, exchange.number, exchange.tool)
+        waiting[exchange.number] = timers
+        if self._options.notify is not None and decision.rule is None and not subscribed:
+            self._options.notify(self._journal.name, exchange.number, exchange.tool)
         self._texts.waits(exchange)
-        self._agenda.duties = min(self._agenda.duties, vigil.next())
+        self._schedule.duties = min(self._schedule.duties, timers.next())
 
-    def _item(self, exchange: Exchange, vigil: PendingTimers) -> Item:
-        start = check.start(exchange, self._session.established, self._manner.language)
-        now = self._ledger.clock.stamp()
+    def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
+        start = check.start(exchange, self._session.established, self._options.language)
+        now = self._journal.clock.stamp()
         return Item(
-            key=self._ledger.key(exchange.number),
+            key=self._journal.key(exchange.number),
             line=exchange.request.raw,
             method=exchange.method,
             id=exchange.id.token,
             revision=exchange.revision,
             arrived=now,
-            waiting=vigil.waiting(),
+            waiting=timers.waiting(),
             draft=Draft(start, by=BY_US, at=now),
             headers=_of_headers(exchange),
         )
 
     def _request_repeated(self, exchange: Exchange, now: float) -> None:
-        vigil = self._answers.vigils[exchange.number]
-        vigil.repeated(now, self._answers.patience(exchange))
-        self._agenda.duties = now
-        self._ledger.update(exchange, vigil)
-        self._answers.repeated(exchange.number)
+        timers = self._dispatcher.timers[exchange.number]
+        timers.repeated(now, self._dispatcher.patience(exchange))
+        self._schedule.duties = now
+        self._journal.update(exchange, timers)
+        self._dispatcher.repeated(exchange.number)
 
     # -- the end of a request ---------------------------------------------------------------------
 
     def _waits_no_more(self, exchange: Exchange, reason: str) -> None:
         """Take an exchange out of the inbox; one that came after the end of input is not there."""
-        if exchange.number in self._answers.vigils:
-            self._answers.forget(exchange.number)
-            self._ledger.close(exchange, reason=reason)
+        if exchange.number in self._dispatcher.timers:
+            self._dispatcher.forget(exchange.number)
+            self._journal.close(exchange, reason=reason)
 
     def _learn(self, exchange: Exchange, reason: str, now: float) -> None:
         """Remember how long this client waited, when it says that it gave up for the time."""
-        vigil = self._answers.vigils.get(exchange.number)
+        timers = self._dispatcher.timers.get(exchange.number)
         client = self._session.established.client_name
-        if vigil is None or known_clients.is_shared(client):
+        if timers is None or known_clients.is_shared(client):
             return
-        seconds = gave_up_after(exchange, reason, now - vigil.arrived, vigil.patience)
+        seconds = gave_up_after(exchange, reason, now - timers.arrived, timers.timeouts)
         if seconds:
-            self._ledger.limits.put(client, seconds)
+            self._journal.limits.put(client, seconds)
 
-    def _cannot_keep(self, came: _Arrival, error: InboxError) -> None:
+    def _cannot_keep(self, arrival: _Arrival, error: InboxError) -> None:
         """Tell the client that its requests could not be stored: better than silence.
 
         Anything else has happened all the same: who cancels a request waits for it no longer.
         """
-        for event in came.events:
+        for event in arrival.events:
             if isinstance(event, RequestArrived):
                 self._turn_away_unkept(event.exchange, error)
             else:
-                self._react(event, came)
+                self._react(event, arrival)
 
     def _turn_away_unkept(self, exchange: Exchange, error: InboxError) -> None:
         logger.error("the inbox cannot keep a message: %s", error)
@@ -378,13 +380,13 @@ class Arrivals:
         text = f'{{"code":-32603,"message":"humanmcp {why}"}}'
         outcome = self._session.reply(exchange.number, text, TextForm.ERROR)
         if isinstance(outcome, Sent):
-            self._answers.sent(outcome, BY_US)
+            self._dispatcher.sent(outcome, BY_US)
 
     # -- a server that is played, and the real one behind it --------------------------------------
 
     def _played(self, exchange: Exchange, decision: Decision) -> Decision:
         """Say what a recorded server said before its answer; what was not recorded is counted."""
-        player = self._answers.player
+        player = self._dispatcher.player
         if player is None:
             return decision
         if not player.begin(exchange, decision.replayed):
@@ -395,8 +397,8 @@ class Arrivals:
 
     def _noticed(self, message: Message) -> None:
         """Let the server that is played, and the real one, react to a notification."""
-        if self._answers.player is not None:
-            self._answers.player.noticed(message.method)
+        if self._dispatcher.player is not None:
+            self._dispatcher.player.noticed(message.method)
         if self.forwarding is not None:
             self.forwarding.noticed(message)
 
@@ -404,13 +406,13 @@ class Arrivals:
         """Go on with an answer once the client has answered what it was asked before it."""
         if self.forwarding is not None:
             self.forwarding.response(message)
-        number = self._answers.response(message)
-        vigil = self._answers.vigils.get(number)
-        if vigil is not None:
+        number = self._dispatcher.response(message)
+        timers = self._dispatcher.timers.get(number)
+        if timers is not None:
             exchange = self._session.exchanges[number]
-            vigil.decision = self._answers.decision(exchange)
-            self._answers.let_book_go_on(exchange, vigil, self._ledger.clock.now())
-            self._agenda.duties = min(self._agenda.duties, vigil.next())
+            timers.decision = self._dispatcher.decision(exchange)
+            self._dispatcher.let_book_go_on(exchange, timers, self._journal.clock.now())
+            self._schedule.duties = min(self._schedule.duties, timers.next())
 
 
 def _of_headers(exchange: Exchange) -> tuple[Diagnostic, ...]:

@@ -139,11 +139,11 @@ class _Questions:
     """From the value of the id that the client knows it by."""
     count: int = 0
 
-    def asked(self, run: _Run, own: RequestId, about: _AwaitedAnswer | None) -> str:
+    def asked(self, run: _Run, request_id: RequestId, awaited: _AwaitedAnswer | None) -> str:
         """Give a question an id that the client has never seen. Returns its token."""
         self.count += 1
         ours = RequestId.of(f"{BY_SERVER}-{self.count}")
-        self.open[ours.value] = (run, own, about)
+        self.open[ours.value] = (run, request_id, awaited)
         return ours.token
 
     def token_of(self, own: object) -> str:
@@ -160,28 +160,28 @@ class Forwarding:
         forward: Forward,
         replay: Replay,
         session: Session,
-        ledger: Journal,
-        answers: ReplyDispatcher,
+        journal: Journal,
+        dispatcher: ReplyDispatcher,
         *,
         language: str,
         wake: Callable[[], object],
-        aside: Callable[[str], object],
+        tell_stderr: Callable[[str], object],
         fall_back: Callable[[Exchange], object],
     ) -> None:
         """Begin with no server running.
 
-        `wake` is called from other threads when there is something to look at, `aside` with what
-        the person has to know, `fall_back` with a request that the server does not answer.
+        `wake` is called from other threads when there is something to look at, `tell_stderr` with
+        what the person has to know, `fall_back` with a request that the server does not answer.
         """
         self._recording = forward.recording
         self._command = ChildCommand(forward.command, os.environ)
         self._replay = replay
         self._session = session
-        self._ledger = ledger
-        self._answers = answers
+        self._journal = journal
+        self._dispatcher = dispatcher
         self._language = language
         self._wake = wake
-        self._aside = aside
+        self._tell_stderr = tell_stderr
         self._fall_back = fall_back
         self._news: SimpleQueue[_ServerEvent] = SimpleQueue()
         self._run: _Run | None = None
@@ -239,9 +239,9 @@ class Forwarding:
         found = self._questions.open.pop(message.id.value, None) if message.id else None
         if found is None:
             return
-        run, own, about = found
-        run.send(jsonrpc.with_token(message.raw, own.token))
-        self._note(self._frame(Direction.IN, message.raw), about)
+        run, request_id, awaited = found
+        run.send(jsonrpc.with_token(message.raw, request_id.token))
+        self._note(self._frame(Direction.IN, message.raw), awaited)
 
     def _asked_as(self, value: object) -> _AwaitedAnswer | None:
         if isinstance(value, bool):  # in Python, `true` would be 1
@@ -256,19 +256,19 @@ class Forwarding:
             while True:
                 self._see(self._news.get_nowait())
 
-    def _tell(self, news: _ServerEvent) -> None:
-        self._news.put(news)
+    def _tell(self, event: _ServerEvent) -> None:
+        self._news.put(event)
         self._wake()
 
-    def _see(self, news: _ServerEvent) -> None:
-        if news.aside and news.line is not None:  # also the last words of one that has ended
-            self._set_aside(news.line)
-        elif news.run is not self._run:
+    def _see(self, event: _ServerEvent) -> None:
+        if event.aside and event.line is not None:  # also the last words of one that has ended
+            self._set_aside(event.line)
+        elif event.run is not self._run:
             pass  # it was told to end
-        elif news.line is None:
-            self._ended(news.run)
+        elif event.line is None:
+            self._ended(event.run)
         else:
-            self._hear(news.run, news.line)
+            self._hear(event.run, event.line)
 
     def _hear(self, run: _Run, line: bytes) -> None:
         for item in jsonrpc.items_in(line):
@@ -286,7 +286,7 @@ class Forwarding:
         if note:
             logger.warning("the real server wrote what is %s: %.200r", note, line)
         try:
-            self._ledger.record(Direction.ERR, line, by=BY_SERVER, note=note)
+            self._journal.record(Direction.ERR, line, by=BY_SERVER, note=note)
         except InboxError:
             logger.exception("the transcript misses a line of the real server")
 
@@ -319,23 +319,23 @@ class Forwarding:
         if not isinstance(outcome, Sent):
             logger.info("the real server answered %s too late", exchange.number)
             return
-        self._answers.sent(outcome, BY_SERVER)
+        self._dispatcher.sent(outcome, BY_SERVER)
         self._keep([*waiting.frames, self._frame(Direction.OUT, line)])
         self._replay.forwarded += 1
 
     def _speaks(self, run: _Run, message: Message) -> None:
         """Pass on to the client what the server says of its own."""
-        about, line = self._about(message), message.raw
+        awaited, line = self._about(message), message.raw
         if message.id is not None:
-            line = jsonrpc.with_token(line, self._questions.asked(run, message.id, about))
+            line = jsonrpc.with_token(line, self._questions.asked(run, message.id, awaited))
         elif message.method == _CANCELLED:
             token = self._questions.token_of(message.params.get("requestId"))
             line = jsonrpc.with_token(line, token, _REQUEST_ID) if token else line
         verdict = self._session.submit(line, anyway=True)
         line = verdict.line or verdict.forced or jsonrpc.compact(line)
-        number = about.exchange.number if about is not None else 0
-        self._ledger.write(line, number, by=BY_SERVER)
-        self._note(self._frame(Direction.OUT, line), about)
+        number = awaited.exchange.number if awaited is not None else 0
+        self._journal.write(line, number, by=BY_SERVER)
+        self._note(self._frame(Direction.OUT, line), awaited)
 
     def _about(self, message: Message) -> _AwaitedAnswer | None:
         """Find the request that a line of the server's own is about."""
@@ -361,7 +361,7 @@ class Forwarding:
         sentence = say("serve", "forward failed", self._language, why=why, count=len(left))
         logger.warning("%s", sentence)
         if left:
-            self._aside(sentence)
+            self._tell_stderr(sentence)
         for exchange in left:
             self._fall_back(exchange)
 
@@ -381,14 +381,14 @@ class Forwarding:
 
     # -- the recording ----------------------------------------------------------------------------
 
-    def _frame(self, way: Direction, line: str) -> Frame:
-        by = BY_SERVER if way is Direction.OUT else ""
-        return Frame(0, self._ledger.clock.stamp(), way, line.encode(), by=by)
+    def _frame(self, direction: Direction, line: str) -> Frame:
+        by = BY_SERVER if direction is Direction.OUT else ""
+        return Frame(0, self._journal.clock.stamp(), direction, line.encode(), by=by)
 
-    def _note(self, frame: Frame, about: _AwaitedAnswer | None) -> None:
+    def _note(self, frame: Frame, awaited: _AwaitedAnswer | None) -> None:
         """Keep a line with the request that it is about; what is about none, by itself."""
-        if about is not None and about.exchange.number in self._waiting:
-            about.frames.append(frame)
+        if awaited is not None and awaited.exchange.number in self._waiting:
+            awaited.frames.append(frame)
         else:
             self._keep([frame])
 
@@ -397,7 +397,7 @@ class Forwarding:
         if why is not None:
             sentence = say("serve", "not added", self._language, path=self._recording.path, why=why)
             logger.warning("%s", sentence)
-            self._aside(sentence)
+            self._tell_stderr(sentence)
 
 
 def _handshake(revision: str, client: Message | None) -> str:

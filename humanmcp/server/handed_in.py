@@ -35,29 +35,29 @@ class HandedIn:
     def __init__(
         self,
         session: Session,
-        ledger: Journal,
-        answers: ReplyDispatcher,
-        voice: Keepalive,
+        journal: Journal,
+        dispatcher: ReplyDispatcher,
+        keepalive: Keepalive,
         leave: Callable[[int], None],
     ) -> None:
-        """Take it from the ledger's inbox. `leave` ends the session with a status."""
+        """Take it from the journal's inbox. `leave` ends the session with a status."""
         self._session = session
-        self._ledger = ledger
-        self._answers = answers
-        self._voice = voice
+        self._journal = journal
+        self._dispatcher = dispatcher
+        self._keepalive = keepalive
         self._leave = leave
 
     def look(self) -> bool:
         """Learn who writes, and do what was handed in since the last look. Returns if there was."""
-        inbox, name = self._ledger.inbox, self._ledger.name
+        inbox, name = self._journal.inbox, self._journal.name
         found = False
         for key, draft in inbox.drafts(name):
             found = True
-            self._answers.drafted(key.number, draft)
-        for mark, reply in self._ledger.inbox_session.handed_in():
+            self._dispatcher.drafted(key.number, draft)
+        for mark, reply in self._journal.inbox_session.handed_in():
             found = True
             if isinstance(mark, Key):
-                self._answers.reply(mark.number, reply)
+                self._dispatcher.reply(mark.number, reply)
             else:
                 self._hear(mark, reply)
         return found
@@ -79,78 +79,76 @@ class HandedIn:
                 return note("no order", language, line=line, known=KNOWN)
             self._follow(Reply(text.strip(), by="files", order=order))
             if order is Order.CRASH:
-                self._ledger.connection.crash()
+                self._journal.connection.crash()
         return ""
 
-    def _hear(self, ticket: str, outgoing: Reply) -> None:
-        if outgoing.order is Order.SAY:
-            self._say(ticket, outgoing)
+    def _hear(self, ticket: str, reply: Reply) -> None:
+        if reply.order is Order.SAY:
+            self._say(ticket, reply)
             return
-        self._follow(outgoing)
-        self._ledger.inbox_session.settle(ticket, ())
-        if outgoing.order is Order.CRASH:
-            self._ledger.connection.crash()
+        self._follow(reply)
+        self._journal.inbox_session.settle(ticket, ())
+        if reply.order is Order.CRASH:
+            self._journal.connection.crash()
 
-    def _follow(self, outgoing: Reply) -> None:
-        match outgoing.order:
+    def _follow(self, reply: Reply) -> None:
+        match reply.order:
             case Order.RAW:
-                self._write_raw(outgoing)
+                self._write_raw(reply)
             case Order.PROGRESS:
-                self._voice.progress = outgoing.text != "off"
-                self._answers.look_again()
+                self._keepalive.progress = reply.text != "off"
+                self._dispatcher.look_again()
             case Order.SILENCE:
-                self._voice.silent = outgoing.text != "off"
-                self._answers.look_again()
+                self._keepalive.silent = reply.text != "off"
+                self._dispatcher.look_again()
             case Order.OFFER:
-                self._offer(outgoing)
+                self._offer(reply)
             case Order.EXIT:
-                self._leave(_status(outgoing.text))
+                self._leave(_status(reply.text))
             case Order.HTTP:
-                self._carry_wrongly(outgoing.text)
+                self._carry_wrongly(reply.text)
             case Order.CRASH | Order.SAY:
                 pass
             case impossible:
                 assert_never(impossible)
-        if outgoing.order not in (Order.RAW, Order.OFFER):
-            self._note(outgoing)
+        if reply.order not in (Order.RAW, Order.OFFER):
+            self._note(reply)
 
-    def _say(self, ticket: str, outgoing: Reply) -> None:
-        verdict = self._session.submit(outgoing.text, anyway=outgoing.anyway)
-        line = verdict.line or (verdict.forced if outgoing.anyway else None)
+    def _say(self, ticket: str, reply: Reply) -> None:
+        verdict = self._session.submit(reply.text, anyway=reply.anyway)
+        line = verdict.line or (verdict.forced if reply.anyway else None)
         if line is not None:
-            self._ledger.write(line, by=outgoing.by, note="" if verdict.sendable else DELIBERATE)
-            self._answers.said()
-        self._ledger.inbox_session.settle(ticket, () if line is not None else verdict.diagnostics)
+            self._journal.write(line, by=reply.by, note="" if verdict.sendable else DELIBERATE)
+            self._dispatcher.said()
+        self._journal.inbox_session.settle(ticket, () if line is not None else verdict.diagnostics)
 
-    def _write_raw(self, outgoing: Reply) -> None:
+    def _write_raw(self, reply: Reply) -> None:
         import binascii  # noqa: PLC0415 - seldom wanted
 
         try:
-            self._ledger.write_raw(
-                binascii.a2b_base64(outgoing.text, strict_mode=True), by=outgoing.by
-            )
+            self._journal.write_raw(binascii.a2b_base64(reply.text, strict_mode=True), by=reply.by)
         except binascii.Error:
             logger.warning("bytes that are no base64 were not written")
 
-    def _offer(self, outgoing: Reply) -> None:
+    def _offer(self, reply: Reply) -> None:
         from humanmcp.inbox.ordering import offer_change  # noqa: PLC0415 - seldom wanted
 
-        change = offer_change(outgoing.text)
+        change = offer_change(reply.text)
         if change is not None:
-            self._note(outgoing._replace(text=_names(change)))
-            self._answers.publish(change, outgoing.by)
-            self._answers.look_again()
+            self._note(reply._replace(text=_names(change)))
+            self._dispatcher.publish(change, reply.by)
+            self._dispatcher.look_again()
 
     def _carry_wrongly(self, text: str) -> None:
         from humanmcp.protocol.http.faults import TAKEN_BACK, HttpBreak  # noqa: PLC0415 - seldom
 
         broken = HttpBreak.read(text)
         if broken is not None or text == TAKEN_BACK:
-            self._ledger.connection.carry_wrongly(broken)
+            self._journal.connection.carry_wrongly(broken)
 
-    def _note(self, outgoing: Reply) -> None:
-        what = f"{outgoing.order.value} {outgoing.text}".strip()
-        self._ledger.record(Direction.NOTE, b"", by=outgoing.by, note=f"{ON_PURPOSE}{what[:400]}")
+    def _note(self, reply: Reply) -> None:
+        what = f"{reply.order.value} {reply.text}".strip()
+        self._journal.record(Direction.NOTE, b"", by=reply.by, note=f"{ON_PURPOSE}{what[:400]}")
 
 
 def _names(change: OfferChange) -> str:

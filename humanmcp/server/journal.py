@@ -99,7 +99,7 @@ class Journal:
 
     def record(  # noqa: PLR0913 - the parts of a frame
         self,
-        way: Direction,
+        direction: Direction,
         raw: bytes,
         number: int = 0,
         *,
@@ -116,11 +116,11 @@ class Journal:
         frames = self._noted()
         self.seq = self._last = self._last + 1
         self.changes += 1
-        if way is Direction.OUT and (note or not number or by == BY_US or ASKS in raw):
+        if direction is Direction.OUT and (note or not number or by == BY_US or ASKS in raw):
             self.spoke_at = self.seq
-        frames.append(Frame(self.seq, self.clock.stamp(), way, raw, number, by, note, stream))
+        frames.append(Frame(self.seq, self.clock.stamp(), direction, raw, number, by, note, stream))
         notes = self.connection.notes
-        if way is Direction.IN and notes is not None and notes.head:
+        if direction is Direction.IN and notes is not None and notes.head:
             frames.append(self._note(frames[-1].at, notes.head, number))
             notes.head = ""
         self.inbox.record(self.name, *frames, durable=durable)
@@ -186,11 +186,11 @@ class Journal:
             self.connection.unanswered(exchange.number)
         self.inbox_session.close(exchange.number, exchange.state, answer, reason)
 
-    def update(self, exchange: Exchange, vigil: PendingTimers) -> None:
+    def update(self, exchange: Exchange, timers: PendingTimers) -> None:
         """Tell the desks how an exchange waits now, and under which id."""
         self.changes += 1
         key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
-        waiting = vigil.waiting()
+        waiting = timers.waiting()
         self.inbox_session.write(
             f"how exchange {exchange.number} waits",
             lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),

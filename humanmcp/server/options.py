@@ -50,24 +50,24 @@ class Keepalive:
     answer book's count then. `silent` keeps back everything that was not typed.
     """
 
-    def __init__(self, session: Session, manner: ServeOptions, shelf: BookFile) -> None:
+    def __init__(self, session: Session, options: ServeOptions, book_file: BookFile) -> None:
         self.progress: bool | None = None
         self.silent = False
         self._session = session
-        self._manner = manner
-        self._shelf = shelf
+        self._options = options
+        self._book_file = book_file
 
     @property
     def may_acknowledge(self) -> bool:
         """Whether what only has to be confirmed is confirmed."""
-        return self._manner.mode is not Mode.BY_HAND and not self.silent
+        return self._options.mode is not Mode.BY_HAND and not self.silent
 
     def means(self, number: int) -> frozenset[str]:
         """Return by which means a client may be kept waiting for the answer to a request.
 
         Who sends progress of their own is not interrupted: a client expects one rising value.
         """
-        if self._manner.mode is Mode.BY_HAND or self.silent:
+        if self._options.mode is Mode.BY_HAND or self.silent:
             return frozenset()
         if not self._says_progress() or self._session.reports_progress(number):
             return frozenset({HOLD})
@@ -76,4 +76,4 @@ class Keepalive:
     def _says_progress(self) -> bool:
         if self.progress is not None:
             return self.progress
-        return self._manner.progress and self._shelf.book.progress
+        return self._options.progress and self._book_file.book.progress

@@ -49,11 +49,11 @@ class PendingTimers:
     """
 
     def __init__(
-        self, arrived: float, decision: Decision, patience: TimeoutPlan, *, subscribed: bool = False
+        self, arrived: float, decision: Decision, timeouts: TimeoutPlan, *, subscribed: bool = False
     ) -> None:
         self.arrived = arrived
         self.decision = decision
-        self.patience = patience
+        self.timeouts = timeouts
         self.last_arrived = arrived
         self.touched = False
         self.writing = False
@@ -76,9 +76,9 @@ class PendingTimers:
         if self.subscribed:
             return None
         waited = now - self.last_arrived
-        if self.patience.hold_at is not None and waited >= self.patience.hold_at:
+        if self.timeouts.hold_at is not None and waited >= self.timeouts.hold_at:
             return DueAction.HOLD
-        if self.patience.progress and waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
+        if self.timeouts.progress and waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
             return DueAction.SEND_PROGRESS
         return None
 
@@ -98,10 +98,10 @@ class PendingTimers:
         if self.retry_awaited_since is not None:
             return self.retry_awaited_since + REPEAT_WITHIN
         duties = []
-        if self.patience.progress and not self.subscribed:
+        if self.timeouts.progress and not self.subscribed:
             duties.append(self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY)
-        if self.patience.hold_at is not None and not self.subscribed:
-            duties.append(self.last_arrived + self.patience.hold_at)
+        if self.timeouts.hold_at is not None and not self.subscribed:
+            duties.append(self.last_arrived + self.timeouts.hold_at)
         after = self.decision.after
         if after is not None and self.decision.due(after, touched=self._stopped):
             duties.append(self.arrived + after)
@@ -117,34 +117,34 @@ class PendingTimers:
         """Remember that the client was asked to repeat its request."""
         self.retry_awaited_since = now
 
-    def repeated(self, now: float, patience: TimeoutPlan) -> None:
+    def repeated(self, now: float, timeouts: TimeoutPlan) -> None:
         """Remember that it did, and how long it waits this time."""
         self.retry_awaited_since = None
         self.last_arrived = now
         self.steps_this_time = 0
-        self.patience = patience
+        self.timeouts = timeouts
 
     def waiting(self) -> Waiting:
         """Describe the wait for the desks. Their seconds count from the first arrival."""
         if self.subscribed:
             return Waiting(book_at=self.decision.after, means=SUBSCRIBED)
-        limit = self.patience.limit
+        limit = self.timeouts.limit
         since = self.last_arrived - self.arrived
         stopped = self.held or (self._stopped and self.decision.stoppable)
         return Waiting(
             limit=None if limit is None else limit + since,
-            source=self.patience.source,
+            source=self.timeouts.source,
             book_at=None if stopped else self.decision.after,
             held=self.held,
-            means=self.patience.means,
-            why_not=self.patience.why_not,
+            means=self.timeouts.means,
+            why_not=self.timeouts.why_not,
             status_until=self._status_until if self.status_open else None,
         )
 
     @property
     def _status_until(self) -> float:
         """Return when the first thing goes out: a comment, or progress before that."""
-        return min(STATUS_WITHIN, PROGRESS_EVERY if self.patience.progress else STATUS_WITHIN)
+        return min(STATUS_WITHIN, PROGRESS_EVERY if self.timeouts.progress else STATUS_WITHIN)
 
 
 class Timekeeper:
@@ -153,45 +153,45 @@ class Timekeeper:
     def __init__(
         self,
         session: Session,
-        ledger: Journal,
-        answers: ReplyDispatcher,
+        journal: Journal,
+        dispatcher: ReplyDispatcher,
         token: Callable[[], str],
     ) -> None:
         self._session = session
-        self._ledger = ledger
-        self._answers = answers
+        self._journal = journal
+        self._dispatcher = dispatcher
         self._token = token
 
     def look(self, now: float) -> float:
         """Do what is due. Returns the next moment at which something may be."""
-        vigils = self._answers.vigils
-        for number, vigil in list(vigils.items()):
-            duty = vigil.due(now)
+        waiting = self._dispatcher.timers
+        for number, timers in list(waiting.items()):
+            duty = timers.due(now)
             if duty is not None:
-                self._do(duty, self._session.exchanges[number], vigil, now)
-        return min((vigil.next() for vigil in vigils.values()), default=math.inf)
+                self._do(duty, self._session.exchanges[number], timers, now)
+        return min((timers.next() for timers in waiting.values()), default=math.inf)
 
-    def _do(self, duty: DueAction, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
+    def _do(self, duty: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         match duty:
             case DueAction.ANSWER_BY_BOOK:
-                self._answers.let_book_go_on(exchange, vigil, now)
+                self._dispatcher.let_book_go_on(exchange, timers, now)
             case DueAction.SEND_PROGRESS:
-                said = _waited_for(now - vigil.arrived)
-                line = self._session.progress(exchange.number, vigil.progressed(), said)
-                if line is not None and not self._ledger.is_mid_line:
-                    self._ledger.write(line, exchange.number, by=BY_US)
+                said = _waited_for(now - timers.arrived)
+                line = self._session.progress(exchange.number, timers.progressed(), said)
+                if line is not None and not self._journal.is_mid_line:
+                    self._journal.write(line, exchange.number, by=BY_US)
             case DueAction.HOLD:
                 line = self._session.hold(exchange.number, self._token())
                 if line is None:
-                    vigil.patience = vigil.patience._replace(hold_at=None)
+                    timers.timeouts = timers.timeouts._replace(hold_at=None)
                 else:
-                    vigil.retry_awaited(now)
-                    self._ledger.write(line, exchange.number, by=BY_US, note=HOLD)
+                    timers.retry_awaited(now)
+                    self._journal.write(line, exchange.number, by=BY_US, note=HOLD)
             case DueAction.GIVE_UP:
                 quiet = self._session.went_quiet(exchange.number)
-                self._answers.forget(exchange.number)
+                self._dispatcher.forget(exchange.number)
                 if quiet is not None:
-                    self._ledger.close(quiet, reason="quiet")
+                    self._journal.close(quiet, reason="quiet")
             case impossible:
                 assert_never(impossible)
 

@@ -151,10 +151,10 @@ class _Scene:
 class Player:
     """Says again what the server said of its own, through the server's one writer."""
 
-    def __init__(self, replay: Replay, session: Session, ledger: Journal) -> None:
+    def __init__(self, replay: Replay, session: Session, journal: Journal) -> None:
         self.replay = replay
         self._session = session
-        self._ledger = ledger
+        self._journal = journal
         self._scenes: dict[int, _Scene] = {}
         self._given: dict[str, str] = {}
         """From the id of each recorded request to that of the one that was answered like it."""
@@ -170,11 +170,11 @@ class Player:
         `seq` names the recorded answer; None for a request without any, which may have been spoken
         about all the same.
         """
-        one = self.replay.unanswered(exchange) if seq is None else self.replay.around(seq)
-        if one is None:
+        recorded = self.replay.unanswered(exchange) if seq is None else self.replay.around(seq)
+        if recorded is None:
             return True
-        self._given[one.id] = exchange.id.token
-        scene = self._scenes[exchange.number] = _Scene(exchange, one, list(one.before))
+        self._given[recorded.id] = exchange.id.token
+        scene = self._scenes[exchange.number] = _Scene(exchange, recorded, list(recorded.before))
         return self._go_on(scene)
 
     def response(self, message: Message) -> int:
@@ -192,10 +192,10 @@ class Player:
 
     def line(self, exchange: Exchange, seq: int) -> bytes | None:
         """Return the line of a recorded answer that was broken; None for one that was none."""
-        one = self.replay.around(seq)
-        if one is None or one.raw is None or exchange.batch:
+        recorded = self.replay.around(seq)
+        if recorded is None or recorded.raw is None or exchange.batch:
             return None
-        return renewed(one.raw, {"id": (one.id, exchange.id.token)})
+        return renewed(recorded.raw, {"id": (recorded.id, exchange.id.token)})
 
     def finish(self, exchange: Exchange, seq: int) -> None:
         """Say what was said after an answer."""
@@ -211,45 +211,47 @@ class Player:
 
     def _go_on(self, scene: _Scene) -> bool:
         """Say the next lines up to a question. True when nothing is left to be said."""
-        one, exchange = scene.recorded, scene.exchange
-        names = {"id": (one.id, exchange.id.token)}
-        if one.progress_token:
-            names["progressToken"] = (one.progress_token, exchange.progress_token or "")
+        recorded, exchange = scene.recorded, scene.exchange
+        names = {"id": (recorded.id, exchange.id.token)}
+        if recorded.progress_token:
+            names["progressToken"] = (recorded.progress_token, exchange.progress_token or "")
         while scene.left:
             said = scene.left.pop(0)
-            asked = self._say(said, names)
-            if asked is not None and asked.id is not None:
-                scene.question = asked.id.key
+            request = self._say(said, names)
+            if request is not None and request.id is not None:
+                scene.question = request.id.key
                 return False
         del self._scenes[exchange.number]
         return True
 
-    def _say(self, said: RecordedMessage, names: Mapping[str, tuple[str, str]]) -> Message | None:
+    def _say(
+        self, recorded: RecordedMessage, names: Mapping[str, tuple[str, str]]
+    ) -> Message | None:
         """Say one line. Returns it when it asks something."""
-        by = f"replay: {said.seq}"
-        if said.message is None:
-            self._ledger.write(renewed(said.raw, names), by=by, note=DELIBERATE)
+        by = f"replay: {recorded.seq}"
+        if recorded.message is None:
+            self._journal.write(renewed(recorded.raw, names), by=by, note=DELIBERATE)
             return None
-        if said.message.method == PROGRESS and not names.get("progressToken", ("", "-"))[1]:
+        if recorded.message.method == PROGRESS and not names.get("progressToken", ("", "-"))[1]:
             return None  # this time nobody wants to know: there is no token
-        line = renewed(said.raw, self._of_message(said, names)).decode("utf-8", "replace")
+        line = renewed(recorded.raw, self._of_message(recorded, names)).decode("utf-8", "replace")
         verdict = self._session.submit(line, anyway=True)
         line = verdict.line or verdict.forced or line
-        self._ledger.write(line, by=by, note="" if verdict.sendable else DELIBERATE)
-        return self._session.awaited[-1] if said.asks and self._session.awaited else None
+        self._journal.write(line, by=by, note="" if verdict.sendable else DELIBERATE)
+        return self._session.awaited[-1] if recorded.asks and self._session.awaited else None
 
     def _of_message(
-        self, said: RecordedMessage, names: Mapping[str, tuple[str, str]]
+        self, recorded: RecordedMessage, names: Mapping[str, tuple[str, str]]
     ) -> Mapping[str, tuple[str, str]]:
         """Return which names change in a message: a question has an id that was never used."""
         kept = {name: pair for name, pair in names.items() if name != "id"}
-        meta = member(member(said.raw.decode(), "params") or "{}", "_meta") or "{}"
+        meta = member(member(recorded.raw.decode(), "params") or "{}", "_meta") or "{}"
         subscription = member(meta, versions.META_SUBSCRIPTION)
         if subscription in self._given:
             kept[versions.META_SUBSCRIPTION] = (subscription, self._given[subscription])
-        if said.asks and said.message is not None and said.message.id is not None:
-            token = said.message.id.token
+        if recorded.asks and recorded.message is not None and recorded.message.id is not None:
+            token = recorded.message.id.token
             again = f"{len(self._said)}-{token.strip(chr(34))}"
-            kept["id"] = (token, f'"{again}"' if said.seq in self._said else token)
-            self._said.add(said.seq)
+            kept["id"] = (token, f'"{again}"' if recorded.seq in self._said else token)
+            self._said.add(recorded.seq)
         return kept

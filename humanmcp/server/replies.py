@@ -1,6 +1,6 @@
 """Who answers: a person's reply and the book's, from the check to the wire and out of the inbox.
 
-An exchange is here while it waits (`vigils`), and is answered once, by the first.
+An exchange is here while it waits (`timers`), and is answered once, by the first.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def _go_on_serving(_status: int) -> None:
     """Do nothing: there is no session yet."""
 
 
-def _player(session: Session, ledger: Journal, manner: ServeOptions) -> Player | None:
-    if manner.replay is None:
+def _player(session: Session, journal: Journal, options: ServeOptions) -> Player | None:
+    if options.replay is None:
         return None
     from humanmcp.server.replaying import Player  # noqa: PLC0415 - seldom wanted
 
-    return Player(manner.replay, session, ledger)
+    return Player(options.replay, session, journal)
 
 
 class ReplyDispatcher:
@@ -68,12 +68,12 @@ class ReplyDispatcher:
     def __init__(
         self,
         session: Session,
-        ledger: Journal,
-        shelf: BookFile,
-        manner: ServeOptions,
-        voice: Keepalive,
+        journal: Journal,
+        book_file: BookFile,
+        options: ServeOptions,
+        keepalive: Keepalive,
     ) -> None:
-        self.vigils: dict[int, PendingTimers] = {}
+        self.timers: dict[int, PendingTimers] = {}
         self.exit: Callable[[int], object] = _go_on_serving
         """Ends the session with a status."""
         self.before_late_answer: Callable[[Exchange], object] = lambda _exchange: None
@@ -81,24 +81,24 @@ class ReplyDispatcher:
         self.by: OrderedDict[int, str] = OrderedDict()
         """Who answered the last exchanges, by number."""
         self._session = session
-        self._ledger = ledger
-        self._shelf = shelf
-        self._manner = manner
-        self._voice = voice
+        self._journal = journal
+        self._book_file = book_file
+        self._options = options
+        self._keepalive = keepalive
         self._kept: dict[int, Reply] = {}
         self._memory: BookMemory | None = None
         """What its rules have done and keep; None until there are rules."""
         self._steps: RuleSteps | None = None
-        self.player = _player(session, ledger, manner)
-        self._opening_held = ledger.inbox.opening_is_held()
-        self._book = shelf.book
+        self.player = _player(session, journal, options)
+        self._opening_held = journal.inbox.opening_is_held()
+        self._book = book_file.book
         """The book that the client was last told of."""
-        self._complaint = shelf.complaint
+        self._complaint = book_file.complaint
         self._prepare()
 
     def _prepare(self) -> None:
         """Let drafts start from what the book has, and answers name the server that it names."""
-        established, book = self._session.established, self._shelf.book
+        established, book = self._session.established, self._book_file.book
         self._session.offers = book.offered()
         named = (book.name, book.title) != (Book().name, Book().title)
         self._session.established = established._replace(
@@ -107,7 +107,7 @@ class ReplyDispatcher:
 
     def forget(self, number: int) -> None:
         """Wait no longer for an exchange: its answer is no longer wanted."""
-        self.vigils.pop(number, None)
+        self.timers.pop(number, None)
         self._kept.pop(number, None)
         self._over(number)
 
@@ -134,56 +134,56 @@ class ReplyDispatcher:
     def patience(self, exchange: Exchange) -> TimeoutPlan:
         """Return how long the client waits for an answer, and what keeps it waiting."""
         client = self._session.established.client_name
-        seen = None if known_clients.is_shared(client) else self._ledger.limits.of(client)
-        means = self._voice.means(exchange.number)
-        own = self._manner.client_limit or self._ledger.call_limits.of(client)
+        seen = None if known_clients.is_shared(client) else self._journal.limits.of(client)
+        means = self._keepalive.means(exchange.number)
+        own = self._options.client_limit or self._journal.call_limits.of(client)
         return patience(exchange, client, own or 0.0, seen or 0.0, means)
 
     def look_again(self) -> None:
         """Settle anew what is done for a person while each request waits."""
-        for number, vigil in self.vigils.items():
+        for number, timers in self.timers.items():
             exchange = self._session.exchanges[number]
-            vigil.decision = self.decision(exchange)
-            vigil.patience = self.patience(exchange)
-            self._ledger.update(exchange, vigil)
+            timers.decision = self.decision(exchange)
+            timers.timeouts = self.patience(exchange)
+            self._journal.update(exchange, timers)
 
     def drafted(self, number: int, draft: Draft) -> None:
         """Learn what a person is writing at a desk, and whether they hold the book back."""
-        vigil = self.vigils.get(number)
-        if vigil is not None and (draft.touched, draft.hold) != (vigil.touched, vigil.held):
-            vigil.touched, vigil.held = draft.touched, draft.hold
-            self._ledger.update(self._session.exchanges[number], vigil)
+        timers = self.timers.get(number)
+        if timers is not None and (draft.touched, draft.hold) != (timers.touched, timers.held):
+            timers.touched, timers.held = draft.touched, draft.hold
+            self._journal.update(self._session.exchanges[number], timers)
 
     def somebody_writes(self, *, writing: bool) -> bool:
         """Keep the book from answering over a text in `out.txt`, whichever request it is for.
 
         Returns whether that changes anything.
         """
-        changed = [(n, vigil) for n, vigil in self.vigils.items() if vigil.writing != writing]
-        for number, vigil in changed:
-            vigil.writing = writing
-            if vigil.decision.stoppable:
-                self._ledger.update(self._session.exchanges[number], vigil)
+        changed = [(n, timers) for n, timers in self.timers.items() if timers.writing != writing]
+        for number, timers in changed:
+            timers.writing = writing
+            if timers.decision.stoppable:
+                self._journal.update(self._session.exchanges[number], timers)
         return bool(changed)
 
     def said(self) -> None:
         """Leave the progress of a request to the person who has begun to send it."""
-        for number, vigil in self.vigils.items():
-            if vigil.patience.progress and self._session.reports_progress(number):
+        for number, timers in self.timers.items():
+            if timers.timeouts.progress and self._session.reports_progress(number):
                 exchange = self._session.exchanges[number]
-                vigil.patience = self.patience(exchange)
-                self._ledger.update(exchange, vigil)
+                timers.timeouts = self.patience(exchange)
+                self._journal.update(exchange, timers)
 
     def decision(self, exchange: Exchange) -> Decision:
         """Return what is answered without a person: as recorded, or by the book."""
-        if self._voice.silent or self._session.same_id_pending(exchange):
+        if self._keepalive.silent or self._session.same_id_pending(exchange):
             return Decision()  # only one of them can be answered: a person says which
         if self.player is not None and self.player.plays(exchange.number):
             return Decision()  # first the client has to answer what it was asked
         begun = None if self._steps is None else self._steps.left(exchange.number)
         if begun is not None:
             return begun
-        replay = self._manner.replay
+        replay = self._options.replay
         recorded = replay.find(exchange) if replay else None
         if recorded is not None:
             return recorded.decision
@@ -191,19 +191,19 @@ class ReplyDispatcher:
         return decision if replay is None else replay.instead(exchange, decision)
 
     def _by_answer_book(self, exchange: Exchange) -> Decision:
-        if self._memory is None and self._shelf.book.rules:
+        if self._memory is None and self._book_file.book.rules:
             from humanmcp.protocol.rules.memory import BookMemory  # noqa: PLC0415 - only with rules
 
-            self._memory = BookMemory(os.urandom(16), self._ledger.clock.stamp)
+            self._memory = BookMemory(os.urandom(16), self._journal.clock.stamp)
         return decide(
             exchange,
-            self._shelf.book,
+            self._book_file.book,
             self._session.established,
-            mode=self._manner.mode,
+            mode=self._options.mode,
             opening=self._opening(exchange),
             grace=self._grace(exchange.method),
             memory=self._memory,
-            refuse=self._manner.refuse,
+            refuse=self._options.refuse,
         )
 
     def reply(self, number: int, reply: Reply) -> None:
@@ -212,13 +212,13 @@ class ReplyDispatcher:
             outcome = self._session.reply(number, reply.text, reply.form, anyway=reply.anyway)
         except Exception as error:
             logger.exception("a reply could not be taken; please report it")
-            self._ledger.inbox_session.refuse(number, (failure(error),))
+            self._journal.inbox_session.refuse(number, (failure(error),))
             return
         match outcome:
             case Sent():
                 self.sent(outcome, reply.by)
             case Refused():
-                self._ledger.inbox_session.refuse(number, outcome.verdict.diagnostics)
+                self._journal.inbox_session.refuse(number, outcome.verdict.diagnostics)
             case AwaitingRetry():
                 self.keep(number, reply)
             case Late():
@@ -238,24 +238,24 @@ class ReplyDispatcher:
             self.by.popitem(last=False)
         if outcome.line is not None:
             note = DELIBERATE if outcome.deliberate else ""
-            self._ledger.write(line or outcome.line, exchange.number, by=by, note=note)
-        vigil = self.vigils.pop(exchange.number, None)
-        if vigil is not None:
-            self._unlearn(exchange, self._ledger.clock.now() - vigil.last_arrived)
-            at = self._ledger.clock.stamp()
-            self._ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
+            self._journal.write(line or outcome.line, exchange.number, by=by, note=note)
+        timers = self.timers.pop(exchange.number, None)
+        if timers is not None:
+            self._unlearn(exchange, self._journal.clock.now() - timers.last_arrived)
+            at = self._journal.clock.stamp()
+            self._journal.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
         for batch in outcome.completed_batches:
-            self._ledger.write(batch.line, batch.number)
+            self._journal.write(batch.line, batch.number)
         for other in outcome.superseded:
             self._kept.pop(other.number, None)
             self._over(other.number)
-            if self.vigils.pop(other.number, None) is not None:
-                self._ledger.close(other, reason="twin")
-        self._ledger.describe(self._session)
+            if self.timers.pop(other.number, None) is not None:
+                self._journal.close(other, reason="twin")
+        self._journal.describe(self._session)
 
     def _unlearn(self, exchange: Exchange, waited: float) -> None:
         """Forget how long this client was seen to wait, when it has just waited longer."""
-        client, limits = self._session.established.client_name, self._ledger.limits
+        client, limits = self._session.established.client_name, self._journal.limits
         if outlasted(exchange, waited, limits.of(client) or 0.0):
             limits.forget(client)
 
@@ -300,16 +300,16 @@ class ReplyDispatcher:
         if decision.fault == RuleFault.EXIT.value:
             self.exit(0)
         elif decision.fault == RuleFault.CRASH.value:
-            self._ledger.connection.crash()
+            self._journal.connection.crash()
         return True
 
-    def let_book_go_on(self, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
+    def let_book_go_on(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
         """Let the book answer what waits, or do what its rule does before that."""
         self.before_late_answer(exchange)
-        left = self.by_book(exchange, vigil.decision, now - vigil.arrived)
+        left = self.by_book(exchange, timers.decision, now - timers.arrived)
         if left is not None:
-            vigil.decision = left
-            self._ledger.update(exchange, vigil)
+            timers.decision = left
+            self._journal.update(exchange, timers)
 
     def _go_on(self, exchange: Exchange, decision: Decision, waited: float) -> Decision:
         """Do the steps of a rule that are due before its answer."""
@@ -317,7 +317,7 @@ class ReplyDispatcher:
         if self._steps is None:
             from humanmcp.server.rule_steps import RuleSteps  # noqa: PLC0415 - seldom wanted
 
-            self._steps = RuleSteps(self._session, self._ledger)
+            self._steps = RuleSteps(self._session, self._journal)
         left = self._steps.go_on(exchange, decision._replace(counts=False), waited)
         if left.notices or left.ask or left.change is None:
             return left
@@ -326,7 +326,7 @@ class ReplyDispatcher:
 
     def publish(self, change: OfferChange, by: str = BY_US) -> None:
         """Change what is offered, and tell the client: what a person publishes, in any case."""
-        self._shelf.offer(self._shelf.book.changed(change))
+        self._book_file.offer(self._book_file.book.changed(change))
         self._offer_changed(by)
 
     def _begin_anew(self) -> None:
@@ -363,7 +363,7 @@ class ReplyDispatcher:
 
         broken = HttpBreak.read(fault)
         if broken is not None:
-            self._ledger.connection.carry_wrongly(broken)
+            self._journal.connection.carry_wrongly(broken)
         return broken is not None
 
     def _replay(self, player: Player, exchange: Exchange, decision: Decision, seq: int) -> bool:
@@ -385,35 +385,35 @@ class ReplyDispatcher:
     def _opening(self, exchange: Exchange) -> OpeningPolicy:
         """Return who opens the session; a person at the inbox has the last word."""
         opens = methods.of(exchange.method).opening
-        held = opens and self._ledger.inbox.opening_is_held()
-        return OpeningPolicy.HELD if held else self._manner.opening
+        held = opens and self._journal.inbox.opening_is_held()
+        return OpeningPolicy.HELD if held else self._options.opening
 
     def _grace(self, method: str) -> float | None:
         """Return how long an opening message may wait for a person, None for what is known."""
         if not methods.of(method).opening:
             return None
-        return self._ledger.graces.of(self._session.established.client_name)
+        return self._journal.graces.of(self._session.established.client_name)
 
     @property
     def opening(self) -> OpeningPolicy:
         """Who opens the session, as far as is known since it was last asked for."""
-        return OpeningPolicy.HELD if self._opening_held else self._manner.opening
+        return OpeningPolicy.HELD if self._opening_held else self._options.opening
 
     def follow_people(self, now: float) -> bool:
         """Decide anew when they saved the book, took the opening, or gave it back.
 
         Returns whether they did. Other sessions follow the same book.
         """
-        self._shelf.poll(now)
-        if self._shelf.complaint is not self._complaint:
-            self._complaint = self._shelf.complaint
+        self._book_file.poll(now)
+        if self._book_file.complaint is not self._complaint:
+            self._complaint = self._book_file.complaint
             if self._complaint is not None:
                 logger.warning("the answer book cannot be used: %s", self._complaint)
-        held, was_held = self._ledger.inbox.opening_is_held(), self._opening_held
+        held, was_held = self._journal.inbox.opening_is_held(), self._opening_held
         self._opening_held = held
-        changed = self._shelf.book is not self._book
+        changed = self._book_file.book is not self._book
         if changed:
-            if self._shelf.book.rules is not self._book.rules:
+            if self._book_file.book.rules is not self._book.rules:
                 self._begin_anew()
             self._offer_changed()
         if changed or held != was_held:
@@ -422,16 +422,16 @@ class ReplyDispatcher:
 
     def _tell_of_changes(self, by: str) -> None:
         """Let the client ask for each list again that is another one in the book now."""
-        before, self._book = self._book, self._shelf.book
-        if by == BY_US and not self._voice.may_acknowledge:
+        before, self._book = self._book, self._book_file.book
+        if by == BY_US and not self._keepalive.may_acknowledge:
             return
         for capability in changed_lists(before, self._book):
             for line in self._session.list_changed(capability):
-                self._ledger.write(line, by=by)
+                self._journal.write(line, by=by)
 
     def _offer_changed(self, by: str = BY_US) -> None:
         """Take what is offered from the book as it is now, and tell the client."""
         self._prepare()
         self._session.established = self._session.established._replace(newly_prepared=True)
         self._tell_of_changes(by)
-        self._ledger.describe(self._session)
+        self._journal.describe(self._session)

@@ -75,125 +75,125 @@ class Resumed(NamedTuple):
 
 def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
     """Tell a new session all that was heard and said in another process."""
-    found = Resumed(Session(), inbox.established(name), waiting, came={}, answers={}, begun=set())
+    resumed = Resumed(Session(), inbox.established(name), waiting, came={}, answers={}, begun=set())
     for frame in inbox.frames(name):
         if frame.note == HTTP:
-            found = found._replace(seq=frame.seq)
+            resumed = resumed._replace(seq=frame.seq)
             continue
-        found = found._replace(last=frame, seq=frame.seq)
-        if frame.way is Direction.IN and not frame.note:
-            _hear(found, frame)
+        resumed = resumed._replace(last=frame, seq=frame.seq)
+        if frame.direction is Direction.IN and not frame.note:
+            _hear(resumed, frame)
         elif frame.note == CUT_OFF:
-            found.session.held(frame.number, CUT)
-        elif frame.way is Direction.OUT and frame.note not in _NO_MESSAGE:
-            _say(found, frame)
-    return found
+            resumed.session.held(frame.number, CUT)
+        elif frame.direction is Direction.OUT and frame.note not in _NO_MESSAGE:
+            _say(resumed, frame)
+    return resumed
 
 
-def _hear(found: Resumed, frame: Frame) -> None:
+def _hear(resumed: Resumed, frame: Frame) -> None:
     if frame.number:  # a line that the disk did not take had a number, too
-        found.session.exchanges.last = frame.number - 1
-    before = found.session.exchanges.last
-    found.session.receive(frame.raw)
-    for number in range(before + 1, found.session.exchanges.last + 1):
-        found.came[number] = frame
+        resumed.session.exchanges.last = frame.number - 1
+    before = resumed.session.exchanges.last
+    resumed.session.receive(frame.raw)
+    for number in range(before + 1, resumed.session.exchanges.last + 1):
+        resumed.came[number] = frame
 
 
-def _say(found: Resumed, frame: Frame) -> None:
+def _say(resumed: Resumed, frame: Frame) -> None:
     message = jsonrpc.read(frame.raw)
-    exchange = found.session.exchanges.get(frame.number)
+    exchange = resumed.session.exchanges.get(frame.number)
     if frame.note == HOLD and isinstance(message, Message):
-        found.session.held(frame.number, str(message.body["result"]["requestState"]))
+        resumed.session.held(frame.number, str(message.body["result"]["requestState"]))
     elif exchange is None or (isinstance(message, Message) and message.method):
-        found.session.remember(frame.text, by_person=frame.by != BY_US)
+        resumed.session.remember(frame.text, by_person=frame.by != BY_US)
         if frame.by != BY_US:
-            found.begun.add(frame.number)
+            resumed.begun.add(frame.number)
     elif isinstance(message, Batch) and exchange.batch:
-        _answer_batch(found, exchange.batch, message, frame)
+        _answer_batch(resumed, exchange.batch, message, frame)
     else:
-        _answer(found, exchange, frame.text, frame)
+        _answer(resumed, exchange, frame.text, frame)
 
 
-def _answer_batch(found: Resumed, batch: int, said: Batch, frame: Frame) -> None:
+def _answer_batch(resumed: Resumed, batch: int, said: Batch, frame: Frame) -> None:
     """Answer the requests of a batch; what is not in the array gets no answer."""
     answers = {one.id.key: one.raw for one in said.items if isinstance(one, Message) and one.id}
-    for exchange in found.session.pending:
+    for exchange in resumed.session.pending:
         if exchange.batch != batch:
             continue
         line = answers.get(exchange.id.key)
         if line is None:
-            found.session.cancelled(exchange.number)
+            resumed.session.cancelled(exchange.number)
         else:
-            _answer(found, exchange, line, frame)
+            _answer(resumed, exchange, line, frame)
 
 
-def _answer(found: Resumed, exchange: Exchange, line: str, frame: Frame) -> None:
-    found.session.reply_with_line(exchange.number, line)
-    found.answers[exchange.number] = frame._replace(raw=jsonrpc.encoded(line))
+def _answer(resumed: Resumed, exchange: Exchange, line: str, frame: Frame) -> None:
+    resumed.session.reply_with_line(exchange.number, line)
+    resumed.answers[exchange.number] = frame._replace(raw=jsonrpc.encoded(line))
 
 
 class Resumption:
     """Brings the inbox and the session to one state again, before anything else happens."""
 
     def __init__(
-        self, found: Resumed, ledger: Journal, answers: ReplyDispatcher, arrivals: Arrivals
+        self, resumed: Resumed, journal: Journal, dispatcher: ReplyDispatcher, arrivals: Arrivals
     ) -> None:
         """Settle what was found."""
-        self._found = found
-        self._session = found.session
-        self._ledger = ledger
-        self._answers = answers
+        self._resumed = resumed
+        self._session = resumed.session
+        self._journal = journal
+        self._dispatcher = dispatcher
         self._arrivals = arrivals
 
     def settle(self) -> None:
         """Do what the other process did not come to do."""
         self._settle_what_was_said()
-        for number in self._found.waiting:
+        for number in self._resumed.waiting:
             exchange = self._session.exchanges.get(number)
             if exchange is None or exchange.state is not ExchangeState.PENDING:
                 self._is_over(number, exchange)
         for exchange in self._session.pending:
             self._go_on(exchange)
-        if self._ledger.facts.http_visitor:
+        if self._journal.facts.http_visitor:
             for exchange in self._session.pending:
                 self._is_cut(exchange)
         self._tell_of_changes()
-        self._ledger.describe(self._session)
+        self._journal.describe(self._session)
 
     def _tell_of_changes(self) -> None:
         """Let the client ask again for what this process offers otherwise than the one before."""
-        before, now = self._found.before.prepared, self._session.established.prepared
+        before, now = self._resumed.before.prepared, self._session.established.prepared
         for method in sorted({*before, *now}):
             if before.get(method) != now.get(method):
                 for line in self._session.list_changed(method.partition("/")[0]):
-                    self._ledger.write(line, by=BY_US)
+                    self._journal.write(line, by=BY_US)
 
     def _settle_what_was_said(self) -> None:
         """Settle a saying that is the last thing that went out: it is not said twice."""
-        last = self._found.last
-        if last is None or last.way is not Direction.OUT or last.number:
+        last = self._resumed.last
+        if last is None or last.direction is not Direction.OUT or last.number:
             return
-        for ticket, outgoing in self._ledger.inbox_session.outgoing():
-            verdict = self._session.judge(outgoing.text)
-            is_last = last.text in (verdict.line, verdict.forced) and last.by == outgoing.by
-            if outgoing.order is Order.SAY and is_last and last.at >= outgoing.at:
-                self._ledger.inbox_session.settle(ticket, ())
+        for ticket, reply in self._journal.inbox_session.outgoing():
+            verdict = self._session.judge(reply.text)
+            is_last = last.text in (verdict.line, verdict.forced) and last.by == reply.by
+            if reply.order is Order.SAY and is_last and last.at >= reply.at:
+                self._journal.inbox_session.settle(ticket, ())
                 return
 
     def _is_over(self, number: int, exchange: Exchange | None) -> None:
         """Take an exchange out of the inbox that the transcript says is over."""
-        frame = self._found.answers.get(number)
+        frame = self._resumed.answers.get(number)
         state = ExchangeState.CANCELLED if exchange is None else exchange.state
         answer = None
         if frame is not None:
             state = ExchangeState.ANSWERED
             answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
-        self._ledger.inbox.close(self._ledger.key(number), state, answer)
+        self._journal.inbox.close(self._journal.key(number), state, answer)
 
     def _go_on(self, exchange: Exchange) -> None:
         """Go on with a request that has no answer by the transcript."""
         try:
-            item = self._ledger.inbox.item(self._ledger.key(exchange.number))
+            item = self._journal.inbox.item(self._journal.key(exchange.number))
         except UnknownItemError:
             self._arrivals.come_again(exchange, self._decision(exchange), self._came(exchange))
             return
@@ -202,7 +202,7 @@ class Resumption:
         elif item.answer is not None:
             outcome = self._session.reply_with_line(exchange.number, item.answer.line)
             if isinstance(outcome, Sent):
-                self._answers.sent(outcome, item.answer.by)
+                self._dispatcher.sent(outcome, item.answer.by)
         else:
             self._session.cancelled(exchange.number)
 
@@ -215,31 +215,31 @@ class Resumption:
         if methods.of(exchange.method).stays_open:
             self._arrivals.hung_up(exchange.number)
             return
-        vigil = self._answers.vigils[exchange.number]
+        timers = self._dispatcher.timers[exchange.number]
         if exchange.awaiting_retry not in ("", CUT):
-            vigil.retry_awaited(self._ledger.clock.now())
+            timers.retry_awaited(self._journal.clock.now())
             return
-        self._ledger.record(Direction.NOTE, b"", exchange.number, note=CUT_OFF)
+        self._journal.record(Direction.NOTE, b"", exchange.number, note=CUT_OFF)
         self._session.held(exchange.number, CUT)
-        vigil.retry_awaited(math.inf)
-        vigil.patience = vigil.patience._replace(limit=None, means="", why_not=CUT)
-        self._ledger.update(self._session.exchanges[exchange.number], vigil)
+        timers.retry_awaited(math.inf)
+        timers.timeouts = timers.timeouts._replace(limit=None, means="", why_not=CUT)
+        self._journal.update(self._session.exchanges[exchange.number], timers)
 
     def _wait_on(self, exchange: Exchange) -> None:
-        plan = self._answers.patience(exchange)
-        vigil = PendingTimers(self._came(exchange), self._decision(exchange), plan)
-        self._answers.vigils[exchange.number] = vigil
-        self._ledger.update(exchange, vigil)
+        plan = self._dispatcher.patience(exchange)
+        timers = PendingTimers(self._came(exchange), self._decision(exchange), plan)
+        self._dispatcher.timers[exchange.number] = timers
+        self._journal.update(exchange, timers)
 
     def _decision(self, exchange: Exchange) -> Decision:
-        if exchange.number in self._found.begun:
+        if exchange.number in self._resumed.begun:
             logger.warning("what was begun about %s is left to a person", exchange.number)
             return Decision()
-        return self._answers.decision(exchange)
+        return self._dispatcher.decision(exchange)
 
     def _came(self, exchange: Exchange) -> float:
         """Return when a request came, by the clock that only rises."""
-        now, frame = self._ledger.clock, self._found.came.get(exchange.number)
+        now, frame = self._journal.clock, self._resumed.came.get(exchange.number)
         if frame is None:
             return now.now()
         try:

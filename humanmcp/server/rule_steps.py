@@ -58,9 +58,9 @@ class _Steps:
 class RuleSteps:
     """The requests of one session that are in the middle of their rule."""
 
-    def __init__(self, session: Session, ledger: Journal) -> None:
+    def __init__(self, session: Session, journal: Journal) -> None:
         self._session = session
-        self._ledger = ledger
+        self._journal = journal
         self._open: dict[int, _Steps] = {}
         self._questions = 0
 
@@ -106,7 +106,7 @@ class RuleSteps:
         for _, question in steps.asked.values() if steps is not None else ():
             cancel = self._session.give_up(question, "the request that asked is over")
             if cancel is not None:
-                self._ledger.write(cancel, number, by=BY_US)
+                self._journal.write(cancel, number, by=BY_US)
 
     def _ask(self, steps: _Steps, decision: Decision) -> Decision:
         """Ask the questions of the next round; none when a client may not be asked them."""
@@ -129,10 +129,10 @@ class RuleSteps:
         params = fill(notice.params, decision.values or {})
         if notice.method.endswith(_CHANGED):
             for line in self._session.list_changed(notice.method.split("/")[1]):
-                self._ledger.write(line, by=decision.by)
+                self._journal.write(line, by=decision.by)
         elif notice.method == _UPDATED:
             for line in self._session.resource_updated(str(params.get("uri"))):
-                self._ledger.write(line, by=decision.by)
+                self._journal.write(line, by=decision.by)
         elif notice.method != _LOG or self._logs(exchange, params.get("level")):
             if notice.method == _PROGRESS:
                 params = _with_token(exchange, params)
@@ -156,7 +156,7 @@ class RuleSteps:
             first = verdict.errors[0].code
             logger.warning("%s does not say %s: %s", decision.by, message["method"], first)
             return False
-        self._ledger.write(verdict.line, exchange.number, by=decision.by)
+        self._journal.write(verdict.line, exchange.number, by=decision.by)
         return True
 
 

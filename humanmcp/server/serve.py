@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _open_desk(parts.home, language)
         attendant.attend(session)
         attendant.run()
-        return _ended(parts.manner, session.exit_status, stderr, language)
+        return _ended(parts.options, session.exit_status, stderr, language)
 
 
 def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, files: int) -> int:
@@ -150,12 +150,12 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, 
         ready,
         limits=limits,
     )
-    return _ended(parts.manner, 0, stderr, language)
+    return _ended(parts.options, 0, stderr, language)
 
 
-def _ended(manner: ServeOptions, status: int, stderr: Stderr, language: str) -> int:
+def _ended(options: ServeOptions, status: int, stderr: Stderr, language: str) -> int:
     """Say what became of a replay. Returns the exit status."""
-    replay, forward = manner.replay, manner.forward
+    replay, forward = options.replay, options.forward
     if replay is None:
         return status
     if forward is not None and replay.forwarded:
@@ -238,8 +238,8 @@ class ServerParts(NamedTuple):
     """What the sessions of a server have in common."""
 
     home: Path
-    shelf: BookFile
-    manner: ServeOptions
+    book_file: BookFile
+    options: ServeOptions
     aside: Callable[[str], object]
     """Is told what the book will do and did instead of a person."""
     title: str = ""
@@ -259,30 +259,30 @@ class ServerParts(NamedTuple):
         Each looks at the book for itself.
         """
         clock = Clock()
-        facts, found = self._found(inbox, facts, clock)
+        facts, resumed = self._found(inbox, facts, clock)
         own = inbox.folder(facts.name)
         claim = partial(
             TextFiles.claim,
             Path(self.files).expanduser().absolute() if self.files else own,
             decode=decode,
             archive=own,
-            language=self.manner.language,
+            language=self.options.language,
             shared=bool(self.files),
         )
-        ledger = Journal(connection, inbox, facts, clock, self.home)
-        if found:
-            ledger.go_on(found.seq)
+        journal = Journal(connection, inbox, facts, clock, self.home)
+        if resumed:
+            journal.go_on(resumed.seq)
         return ServedSession(
-            session=found.session if found else Session(),
-            ledger=ledger,
+            session=resumed.session if resumed else Session(),
+            journal=journal,
             claim_files=claim,
-            shelf=self.shelf.another(),
-            manner=self.manner,
+            book_file=self.book_file.another(),
+            options=self.options,
             token=lambda: os.urandom(16).hex(),
-            aside=self.aside,
+            tell_stderr=self.aside,
             when_quiet=when_quiet,
             crowd=self.crowd,
-            found=found,
+            resumed=resumed,
         )
 
     def _found(
@@ -310,10 +310,10 @@ def _parts(
     home = paths.make_private(paths.home_folder(settings.home))
     log_to(home)
     book = paths.book_file(settings.book, home)
-    shelf = BookFile(book, _versions(settings.versions), must_exist=bool(settings.book))
+    book_file = BookFile(book, _versions(settings.versions), must_exist=bool(settings.book))
     replay, forward = _replay(arguments, home, settings.inbox, _command(arguments))
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
-    manner = ServeOptions(
+    options = ServeOptions(
         mode,
         settings.client_limit,
         language,
@@ -324,7 +324,7 @@ def _parts(
         arguments.otherwise == OTHERWISE_ERROR and replay is None,
         _notifier(settings.notify),
     )
-    return ServerParts(home, shelf, manner, stderr.write, settings.title, settings.files)
+    return ServerParts(home, book_file, options, stderr.write, settings.title, settings.files)
 
 
 def _announce(stderr: Stderr, session: ServedSession, language: str, *, typed: bool) -> None:

@@ -70,75 +70,81 @@ class ServedSession:
         self,
         *,
         session: Session,
-        ledger: Journal,
+        journal: Journal,
         claim_files: Callable[[Sequence[bytes]], TextFiles],
-        shelf: BookFile,
-        manner: ServeOptions,
+        book_file: BookFile,
+        options: ServeOptions,
         token: Callable[[], str],
-        aside: Callable[[str], object],
+        tell_stderr: Callable[[str], object],
         when_quiet: Callable[[ServedSession], object],
         crowd: Crowd,
-        found: Resumed | None = None,
+        resumed: Resumed | None = None,
     ) -> None:
         """Put the parts together. `token` makes an unguessable text for the hold.
 
-        `found` is what another process left of this session.
+        `resumed` is what another process left of this session.
 
-        `aside` is told what the book will do and did instead of a person: stderr. `when_quiet` is
+        `tell_stderr` receives what the book does instead of a person. `when_quiet` is
         called once, as soon as no line comes for a moment and the session is more than a probe.
         `crowd` are the sessions that share the time of this process.
         """
         self.session = session
-        self.ledger = ledger
-        self.connection = ledger.connection
-        ledger.related_to = session.related_to
-        self.clock = ledger.clock
+        self.journal = journal
+        self.connection = journal.connection
+        journal.related_to = session.related_to
+        self.clock = journal.clock
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
-        self._agenda = PollSchedule(ledger.inbox.bell(ledger.name), crowd)
+        self._schedule = PollSchedule(journal.inbox.bell(journal.name), crowd)
         self._crowd = crowd
-        voice = Keepalive(session, manner, shelf)
-        self.answers = ReplyDispatcher(session, ledger, shelf, manner, voice)
-        self.answers.exit = self._exit
-        self._handed_in = HandedIn(session, ledger, self.answers, voice, self._exit)
+        keepalive = Keepalive(session, options, book_file)
+        self.dispatcher = ReplyDispatcher(session, journal, book_file, options, keepalive)
+        self.dispatcher.exit = self._exit
+        self._handed_in = HandedIn(session, journal, self.dispatcher, keepalive, self._exit)
         self.texts = TextDesk(
             claim_files,
             session,
-            ledger,
-            self.answers,
-            manner,
-            agenda=self._agenda,
+            journal,
+            self.dispatcher,
+            options,
+            schedule=self._schedule,
             do=self._handed_in.do,
-            aside=aside,
+            tell_stderr=tell_stderr,
         )
         self._arrivals = Arrivals(
-            session, ledger, self.answers, voice, manner, texts=self.texts, agenda=self._agenda
+            session,
+            journal,
+            self.dispatcher,
+            keepalive,
+            options,
+            texts=self.texts,
+            schedule=self._schedule,
         )
-        self.answers.before_late_answer = self._arrivals.before_late_answer
-        self._timekeeper = Timekeeper(session, ledger, self.answers, token)
-        self._forwarding = self._way_to_the_server(manner, aside)
+        self.dispatcher.before_late_answer = self._arrivals.before_late_answer
+        self._timekeeper = Timekeeper(session, journal, self.dispatcher, token)
+        self._forwarding = self._way_to_the_server(options, tell_stderr)
         self._wake: Callable[[], object] = lambda: None
         self._when_quiet: Callable[[ServedSession], object] | None = when_quiet
         self._quiet_at = self.clock.now() + QUIET_AFTER
         self._over = False
-        self._found = found
+        self._resumed = resumed
 
     def _way_to_the_server(
-        self, manner: ServeOptions, aside: Callable[[str], object]
+        self, options: ServeOptions, tell_stderr: Callable[[str], object]
     ) -> Forwarding | None:
-        if manner.forward is None or manner.replay is None:
+        if options.forward is None or options.replay is None:
             return None
         from humanmcp.server.forwarding import Forwarding  # noqa: PLC0415 - seldom wanted
 
         self._arrivals.forwarding = Forwarding(
-            manner.forward,
-            manner.replay,
+            options.forward,
+            options.replay,
             self.session,
-            self.ledger,
-            self.answers,
-            language=manner.language,
+            self.journal,
+            self.dispatcher,
+            language=options.language,
             wake=lambda: self._wake(),  # noqa: PLW0108 - it is learned when this is attended
-            aside=aside,
+            tell_stderr=tell_stderr,
             fall_back=self._arrivals.fall_back,
         )
         return self._arrivals.forwarding
@@ -149,18 +155,18 @@ class ServedSession:
         """Be woken by lines of the client, and by the bell that a desk rings."""
         self._wake = wake
         self._crowd.size += 1
-        if self._found is not None:
-            self._resume(self._found)
+        if self._resumed is not None:
+            self._resume(self._resumed)
         self.connection.listen(wake)
-        self._agenda.listen(wake)
+        self._schedule.listen(wake)
 
-    def _resume(self, found: Resumed) -> None:
+    def _resume(self, resumed: Resumed) -> None:
         """Settle what another process left, before the client is heard."""
         from humanmcp.server.resuming import Resumption  # noqa: PLC0415 - over HTTP alone
 
-        self._found = None
-        Resumption(found, self.ledger, self.answers, self._arrivals).settle()
-        self._agenda.duties = self.clock.now()
+        self._resumed = None
+        Resumption(resumed, self.journal, self.dispatcher, self._arrivals).settle()
+        self._schedule.duties = self.clock.now()
 
     def step(self, now: float) -> float | None:
         """Take one thing in and look around."""
@@ -173,13 +179,13 @@ class ServedSession:
         elif got is not None:
             self._take_in(got)
         elif self._has_to_announce:
-            if now < self._quiet_at and not self._agenda.rung:
+            if now < self._quiet_at and not self._schedule.rung:
                 return self._quiet_at
             self._announce()
         if self._forwarding is not None:
             self._forwarding.look()
         # Not after each line: of a client that says much at once thousands may wait.
-        if self._agenda.is_due(self.clock.now()):
+        if self._schedule.is_due(self.clock.now()):
             self._look(self.clock.now())
         if self.texts.tells_at(self._quiet_at) <= now:
             self.texts.tell()
@@ -189,7 +195,7 @@ class ServedSession:
 
     def _next_step(self) -> float:
         announces_at = self._quiet_at if self._has_to_announce else math.inf
-        return min(self.texts.tells_at(self._quiet_at), announces_at, self._agenda.next())
+        return min(self.texts.tells_at(self._quiet_at), announces_at, self._schedule.next())
 
     def _take_in(self, got: Incoming) -> None:
         match got:
@@ -231,30 +237,30 @@ class ServedSession:
 
     def _look(self, now: float) -> None:
         """Look at what is due."""
-        waiting = bool(self.answers.vigils)
-        if self._agenda.desks_are_due(now):
+        waiting = bool(self.dispatcher.timers)
+        if self._schedule.desks_are_due(now):
             if self._handed_in.look():
-                self._agenda.duties = now  # what people wish may change them
-            self._agenda.desks_were_seen(now, self.clock.now(), waiting=waiting)
+                self._schedule.duties = now  # what people wish may change them
+            self._schedule.desks_were_seen(now, self.clock.now(), waiting=waiting)
         # Before the book steps in, too: never over somebody who writes.
-        if self._agenda.text_is_due(now, waiting=waiting) or now >= self._agenda.duties:
+        if self._schedule.text_is_due(now, waiting=waiting) or now >= self._schedule.duties:
             self.texts.look(now)
-        if self._agenda.rest_is_due(now):
+        if self._schedule.rest_is_due(now):
             self._look_at_the_rest(now)
-        if now >= self._agenda.duties:
-            self._agenda.duties = now + NAP  # should one of them fail
-            self._agenda.duties = self._timekeeper.look(now)
+        if now >= self._schedule.duties:
+            self._schedule.duties = now + NAP  # should one of them fail
+            self._schedule.duties = self._timekeeper.look(now)
 
     def _look_at_the_rest(self, now: float) -> None:
-        if self.answers.follow_people(now):
-            self._agenda.duties = now
-        self.ledger.inbox_session.catch_up()
+        if self.dispatcher.follow_people(now):
+            self._schedule.duties = now
+        self.journal.inbox_session.catch_up()
         self.texts.bring_back()
         stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
-        if stuck != self.ledger.facts.stuck:
+        if stuck != self.journal.facts.stuck:
             logger.warning("the client %s", "reads nothing" if stuck else "reads again")
-            self.ledger.facts = self.ledger.facts._replace(stuck=stuck)
-            self.ledger.describe(self.session)
+            self.journal.facts = self.journal.facts._replace(stuck=stuck)
+            self.journal.describe(self.session)
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -266,15 +272,15 @@ class ServedSession:
         self._crowd.size -= 1
         if not to_others:
             self.session.end()
-        self.answers.vigils.clear()
-        self.ledger.changes += 1  # what waited is over
+        self.dispatcher.timers.clear()
+        self.journal.changes += 1  # what waited is over
         self._keep_the_rest()
         self.connection.flush(FLUSH_WITHIN)
         if unsent := self.connection.backpressure.unsent:
             logger.warning("the client did not take the last %s bytes", unsent)
         self.texts.tell()
         self.texts.release()
-        self.ledger.end(to_others=to_others)
+        self.journal.end(to_others=to_others)
         if self._forwarding is not None:
             self._forwarding.close()
 
@@ -287,7 +293,7 @@ class ServedSession:
                 missed += 1
                 continue
             try:
-                self.ledger.record(Direction.IN, line, note="not looked at any more")
+                self.journal.record(Direction.IN, line, note="not looked at any more")
             except InboxError:
                 missed += 1
         if missed:

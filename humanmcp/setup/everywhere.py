@@ -74,20 +74,23 @@ def change_all(
     verb = "wrap" if chosen is Standing.PLAIN else "unwrap"
     files, failed = _files(language)
     chosen_in = [
-        (one, [keys for keys, entry in one.servers.items() if standing_of(entry) is chosen])
-        for one in files
+        (
+            config_file,
+            [keys for keys, entry in config_file.servers.items() if standing_of(entry) is chosen],
+        )
+        for config_file in files
     ]
-    for one, these in chosen_in:
-        _list(one, these, language)
+    for config_file, these in chosen_in:
+        _list(config_file, these, language)
     count = sum(len(these) for _one, these in chosen_in)
     if not count:
         to_stderr(say(ROOM, f"none to {verb}", language))
         return REFUSED if failed else 0
     if not yes and not _agreed(verb, count, language):
         return REFUSED if failed else 0
-    for one, these in chosen_in:
+    for config_file, these in chosen_in:
         if these:
-            failed |= not _change(one, these, change, verb, language)
+            failed |= not _change(config_file, these, change, verb, language)
     return REFUSED if failed else 0
 
 
@@ -106,12 +109,12 @@ def _files(language: str) -> tuple[list[ConfigFile], bool]:
     return found, failed
 
 
-def _list(one: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
-    to_stdout(Painted(f"{one.host.label}  ", "bold"), Painted(str(one.path), "dim"))
-    if not one.servers:
+def _list(config_file: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
+    to_stdout(Painted(f"{config_file.host.label}  ", "bold"), Painted(str(config_file.path), "dim"))
+    if not config_file.servers:
         to_stdout("    ", Painted(say(ROOM, "no servers", language), "dim"))
-    for keys, entry in one.servers.items():
-        title = _title(one, keys, language)
+    for keys, entry in config_file.servers.items():
+        title = _title(config_file, keys, language)
         words = command_in(entry)
         started = one_line(" ".join((words[0], *words[1])), _COMMAND) if words else ""
         if keys in chosen:
@@ -130,7 +133,7 @@ def _agreed(verb: str, count: int, language: str) -> bool:
 
 
 def _change(
-    one: ConfigFile,
+    config_file: ConfigFile,
     chosen: Sequence[Keys],
     change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
     verb: str,
@@ -138,14 +141,14 @@ def _change(
 ) -> bool:
     """Change one file. Returns whether that went well."""
     try:
-        kept = change(one, chosen).write()
+        kept = change(config_file, chosen).write()
     except ConfigFileError as error:
         to_stderr(Painted(error.sentence(language), "yellow"))
         return False
-    names = ", ".join(_title(one, keys, language) for keys in chosen)
-    line = say(ROOM, f"{verb} done", language, label=one.host.label, names=names)
+    names = ", ".join(_title(config_file, keys, language) for keys in chosen)
+    line = say(ROOM, f"{verb} done", language, label=config_file.host.label, names=names)
     to_stderr(Painted(line, "green"))
-    tell_what_now(one.host, kept, language)
+    tell_what_now(config_file.host, kept, language)
     return True
 
 

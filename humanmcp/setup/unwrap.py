@@ -50,8 +50,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _all_without_tap(one: ConfigFile, chosen: Sequence[Keys]) -> ConfigFile:
-    return _without_tap(one, {keys: unwrapped(one.servers[keys]) for keys in chosen})
+def _all_without_tap(config_file: ConfigFile, chosen: Sequence[Keys]) -> ConfigFile:
+    return _without_tap(
+        config_file, {keys: unwrapped(config_file.servers[keys]) for keys in chosen}
+    )
 
 
 def _without_tap(file: ConfigFile, originals: Mapping[Keys, Any]) -> ConfigFile:

@@ -84,12 +84,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _all_wrapped(
-    arguments: argparse.Namespace, one: ConfigFile, chosen: Sequence[Keys]
+    arguments: argparse.Namespace, config_file: ConfigFile, chosen: Sequence[Keys]
 ) -> ConfigFile:
     entries = {
-        keys: wrapped(one.servers[keys], starter(), _flags(arguments, keys[-1])) for keys in chosen
+        keys: wrapped(config_file.servers[keys], starter(), _flags(arguments, keys[-1]))
+        for keys in chosen
     }
-    return one.having(entries)
+    return config_file.having(entries)
 
 
 def _flags(arguments: argparse.Namespace, server: str) -> list[str]:

@@ -84,7 +84,7 @@ class _Wanted:
     command: tuple[str, ...]
     address: ServerAddress | None
     patterns: tuple[Pattern, ...]
-    shelf: BookFile | None
+    book_file: BookFile | None
     release_after: float
 
     @property
@@ -152,15 +152,15 @@ def _flags_of_a_session(arguments: argparse.Namespace) -> list[str]:
 def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
     words: Sequence[str] = arguments.server
     command = tuple(words[1:] if words[:1] == ["--"] else words)
-    shelf = None
+    book_file = None
     if settings.book:
-        shelf = BookFile(Path(settings.book).expanduser(), must_exist=True)
+        book_file = BookFile(Path(settings.book).expanduser(), must_exist=True)
     address = None
     if command and is_address(command[0]):
         address, command = ServerAddress.of(command[0]), command[1:]
         put_headers(address.changes, arguments)
     return _Wanted(
-        command, address, parse_all(arguments.hold), shelf, max(0.0, arguments.release_after)
+        command, address, parse_all(arguments.hold), book_file, max(0.0, arguments.release_after)
     )
 
 
@@ -178,7 +178,7 @@ def _tap(
     events = TapEvents()
 
     def record(held: Held) -> None:
-        recorder.put(held.way, held.raw, number=held.number, note=HELD)
+        recorder.put(held.direction, held.raw, number=held.number, note=HELD)
 
     def remark(raw: bytes, note: str) -> None:
         recorder.put(Direction.NOTE, raw, by=BY_CHECK, note=note)
@@ -191,7 +191,7 @@ def _tap(
         Direction.ERR: Sink(os.dup(2)),
     }
     listening: Listening | None = None
-    session, gate = None, HoldPolicy(record=record, keep=events.put)
+    session, hold_policy = None, HoldPolicy(record=record, keep=events.put)
     try:
         inbox, facts = _begin(settings, wanted)
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
@@ -200,23 +200,23 @@ def _tap(
         listening = Listening(
             inbox, facts, remark=remark, language=language, command=wanted.command
         )
-        gate = HoldPolicy(
+        hold_policy = HoldPolicy(
             record=record, keep=events.put, passed=partial(_so_far, recorder, listening)
         )
         holds = HeldQueue(
             inbox=inbox,
             session=facts.name,
             recorder=recorder,
-            gate=gate,
+            hold_policy=hold_policy,
             sinks=sinks,
             release_after=wanted.release_after,
         )
-        session = TappedSession(inbox, facts.name, holds, wanted.shelf)
+        session = TappedSession(inbox, facts.name, holds, wanted.book_file)
         outputs.append(listening)
         recorder.read_again = partial(inbox.frames, facts.name)
-        gate.hold(wanted.patterns)
-        if wanted.shelf is not None:
-            gate.follow(wanted.shelf.book)
+        hold_policy.hold(wanted.patterns)
+        if wanted.book_file is not None:
+            hold_policy.follow(wanted.book_file.book)
     log = _text_log(arguments, language)
     outputs += [log] if log else []
     if not arguments.quiet:
@@ -225,7 +225,7 @@ def _tap(
         child=child,
         source=source,
         sinks=sinks,
-        gate=gate,
+        hold_policy=hold_policy,
         recorder=recorder,
         events=events,
         session=session,

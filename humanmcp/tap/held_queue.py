@@ -67,7 +67,7 @@ class HeldQueue:
         inbox: ServerInbox,
         session: str,
         recorder: TapRecorder,
-        gate: HoldPolicy,
+        hold_policy: HoldPolicy,
         sinks: Mapping[Direction, Sink],
         release_after: float = 0.0,
     ) -> None:
@@ -75,7 +75,7 @@ class HeldQueue:
         self._inbox = inbox
         self._session = session
         self._recorder = recorder
-        self._gate = gate
+        self._hold_policy = hold_policy
         self._sinks = sinks
         self._release_after = release_after
         self._inbox_session = InboxSession(inbox, session)
@@ -90,11 +90,11 @@ class HeldQueue:
 
     def take(self, held: Held, now: float, at: str) -> None:
         """Hold a message from now on; `at` is the wall clock, for people."""
-        passing = HeldMessage(_text(held.raw), held.way, held.revision, _asked(held))
+        passing = HeldMessage(_text(held.raw), held.direction, held.revision, _asked(held))
         after = held.rule[1].after if held.rule else self._release_after or None
         due = None if after is None else now + after
         waiting = self._waiting[held.number] = _HeldLine(held, passing, due)
-        if held.way in self._ended:
+        if held.direction in self._ended:
             self._last_word(waiting, at)
             return
         if after == 0:  # nobody needs to see it wait: it stands in the transcript
@@ -109,37 +109,39 @@ class HeldQueue:
             self._delivered.add(held.number)
 
     def _item(self, held: Held, passing: HeldMessage, at: str) -> Item:
-        heard = held.heard
-        token = heard.message.id
+        observed = held.observed
+        token = observed.message.id
         return Item(
             key=Key(self._session, held.number),
             line=passing.line,
-            method=heard.method,
+            method=observed.method,
             id="" if token is None or held.batch else token.token,
             revision=held.revision,
             arrived=at,
             purpose=Purpose.PASS,
             waiting=self._waits(held),
             draft=Draft(pretty(passing.line), by=BY_TAP, at=at),
-            way=held.way,
+            way=held.direction,
             asked=passing.asked,
         )
 
     def _waits(self, held: Held) -> Waiting:
         """Return how long the client will wait, and when the message goes on by itself."""
         release = self._release_after or None
-        asked = held.heard.asked
-        if asked is None or asked.way is not Direction.IN:
+        request = held.observed.request
+        if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release)
-        timeout = patience(asked.exchange, self._inbox.established(self._session).client_name, 0.0)
+        timeout = patience(
+            request.exchange, self._inbox.established(self._session).client_name, 0.0
+        )
         book_at = held.rule[1].after if held.rule else release
         return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
 
     def cancelled(self, cancelled: Cancelled) -> None:
         """Hold a request no more whose answer is not awaited: the other side never sees it."""
-        waiting = self._waiting.pop(cancelled.number, None)
-        if waiting is not None:
-            self._gate.settled(waiting.held, went_on=False)
+        held = self._waiting.pop(cancelled.number, None)
+        if held is not None:
+            self._hold_policy.settled(held.held, went_on=False)
             self._close(cancelled.number, ExchangeState.CANCELLED, reason=cancelled.reason)
 
     # -- what people and time want --------------------------------------------------------------
@@ -147,9 +149,9 @@ class HeldQueue:
     def follow_people(self, at: str) -> None:
         """Do what people have sent."""
         for key, reply in self._inbox.take(self._session):
-            waiting = self._waiting.get(key.number)
-            if waiting is not None:
-                self._settle(waiting, reply, at)
+            held = self._waiting.get(key.number)
+            if held is not None:
+                self._settle(held, reply, at)
 
     def refuse_outgoing(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
@@ -162,28 +164,28 @@ class HeldQueue:
 
     def next(self) -> float:
         """Return when something happens by itself; infinity for never."""
-        due = (waiting.due for waiting in self._waiting.values() if waiting.due is not None)
+        due = (held.due for held in self._waiting.values() if held.due is not None)
         return min(due, default=math.inf)
 
     def come_due(self, now: float, at: str) -> None:
         """Do what is to happen by itself now."""
-        for waiting in tuple(self._waiting.values()):
-            if waiting.due is not None and now >= waiting.due:
-                self._come_due(waiting, at)
+        for held in tuple(self._waiting.values()):
+            if held.due is not None and now >= held.due:
+                self._come_due(held, at)
 
-    def _come_due(self, waiting: _HeldLine, at: str) -> None:
-        rule = waiting.held.rule
+    def _come_due(self, held: _HeldLine, at: str) -> None:
+        rule = held.held.rule
         if rule is None:
-            self._let_go(waiting.held, BY_TAP, at)
+            self._let_go(held.held, BY_TAP, at)
             return
         index, prepared = rule
         established = self._inbox.established(self._session)
-        verdict = judge(waiting.passing, prepared.text, prepared.form, established, answer=True)
+        verdict = judge(held.passing, prepared.text, prepared.form, established, answer=True)
         if verdict.line is None:
             logger.warning("%s does not pass the check: it goes on instead", by_rule(index))
-            self._let_go(waiting.held, BY_TAP, at)
+            self._let_go(held.held, BY_TAP, at)
         else:
-            self._answer(waiting.held, verdict.line, by_rule(index), at)
+            self._answer(held.held, verdict.line, by_rule(index), at)
 
     def _settle(self, waiting: _HeldLine, reply: Reply, at: str) -> None:
         """Do what a reply asks for, unless the check finds errors in it."""
@@ -213,19 +215,19 @@ class HeldQueue:
     def _let_go(self, held: Held, by: str, at: str) -> None:
         """Let a message go on byte for byte."""
         self._recorder.put(Direction.NOTE, b"", number=held.number, by=by, note=LET_GO)
-        self._sinks[held.way].insert(_whole(held.line))
+        self._sinks[held.direction].insert(_whole(held.line))
         self._end(held, Answer(_text(held.raw), by, at), went_on=True)
 
     def _change(self, held: Held, line: str, by: str, at: str, *, deliberate: bool = False) -> None:
         raw = line.encode("utf-8", "replace")
-        self._recorder.put(held.way, raw, number=held.number, by=by, note=CHANGED)
-        self._sinks[held.way].insert(raw + b"\n")
+        self._recorder.put(held.direction, raw, number=held.number, by=by, note=CHANGED)
+        self._sinks[held.direction].insert(raw + b"\n")
         self._end(held, Answer(line, by, at, deliberate), went_on=True)
 
     def _answer(self, held: Held, line: str, by: str, at: str, *, deliberate: bool = False) -> None:
         """Answer a request in the place of the side that it was sent to."""
         raw = line.encode("utf-8", "replace")
-        back = _OTHER[held.way]
+        back = _OTHER[held.direction]
         self._recorder.put(back, raw, number=held.number, by=by, note=INSTEAD)
         self._sinks[back].insert(raw + b"\n")
         self._end(held, Answer(line, by, at, deliberate), went_on=False)
@@ -233,12 +235,12 @@ class HeldQueue:
     def _drop(self, held: Held, by: str) -> None:
         self._recorder.put(Direction.NOTE, b"", number=held.number, by=by, note=DROPPED)
         del self._waiting[held.number]
-        self._gate.settled(held, went_on=False)
+        self._hold_policy.settled(held, went_on=False)
         self._close(held.number, ExchangeState.CANCELLED, reason=DROPPED)
 
     def _end(self, held: Held, answer: Answer, *, went_on: bool) -> None:
         self._waiting.pop(held.number, None)
-        self._gate.settled(held, went_on=went_on)
+        self._hold_policy.settled(held, went_on=went_on)
         self._close(held.number, ExchangeState.ANSWERED, answer)
 
     def _close(
@@ -249,21 +251,21 @@ class HeldQueue:
         self._delivered.discard(number)
         self._inbox_session.close(number, state, answer, reason)
 
-    def side_ended(self, way: Direction, at: str) -> None:
+    def side_ended(self, direction: Direction, at: str) -> None:
         """One side says nothing more. What it said last is let go, if anybody reads it.
 
         A request of a client that is gone is not: its answer is not awaited. What comes after
         this was said before the end, and is treated alike.
         """
-        self._ended.add(way)
-        for waiting in tuple(self._waiting.values()):
-            if waiting.held.way is way:
-                self._last_word(waiting, at)
+        self._ended.add(direction)
+        for held in tuple(self._waiting.values()):
+            if held.held.direction is direction:
+                self._last_word(held, at)
 
     def _last_word(self, waiting: _HeldLine, at: str) -> None:
         held = waiting.held
-        wants_answer = held.heard.message.kind is Kind.REQUEST
-        if wants_answer or not self._sinks[held.way].open:
+        wants_answer = held.observed.message.kind is Kind.REQUEST
+        if wants_answer or not self._sinks[held.direction].open:
             del self._waiting[held.number]
             self._close(held.number, ExchangeState.ABANDONED)
         else:
@@ -272,9 +274,9 @@ class HeldQueue:
 
 def _asked(held: Held) -> str:
     """Return the request that a held answer belongs to, "" for anything but an answer."""
-    asked = held.heard.asked
-    is_answer = held.heard.message.kind.is_answer
-    return asked.request.raw if asked is not None and is_answer and not held.batch else ""
+    request = held.observed.request
+    is_answer = held.observed.message.kind.is_answer
+    return request.request.raw if request is not None and is_answer and not held.batch else ""
 
 
 def _text(raw: bytes) -> str:

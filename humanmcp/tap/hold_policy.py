@@ -33,15 +33,15 @@ _END: Final = b"\r\n"
 class Held:
     """A line that was kept. `line` has its end, as it came.
 
-    `heard` is what it is about; of a batch, the first message in it that is to be held, and
+    `observed` is what it is about; of a batch, the first message in it that is to be held, and
     `requests` are all that it asks. `rule` is
     the rule of the answer book that answers it, with its index; None for what waits for a person.
     """
 
     number: int
-    way: Direction
+    direction: Direction
     line: bytes
-    heard: ObservedMessage
+    observed: ObservedMessage
     revision: str
     batch: bool = False
     rule: tuple[int, Rule] | None = None
@@ -118,23 +118,23 @@ class HoldPolicy:
     def settled(self, held: Held, *, went_on: bool) -> None:
         """Hold a line no more. A request that never went on is forgotten: no answer will come."""
         with self._lock:
-            for asked in held.requests:
-                self._held_requests.pop(asked.number, None)
+            for request in held.requests:
+                self._held_requests.pop(request.number, None)
                 if not went_on:
-                    self._conversation.forget(asked.way, asked.number)
+                    self._conversation.forget(request.direction, request.number)
             self._see()
 
     # -- in the pumps' threads ------------------------------------------------------------------
 
-    def passes(self, way: Direction, line: bytes) -> bool:
+    def passes(self, direction: Direction, line: bytes) -> bool:
         """Return True if a line goes on now. If not, it was recorded and given to the loop."""
         found = jsonrpc.read(line.rstrip(_END))
         with self._lock:
             match found:
                 case Message() as message:
-                    held = self._look(way, line, message)
+                    held = self._look(direction, line, message)
                 case Batch() as batch:
-                    held = self._look_at_batch(way, line, batch)
+                    held = self._look_at_batch(direction, line, batch)
                 case _:
                     return True  # no message: nobody can have meant it
             self._see()
@@ -144,78 +144,82 @@ class HoldPolicy:
         self._keep(held)
         return False
 
-    def _look(self, way: Direction, line: bytes, message: Message) -> Held | None:
-        heard = self._conversation.observe(way, message)
+    def _look(self, direction: Direction, line: bytes, message: Message) -> Held | None:
+        observed = self._conversation.observe(direction, message)
         if message.method == "notifications/cancelled":
-            self._pass_on_cancel(heard)
-        found = self._rule(heard)
+            self._pass_on_cancel(observed)
+        found = self._rule(observed)
         if found is not None:
             index, rule = found
             self._used[index] = self._used.get(index, 0) + 1
             if rule.deed is RuleAction.FORWARD:
                 return None
-            return self._hold(way, line, heard, found if rule.deed is RuleAction.ANSWER else None)
-        return self._hold(way, line, heard) if self._wanted(heard) else None
+            return self._hold(
+                direction, line, observed, found if rule.deed is RuleAction.ANSWER else None
+            )
+        return self._hold(direction, line, observed) if self._wanted(observed) else None
 
-    def _look_at_batch(self, way: Direction, line: bytes, batch: Batch) -> Held | None:
+    def _look_at_batch(self, direction: Direction, line: bytes, batch: Batch) -> Held | None:
         """Hold a whole array when one message in it is to be held; rules do not go that far."""
         wanted: ObservedMessage | None = None
         asked: list[ObservedRequest] = []
         for item in batch.items:
             if isinstance(item, Message):
-                heard = self._conversation.observe(way, item)
-                asked += _asks(heard)
-                if wanted is None and self._wanted(heard):
-                    wanted = heard
-        return None if wanted is None else self._hold(way, line, wanted, batch=tuple(asked))
+                observed = self._conversation.observe(direction, item)
+                asked += _asks(observed)
+                if wanted is None and self._wanted(observed):
+                    wanted = observed
+        return None if wanted is None else self._hold(direction, line, wanted, batch=tuple(asked))
 
-    def _rule(self, heard: ObservedMessage) -> tuple[int, Rule] | None:
+    def _rule(self, observed: ObservedMessage) -> tuple[int, Rule] | None:
         """Find the rule that is meant for a request of the client's."""
-        asked = heard.asked
-        is_request = heard.message.kind is Kind.REQUEST and heard.way is Direction.IN
-        if self._book is None or asked is None or not is_request:
+        request = observed.request
+        is_request = observed.message.kind is Kind.REQUEST and observed.direction is Direction.IN
+        if self._book is None or request is None or not is_request:
             return None
-        found = first_rule(asked.exchange, self._book, self._used, self._conversation.established)
+        found = first_rule(request.exchange, self._book, self._used, self._conversation.established)
         if found is None:
             return None
         index, rule = found
         if not rule.is_plain:  # a tap says nothing of its own, and asks nobody: a person does
             return index, rule._replace(deed=RuleAction.HOLD)
-        values = rule.values(asked.exchange) if rule.fills else {}
+        values = rule.values(request.exchange) if rule.fills else {}
         return index, rule._replace(text=fill_answer(rule.text, rule.form, values))
 
-    def _wanted(self, heard: ObservedMessage) -> bool:
-        fitting = next((one for one in self._patterns if one.fits(heard)), None)
+    def _wanted(self, observed: ObservedMessage) -> bool:
+        fitting = next((one for one in self._patterns if one.fits(observed)), None)
         if fitting is not None and fitting.once:
             self._patterns = tuple(one for one in self._patterns if one is not fitting)
         return fitting is not None
 
     def _hold(
         self,
-        way: Direction,
+        direction: Direction,
         line: bytes,
-        heard: ObservedMessage,
+        observed: ObservedMessage,
         rule: tuple[int, Rule] | None = None,
         *,
         batch: tuple[ObservedRequest, ...] | None = None,
     ) -> Held:
         self._held += 1
-        asked = heard.asked
-        requests = _asks(heard) if batch is None else batch
+        request = observed.request
+        requests = _asks(observed) if batch is None else batch
         if batch is None:  # of an array one request may be cancelled: the others in it still wait
             self._held_requests |= {one.number: self._held for one in requests}
-        revision = (asked.revision if asked else "") or self._conversation.revision
-        return Held(self._held, way, line, heard, revision, batch is not None, rule, requests)
+        revision = (request.revision if request else "") or self._conversation.revision
+        return Held(
+            self._held, direction, line, observed, revision, batch is not None, rule, requests
+        )
 
-    def _pass_on_cancel(self, heard: ObservedMessage) -> None:
-        if heard.asked is None:
+    def _pass_on_cancel(self, observed: ObservedMessage) -> None:
+        if observed.request is None:
             return
-        number = self._held_requests.pop(heard.asked.number, 0)
+        number = self._held_requests.pop(observed.request.number, 0)
         if number:
-            self._keep(Cancelled(number, text_at(heard.message.params, "reason")))
+            self._keep(Cancelled(number, text_at(observed.message.params, "reason")))
 
 
-def _asks(heard: ObservedMessage) -> tuple[ObservedRequest, ...]:
+def _asks(observed: ObservedMessage) -> tuple[ObservedRequest, ...]:
     """Return the request that a message is; nothing for any other."""
-    is_request = heard.message.kind is Kind.REQUEST
-    return (heard.asked,) if heard.asked is not None and is_request else ()
+    is_request = observed.message.kind is Kind.REQUEST
+    return (observed.request,) if observed.request is not None and is_request else ()

@@ -199,9 +199,9 @@ class TapHandler(BaseHTTPRequestHandler):
                 client = self.front.find(name, self.client_address[0])
                 if isinstance(client, HttpRefusal):
                     return client
-                own = client.listen()
-                self._stream(own, self._named(client))
-                client.leave(own)
+                lines = client.listen()
+                self._stream(lines, self._named(client))
+                client.leave(lines)
             case Posted(stated=stated) if stated is not None and stated.error is not None:
                 wrong = HttpRefusal(400, "mismatch", int(stated.error["code"]))
                 said = refused_to(wrong, inbound.message).body(str(stated.error["message"]))
@@ -217,53 +217,53 @@ class TapHandler(BaseHTTPRequestHandler):
         client = self.front.client_of(posted, headers, self.client_address[0])
         if isinstance(client, HttpRefusal):
             return client
-        waiting = client.post(posted)
+        lines = client.post(posted)
         if isinstance(posted.message, Malformed):  # the server has it; a pipe knows no status
             return refused_body(posted.message)
-        if not waiting.keys:
+        if not lines.keys:
             self._whole(202, headers=self._named(client))
             return None
-        line = self._next(waiting, COMMENT_EVERY)
+        line = self._next(lines, COMMENT_EVERY)
         if line is None and client.is_over:
             return ENDED
         if line is None:
-            self._gone(client, waiting, posted)
-        elif line and not waiting.keys and headers.accepts(JSON):
+            self._gone(client, lines, posted)
+        elif line and not lines.keys and headers.accepts(JSON):
             status = status_of(line, client.revision)
             self._whole(status, line, (("Content-Type", JSON), *self._named(client)))
-        elif not self._stream(waiting, self._named(client), line):
-            self._gone(client, waiting, posted)
+        elif not self._stream(lines, self._named(client), line):
+            self._gone(client, lines, posted)
         return None
 
-    def _gone(self, client: TappedClient, waiting: ResponseLines, posted: Posted) -> None:
+    def _gone(self, client: TappedClient, lines: ResponseLines, posted: Posted) -> None:
         self.close_connection = True
-        client.gone(waiting, posted)
+        client.gone(lines, posted)
 
-    def _next(self, waiting: ResponseLines, within: float) -> bytes | None:
+    def _next(self, lines: ResponseLines, within: float) -> bytes | None:
         """Return the next line; b"" for none within the time, None at the end or without client."""
         left = within
         while left > 0:
             try:
-                return waiting.lines.get(timeout=LOOKS_EVERY)
+                return lines.lines.get(timeout=LOOKS_EVERY)
             except Empty:
                 left -= LOOKS_EVERY
                 if select.select([self.connection], [], [], 0)[0]:  # a client says nothing now
                     return None
         return b""
 
-    def _stream(self, waiting: ResponseLines, named: Pairs, line: bytes = b"") -> bool:
+    def _stream(self, lines: ResponseLines, named: Pairs, line: bytes = b"") -> bool:
         """Send lines as events until each request has its answer. False if the client is gone."""
-        is_own = not waiting.keys and not line
+        is_own = not lines.keys and not line
         self.close_connection = True
         try:
             self._head(200, (("Content-Type", EVENTS), ("Cache-Control", "no-cache"), *named))
             while True:
                 self.wfile.write(event(line) if line else COMMENT)
-                if line and not is_own and not waiting.keys and waiting.lines.empty():
+                if line and not is_own and not lines.keys and lines.lines.empty():
                     return True
-                found = self._next(waiting, COMMENT_EVERY)
+                found = self._next(lines, COMMENT_EVERY)
                 if found is None:
-                    return not waiting.keys
+                    return not lines.keys
                 line = found
         except OSError:
             return False

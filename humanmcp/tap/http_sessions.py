@@ -64,7 +64,7 @@ class TappedClient:
         self.last_seen = time.monotonic()
         self._lock = threading.Lock()
         self._waiting: dict[Key, ResponseLines] = {}
-        self._own: ResponseLines | None = None
+        self._lines: ResponseLines | None = None
         self._kept: deque[bytes] = deque(maxlen=MOST_KEPT)
         self._asked: deque[str] = deque(maxlen=MOST_KEPT)
         self._tap = ChildTransport(command)
@@ -76,19 +76,19 @@ class TappedClient:
 
     def post(self, posted: Posted) -> ResponseLines:
         """Pass a message on. Returns what its response is made of."""
-        waiting = ResponseLines()
+        lines = ResponseLines()
         message = posted.message
         with self._lock:
             for one in message.items if isinstance(message, Batch) else (message,):
                 if isinstance(one, Message) and one.kind is Kind.REQUEST and one.id is not None:
-                    waiting.keys.append(one.id.key)
-                    waiting.tokens.append(one.meta.get("progressToken"))
-                    self._waiting[one.id.key] = waiting
+                    lines.keys.append(one.id.key)
+                    lines.tokens.append(one.meta.get("progressToken"))
+                    self._waiting[one.id.key] = lines
         try:
             self._tap.send(posted.line.decode("utf-8", "surrogateescape"))
         except EndedError:
-            waiting.lines.put(None)
-        return waiting
+            lines.lines.put(None)
+        return lines
 
     def uses(self, message: Message) -> bool:
         """Return True if a request of the same id waits."""
@@ -105,32 +105,32 @@ class TappedClient:
     def is_idle(self) -> bool:
         """Return True if no client waits or listens."""
         with self._lock:
-            return not self._waiting and self._own is None
+            return not self._waiting and self._lines is None
 
     def listen(self) -> ResponseLines:
         """Return what belongs to no request, from now on and what was kept; one client hears it."""
         with self._lock:
-            if self._own is not None:
-                self._own.lines.put(None)
-            self._own = ResponseLines()
+            if self._lines is not None:
+                self._lines.lines.put(None)
+            self._lines = ResponseLines()
             while self._kept:
-                self._own.lines.put(self._kept.popleft())
-            return self._own
+                self._lines.lines.put(self._kept.popleft())
+            return self._lines
 
-    def leave(self, own: ResponseLines) -> None:
+    def leave(self, lines: ResponseLines) -> None:
         """Note that a client listens no more: what it has not heard is kept for the next one."""
         with self._lock:
             self.last_seen = time.monotonic()
-            if self._own is own:
-                self._own = None
-                while not own.lines.empty():
-                    line = own.lines.get()
+            if self._lines is lines:
+                self._lines = None
+                while not lines.lines.empty():
+                    line = lines.lines.get()
                     self._kept.extend([line] if line is not None else [])
 
-    def gone(self, waiting: ResponseLines, posted: Posted) -> None:
+    def gone(self, lines: ResponseLines, posted: Posted) -> None:
         """Note that the client of a response is gone, which cancels in 2026-07-28 alone."""
         with self._lock:
-            for key in waiting.keys:
+            for key in lines.keys:
                 self._waiting.pop(key, None)
         message = posted.message
         if posted.stated is not None and isinstance(message, Message) and message.id is not None:
@@ -150,11 +150,11 @@ class TappedClient:
         items = jsonrpc.items_in(line)
         with self._lock:
             self.last_seen = time.monotonic()
-            place = next((found for one in items if (found := self._place(one))), None)
-            if place is not None:
+            lines = next((found for one in items if (found := self._place(one))), None)
+            if lines is not None:
                 for one in items:
-                    self._answered(place, one)
-                place.lines.put(line)
+                    self._answered(lines, one)
+                lines.lines.put(line)
             elif not all(_answers(one) for one in items):
                 self._kept.append(line)
 
@@ -171,13 +171,13 @@ class TappedClient:
             for one in self._waiting.values():
                 if token is not None and token in one.tokens:
                     return one
-        return self._own or next(iter(self._waiting.values()), None)
+        return self._lines or next(iter(self._waiting.values()), None)
 
-    def _answered(self, place: ResponseLines, message: Message | Malformed) -> None:
+    def _answered(self, lines: ResponseLines, message: Message | Malformed) -> None:
         if isinstance(message, Message) and _answers(message) and message.id is not None:
             self._waiting.pop(message.id.key, None)
-            if message.id.key in place.keys:
-                place.keys.remove(message.id.key)
+            if message.id.key in lines.keys:
+                lines.keys.remove(message.id.key)
             result = object_at(message.body, "result")
             if result.get("resultType") == "input_required":
                 self._asked.append(_round_of(result, "inputRequests") or "")
@@ -191,7 +191,7 @@ class TappedClient:
         """Let no client wait any longer."""
         with self._lock:
             self.is_over = True
-            for one in {*self._waiting.values(), *([self._own] if self._own else [])}:
+            for one in {*self._waiting.values(), *([self._lines] if self._lines else [])}:
                 one.lines.put(None)
 
 

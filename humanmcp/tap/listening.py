@@ -169,11 +169,11 @@ class Listening:
 
     def _hear_message(self, frame: Frame, message: Message, said: tuple[Diagnostic, ...]) -> None:
         with self._hearing:
-            heard = self._conversation.observe(frame.way, message)
-        self._unanswered.heard(frame.seq, heard)
-        if heard.method != "server/discover":
+            observed = self._conversation.observe(frame.direction, message)
+        self._unanswered.heard(frame.seq, observed)
+        if observed.method != "server/discover":
             self._is_no_probe()
-        self._check_later(frame, heard, said)
+        self._check_later(frame, observed, said)
 
     def _is_no_probe(self) -> None:
         if self._facts.probe:
@@ -183,7 +183,7 @@ class Listening:
         self, frame: Frame, heard: ObservedMessage | Malformed, said: tuple[Diagnostic, ...]
     ) -> None:
         now, size = self._conversation, len(frame.raw)
-        waiting = self._waiting_for(frame.way) if isinstance(heard, Malformed) else ()
+        waiting = self._waiting_for(frame.direction) if isinstance(heard, Malformed) else ()
         self._unchecked.append(
             _Unchecked(frame.seq, size, heard, now.established, now.revision, said, waiting)
         )
@@ -191,8 +191,10 @@ class Listening:
         while len(self._unchecked) > MOST_UNCHECKED or self._unchecked_bytes > MOST_UNCHECKED_BYTES:
             self._next_unchecked()
 
-    def _waiting_for(self, way: Direction) -> tuple[ObservedRequest, ...]:
-        return tuple(asked for asked in self._conversation.open if asked.way is not way)
+    def _waiting_for(self, direction: Direction) -> tuple[ObservedRequest, ...]:
+        return tuple(
+            request for request in self._conversation.open if request.direction is not direction
+        )
 
     def _next_unchecked(self) -> _Unchecked:
         one = self._unchecked.popleft()
@@ -230,13 +232,13 @@ class Listening:
         if failed is not None:
             self._say(one.seq, failed.diagnostic)
 
-    def _say(self, seq: int, found: Diagnostic) -> None:
+    def _say(self, seq: int, diagnostic: Diagnostic) -> None:
         record = {
             "about": seq,
-            "code": found.code,
-            "level": found.severity.value,
-            "pointer": found.pointer,
-            "detail": dict(found.detail),
+            "code": diagnostic.code,
+            "level": diagnostic.severity.value,
+            "pointer": diagnostic.pointer,
+            "detail": dict(diagnostic.detail),
         }
         raw = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
-        self._remark(raw, f"{seq}: {found.code} {sentence(found, self._language)}")
+        self._remark(raw, f"{seq}: {diagnostic.code} {sentence(diagnostic, self._language)}")

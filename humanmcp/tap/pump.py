@@ -36,14 +36,14 @@ class PumpGate(Protocol):
     def closed(self) -> bool:
         """Return True if anything is to be held: then each line is looked at before it goes."""
 
-    def passes(self, way: Direction, line: bytes) -> bool:
+    def passes(self, direction: Direction, line: bytes) -> bool:
         """Return True if a line, with its end, goes on now. If not, the gate has kept it."""
 
 
 class PumpListener(Protocol):
     """Hears every line that goes on, and must not wait for anything."""
 
-    def heard(self, way: Direction, cut: Cut) -> None:
+    def heard(self, direction: Direction, cut: Cut) -> None:
         """Take note of a line, just before it goes on."""
 
 
@@ -52,7 +52,7 @@ class Pump:
 
     def __init__(  # noqa: PLR0913 - the parts of one direction
         self,
-        way: Direction,
+        direction: Direction,
         source: int,
         sink: Sink,
         *,
@@ -61,7 +61,7 @@ class Pump:
         ended: Callable[[Direction], object],
     ) -> None:
         """Move from `source`, which this object closes, to `sink`. `ended` is called at the end."""
-        self.way = way
+        self.direction = direction
         self.sink = sink
         self._reading_since: float | None = time.monotonic()
         """Since when (monotonic) the source has said nothing; None while a piece of it moves."""
@@ -74,7 +74,9 @@ class Pump:
         """Whether the beginning of the line that comes has gone on already."""
         self._kept_back = bytearray()
         """The beginning of a line that must be complete before the gate can look at it."""
-        self._thread = threading.Thread(target=self._run, name=f"tap-{way.value}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name=f"tap-{direction.value}", daemon=True
+        )
 
     def start(self) -> None:
         """Begin to move."""
@@ -106,7 +108,7 @@ class Pump:
         finally:
             # Whoever writes to us finds out at once that nobody reads on, as without a tap.
             os.close(self._source)
-            self._ended(self.way)
+            self._ended(self.direction)
 
     def _chunk(self) -> bytes:
         while True:
@@ -132,7 +134,7 @@ class Pump:
     def _let_through(self, piece: bytes) -> None:
         """Let a piece of the stream go on, wherever it ends. First it is heard: order matters."""
         for cut in self._cutter.feed(piece):
-            self._listener.heard(self.way, cut)
+            self._listener.heard(self.direction, cut)
         self._passing = self._cutter.within
         self.sink.stream(piece)
 
@@ -149,7 +151,7 @@ class Pump:
 
     def _ask_gate(self) -> None:
         line = self._take_back()
-        if self._gate.passes(self.way, line):
+        if self._gate.passes(self.direction, line):
             self._let_through(line)
 
     def _take_back(self) -> bytes:
@@ -161,4 +163,4 @@ class Pump:
         if self._kept_back:
             self._ask_gate()
         for cut in self._cutter.end():
-            self._listener.heard(self.way, cut)
+            self._listener.heard(self.direction, cut)

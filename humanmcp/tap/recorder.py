@@ -125,22 +125,22 @@ class TapRecorder:
 
     # -- in the threads that forward ------------------------------------------------------------
 
-    def heard(self, way: Direction, cut: Cut) -> None:
+    def heard(self, direction: Direction, cut: Cut) -> None:
         """Write down a line that is about to pass."""
-        self.put(way, cut.line, note=cut.note)
+        self.put(direction, cut.line, note=cut.note)
 
     def put(
-        self, way: Direction, raw: bytes, *, number: int = 0, by: str = "", note: str = ""
+        self, direction: Direction, raw: bytes, *, number: int = 0, by: str = "", note: str = ""
     ) -> None:
         """Write down a line, or something to be said of one."""
         with self._writing:
             self._seq += 1
-            frame = Frame(self._seq, self._stamps.at(self._now()), way, raw, number, by, note)
+            frame = Frame(self._seq, self._stamps.at(self._now()), direction, raw, number, by, note)
             for output in self._outputs:
                 try:
                     output.write(frame)
                 except (OSError, InboxError) as error:
-                    self.missing += way is not Direction.NOTE
+                    self.missing += direction is not Direction.NOTE
                     self.trouble = error
                     logger.error("line %s is missing in the record: %s", frame.seq, error)  # noqa: TRY400 - no traceback for a full disk
             self._passed_at = time.monotonic()

@@ -56,7 +56,7 @@ RECORDS_SOON: Final = 0.3
 class StreamEnded:
     """A pump has moved its last byte."""
 
-    way: Direction
+    direction: Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class TappedSession:
     inbox: ServerInbox
     name: str
     holds: HeldQueue
-    shelf: BookFile | None = None
+    book_file: BookFile | None = None
 
 
 class Tap:
@@ -103,7 +103,7 @@ class Tap:
         child: ServerProcess | RemoteServer,
         source: int,
         sinks: dict[Direction, Sink],
-        gate: HoldPolicy,
+        hold_policy: HoldPolicy,
         recorder: TapRecorder,
         events: TapEvents,
         session: TappedSession | None,
@@ -111,39 +111,44 @@ class Tap:
         """Put the parts together. `source` is where the client writes."""
         self._child = child
         self._recorder = recorder
-        self._gate = gate
+        self._hold_policy = hold_policy
         self._session = session
         self._events = events
         self._sinks = sinks
         self._pumps = {
-            way: Pump(
-                way, descriptor, sinks[way], gate=gate, listener=recorder, ended=self._stream_ended
+            direction: Pump(
+                direction,
+                descriptor,
+                sinks[direction],
+                gate=hold_policy,
+                listener=recorder,
+                ended=self._stream_ended,
             )
-            for way, descriptor in (
+            for direction, descriptor in (
                 (Direction.IN, source),
                 (Direction.OUT, child.stdout),
                 (Direction.ERR, child.stderr),
             )
         }
         bell = None if session is None else session.inbox.bell(session.name)
-        self._agenda = PollSchedule(bell, text=False)
-        self._agenda.duties = math.inf
+        self._schedule = PollSchedule(bell, text=False)
+        self._schedule.duties = math.inf
         self._kill_at: float | None = None
         self._killed = False
         self._is_ending = False
-        self._known_holds: tuple[str, ...] = gate.patterns
+        self._known_holds: tuple[str, ...] = hold_policy.patterns
 
     def begin(self, wake: Callable[[], object]) -> None:
         """Let everything flow."""
         self._events.wake = wake
-        self._agenda.listen(wake)
+        self._schedule.listen(wake)
         self._recorder.start()
         for pump in self._pumps.values():
             pump.start()
         self._child.watch(lambda: self._events.put(ChildEnded()))
 
-    def _stream_ended(self, way: Direction) -> None:
-        self._events.put(StreamEnded(way))
+    def _stream_ended(self, direction: Direction) -> None:
+        self._events.put(StreamEnded(direction))
 
     def pass_on(self, number: int) -> None:
         """Pass a signal on. At once: thousands of held messages may wait for a step."""
@@ -168,7 +173,7 @@ class Tap:
     def _next_step(self, now: float) -> float:
         killed_at = math.inf if self._kill_at is None or self._killed else self._kill_at
         ended = math.inf if self._child.status is None else now + NAP
-        return min(ended, killed_at, math.inf if self._session is None else self._agenda.next())
+        return min(ended, killed_at, math.inf if self._session is None else self._schedule.next())
 
     def _take_in(self, event: TapEvent | None) -> None:
         match event:
@@ -177,68 +182,70 @@ class Tap:
             case Cancelled():
                 if self._session is not None:
                     self._session.holds.cancelled(event)
-            case StreamEnded(way):
-                self._side_ended(way)
+            case StreamEnded(direction):
+                self._side_ended(direction)
             case ChildEnded() | None:
                 pass
 
     def _hold(self, held: Held) -> None:
         if self._session is None:  # nobody could let it go
-            self._sinks[held.way].insert(held.line)
+            self._sinks[held.direction].insert(held.line)
             return
-        if not self._pumps[held.way].running:  # many may wait behind it, and none for a person
-            self._session.holds.side_ended(held.way, stamp(time.time()))
+        if not self._pumps[
+            held.direction
+        ].running:  # many may wait behind it, and none for a person
+            self._session.holds.side_ended(held.direction, stamp(time.time()))
         now = time.monotonic()
         self._session.holds.take(held, now, stamp(time.time()))
-        self._agenda.arrived(now)
-        self._agenda.duties = now
+        self._schedule.arrived(now)
+        self._schedule.duties = now
 
-    def _side_ended(self, way: Direction) -> None:
+    def _side_ended(self, direction: Direction) -> None:
         """Pass the end of a stream on, after what was held of it."""
         if self._session is not None:
-            self._session.holds.side_ended(way, stamp(time.time()))
-        self._sinks[way].close()
+            self._session.holds.side_ended(direction, stamp(time.time()))
+        self._sinks[direction].close()
 
     def _look(self, now: float) -> None:
         if self._must_end(now) and not self._killed:
             self._killed = True
             logger.warning("the server did not end when it was told to: it is ended by force")
             self._child.kill()
-        session, agenda = self._session, self._agenda
-        if session is None or not agenda.is_due(now):
+        session, schedule = self._session, self._schedule
+        if session is None or not schedule.is_due(now):
             return
-        if agenda.desks_are_due(now):
+        if schedule.desks_are_due(now):
             session.holds.follow_people(stamp(time.time()))
             self._look_at_holds(session)
-            agenda.desks_were_seen(now, time.monotonic(), waiting=len(session.holds) > 0)
-        if now >= agenda.duties:
+            schedule.desks_were_seen(now, time.monotonic(), waiting=len(session.holds) > 0)
+        if now >= schedule.duties:
             session.holds.come_due(now, stamp(time.time()))
-        agenda.duties = session.holds.next()
-        if agenda.rest_is_due(now):
-            self._look_at_book(session.shelf, now)
+        schedule.duties = session.holds.next()
+        if schedule.rest_is_due(now):
+            self._look_at_book(session.book_file, now)
             session.holds.catch_up()
 
-    def _look_at_book(self, shelf: BookFile | None, now: float) -> None:
+    def _look_at_book(self, book_file: BookFile | None, now: float) -> None:
         """Follow a book that was saved; a mistake in it is said, and the last good one stays."""
-        if shelf is None or not shelf.poll(now):
+        if book_file is None or not book_file.poll(now):
             return
-        if shelf.complaint is not None:
-            self._note(f"the answer book cannot be used: {shelf.complaint}")
+        if book_file.complaint is not None:
+            self._note(f"the answer book cannot be used: {book_file.complaint}")
         else:
-            self._gate.follow(shelf.book)
+            self._hold_policy.follow(book_file.book)
 
     def _look_at_holds(self, session: TappedSession) -> None:
         """Hold what a person wants held now; tell them what is no longer held (`next`)."""
         try:
             wanted = tuple(session.inbox.holds(session.name))
             if wanted != self._known_holds:
-                self._gate.hold(parse_all(wanted))
-            elif self._gate.patterns != wanted:
-                session.inbox.hold(session.name, self._gate.patterns)
+                self._hold_policy.hold(parse_all(wanted))
+            elif self._hold_policy.patterns != wanted:
+                session.inbox.hold(session.name, self._hold_policy.patterns)
             session.holds.refuse_outgoing()
         except (InboxError, PatternError) as error:
             self._note(sentence_of(error, "en"))
-        self._known_holds = tuple(self._gate.patterns)
+        self._known_holds = tuple(self._hold_policy.patterns)
 
     def _note(self, trouble: str) -> None:
         """Write a trouble of our own into the record, where it is seen, and into the log."""
@@ -252,12 +259,13 @@ class Tap:
         if self._child.status is None:
             return False
         return not any(
-            self._still_says_something(way, now) for way in (Direction.OUT, Direction.ERR)
+            self._still_says_something(direction, now)
+            for direction in (Direction.OUT, Direction.ERR)
         )
 
-    def _still_says_something(self, way: Direction, now: float) -> bool:
+    def _still_says_something(self, direction: Direction, now: float) -> bool:
         """Tell a pipe with something in it from one that a grandchild merely holds open."""
-        pump = self._pumps[way]
+        pump = self._pumps[direction]
         if not pump.running:
             return False
         if self._must_end(now):
@@ -274,14 +282,14 @@ class Tap:
             self._session.holds.side_ended(Direction.OUT, stamp(time.time()))
         while (event := self._events.take()) is not None:  # what ended while we looked
             self._take_in(event)
-        for way in (Direction.OUT, Direction.ERR):
-            self._side_ended(way)
+        for direction in (Direction.OUT, Direction.ERR):
+            self._side_ended(direction)
 
     def _somebody_still_reads(self, now: float) -> bool:
         """Return True if the last words wait for a slow reader, and we were not told to stop."""
         if self._must_end(now):
             return False
-        return any(self._sinks[way].open for way in (Direction.OUT, Direction.ERR))
+        return any(self._sinks[direction].open for direction in (Direction.OUT, Direction.ERR))
 
     def leave(self) -> None:
         """Let what waits be written down, as long as there is time, and end the session."""

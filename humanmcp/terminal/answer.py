@@ -65,26 +65,26 @@ def add_arguments(parser: Parser) -> None:
 @command
 def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     """Answer one message. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
-    at = _answering(open_inbox(settings), arguments, language)
+    answering = _answering(open_inbox(settings), arguments, language)
     if arguments.start_over:
-        return _start_over(at)
-    return _answer(at, arguments, settings)
+        return _start_over(answering)
+    return _answer(answering, arguments, settings)
 
 
-def _answer(at: Answering, arguments: argparse.Namespace, settings: Settings) -> int:
+def _answer(answering: Answering, arguments: argparse.Namespace, settings: Settings) -> int:
     """Send what is given, else open the editor."""
-    given, anyway = _given(arguments, at), bool(arguments.send_anyway)
+    draft, anyway = _given(arguments, answering), bool(arguments.send_anyway)
     if arguments.fault is not None:
-        given = _broken(at, given or _starting_text(at, arguments), arguments.fault)
-    if given is not None and not arguments.keep_open:
-        return tell(at, given, submit(at, given, anyway=anyway))
-    if (why_not := _closed(at)) is not None:
-        result = SendResult(Outcome.OVER, at.case.item)
-        return not_sent(at, at.sentence("too late", happened=why_not), result)
-    start = given or _starting_text(at, arguments)
+        draft = _broken(answering, draft or _starting_text(answering, arguments), arguments.fault)
+    if draft is not None and not arguments.keep_open:
+        return tell(answering, draft, submit(answering, draft, anyway=anyway))
+    if (why_not := _closed(answering)) is not None:
+        result = SendResult(Outcome.OVER, answering.case.item)
+        return not_sent(answering, answering.sentence("too late", happened=why_not), result)
+    start = draft or _starting_text(answering, arguments)
     if arguments.keep_open:
-        return keep_open(at, start, anyway=anyway)
-    return in_editor(at, start, home_folder(settings.home), anyway=anyway)
+        return keep_open(answering, start, anyway=anyway)
+    return in_editor(answering, start, home_folder(settings.home), anyway=anyway)
 
 
 def _answering(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> Answering:
@@ -93,83 +93,85 @@ def _answering(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -
     return Answering(case, name, asker_of(case.facts, language), language, arguments.json)
 
 
-def _given(arguments: argparse.Namespace, at: Answering) -> Draft | None:
+def _given(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
     """Return what stands on the command line; None when the editor is wanted.
 
     Raises:
         StopError: a file cannot be read.
     """
     if arguments.image or arguments.file:
-        return _attached(arguments, at)
-    words = _words(arguments, at)
+        return _attached(arguments, answering)
+    words = _words(arguments, answering)
     if words is not None:
         return words
     if arguments.call is not None:
-        return _call(at, *arguments.call, anyway=arguments.send_anyway)
+        return _call(answering, *arguments.call, anyway=arguments.send_anyway)
     if arguments.error is not None:
         return Draft(_error(*arguments.error), TextForm.ERROR)
     for file, form in (arguments.result, TextForm.RESULT), (arguments.message, TextForm.MESSAGE):
         if file is not None:
             return Draft(read_text(file), form)
-    return _starting_text(at, arguments) if arguments.as_is else None
+    return _starting_text(answering, arguments) if arguments.as_is else None
 
 
-def _attached(arguments: argparse.Namespace, at: Answering) -> Draft:
+def _attached(arguments: argparse.Namespace, answering: Answering) -> Draft:
     """Return a result with pictures and files, and with the text beside them.
 
     Raises:
         StopError: this answer cannot have any, or one of them cannot be sent.
     """
-    exchange = at.case.exchange
+    exchange = answering.case.exchange
     if exchange is None or exchange.method != "tools/call":
-        raise stopped("attach", "no call", name=at.name)
+        raise stopped("attach", "no call", name=answering.name)
     ways = (arguments.tool_error, arguments.error, arguments.result, arguments.message)
     if any(way is not None for way in ways) or arguments.as_is or arguments.template is not None:
         raise stopped("attach", "only text")
-    given = _words(arguments, at)
-    text = None if given is None else given.text
-    result = result_with(exchange, at.case.established, text, arguments.image, arguments.file)
+    draft = _words(arguments, answering)
+    text = None if draft is None else draft.text
+    result = result_with(
+        exchange, answering.case.established, text, arguments.image, arguments.file
+    )
     return Draft(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
 
 
-def _words(arguments: argparse.Namespace, at: Answering) -> Draft | None:
+def _words(arguments: argparse.Namespace, answering: Answering) -> Draft | None:
     """Return the words for the model that stand on the command line; None when there are none."""
     if arguments.text is not None:
         return Draft(arguments.text, TextForm.TEXT)
     if arguments.choose is not None:
-        return Draft(_option(at, arguments.choose), TextForm.TEXT)
+        return Draft(_option(answering, arguments.choose), TextForm.TEXT)
     if arguments.tool_error is not None:
         return Draft(arguments.tool_error, TextForm.TOOL_ERROR)
     return None
 
 
-def _option(at: Answering, wanted: str) -> str:
+def _option(answering: Answering, wanted: str) -> str:
     """Return an option of the question, word for word.
 
     Raises:
         StopError: there is none of that number. The sentence lists those that there are.
     """
-    asked = at.case.inquiry
+    asked = answering.case.inquiry
     options = () if asked is None else asked.options
     for number, option in enumerate(options, 1):
         if wanted == str(number):
             return option
     if not options:
-        raise stopped(ROOM, "no options", name=at.name)
+        raise stopped(ROOM, "no options", name=answering.name)
     listed = ", ".join(f"{number} {one_line(one, 60)}" for number, one in enumerate(options, 1))
     raise stopped(ROOM, "no option", number=wanted, choices=listed)
 
 
-def _call(at: Answering, tool: str, *words: str, anyway: bool) -> Draft:
+def _call(answering: Answering, tool: str, *words: str, anyway: bool) -> Draft:
     """Return a call of a tool, in the model's place. `anyway` takes any value for an argument.
 
     Raises:
         StopError: the model may not call it, or a word is no argument of it.
     """
-    exchange = at.case.exchange
+    exchange = answering.case.exchange
     offered = {} if exchange is None else offered_tools(exchange)
     if exchange is None or not offered:
-        raise stopped(ROOM, "no calls", name=at.name)
+        raise stopped(ROOM, "no calls", name=answering.name)
     if tool not in offered:
         raise stopped(ROOM, "no call", name=tool, choices=", ".join(offered))
     schema = None if anyway else offered[tool].get("inputSchema")
@@ -184,64 +186,64 @@ def _error(code: str, message: str) -> str:
     return f'{{"code": {written}, "message": {json.dumps(message, ensure_ascii=False)}}}'
 
 
-def _starting_text(at: Answering, arguments: argparse.Namespace) -> Draft:
+def _starting_text(answering: Answering, arguments: argparse.Namespace) -> Draft:
     """Return the text to start from: a template, the draft so far, or the start for this method."""
     if arguments.template is not None:
-        return Draft(_template(at, arguments.template))
-    if at.case.item.draft is not None:
-        return Draft(at.case.item.draft.text, at.case.item.draft.form)
-    return _first_text(at)
+        return Draft(_template(answering, arguments.template))
+    if answering.case.item.draft is not None:
+        return Draft(answering.case.item.draft.text, answering.case.item.draft.form)
+    return _first_text(answering)
 
 
-def _broken(at: Answering, given: Draft, name: str) -> Draft:
+def _broken(answering: Answering, draft: Draft, name: str) -> Draft:
     """Break an answer on purpose. It is sent with --send-anyway, as every broken one.
 
     Raises:
         StopError: there is no such fault. The sentence lists those that there are.
     """
-    known = {one.value: one for one in service.breakable(at.case)}
+    known = {one.value: one for one in service.breakable(answering.case)}
     if not known:
-        raise stopped(ROOM, "no fault held", name=at.name)
+        raise stopped(ROOM, "no fault held", name=answering.name)
     if name not in known:
         raise stopped(ROOM, "no fault", name=name, choices=", ".join(known))
-    return Draft(service.broken(at.case, given, known[name], at.language))
+    return Draft(service.broken(answering.case, draft, known[name], answering.language))
 
 
-def _first_text(at: Answering) -> Draft:
+def _first_text(answering: Answering) -> Draft:
     """Return the text before any change: at a tap, the message as it came."""
-    if at.case.held is not None:
-        return service.as_it_came(at.case)
-    return service.starting_draft(at.case, at.language)
+    if answering.case.held is not None:
+        return service.as_it_came(answering.case)
+    return service.starting_draft(answering.case, answering.language)
 
 
-def _start_over(at: Answering) -> int:
+def _start_over(answering: Answering) -> int:
     """Put the draft back to the text that it began with, and send nothing."""
-    service.keep(at.case, _first_text(at)._replace(by=BY))
-    to_stdout(at.sentence("started over", name=at.name))
+    service.keep(answering.case, _first_text(answering)._replace(by=BY))
+    to_stdout(answering.sentence("started over", name=answering.name))
     return 0
 
 
-def _template(at: Answering, name: str) -> str:
+def _template(answering: Answering, name: str) -> str:
     """Return a template by its name.
 
     Raises:
         StopError: there is none of that name. The sentence lists those that there are.
     """
-    known = service.templates(at.case)
+    known = service.templates(answering.case)
     if name not in known:
         raise stopped(
             ROOM,
             "no template" if known else "no templates",
             name=name,
-            method=at.case.item.method,
-            revision=at.case.item.revision,
+            method=answering.case.item.method,
+            revision=answering.case.item.revision,
             choices=", ".join(known),
         )
     return known[name]
 
 
-def _closed(at: Answering) -> str | None:
+def _closed(answering: Answering) -> str | None:
     """Return why this exchange can no longer be answered; None while it can."""
-    if at.case.item.state is not ExchangeState.PENDING:
-        return waits.outlook(at.case.item, waits.now(), at.language)[0].sentence
-    return None if at.case.is_open else at.sentence("session over")
+    if answering.case.item.state is not ExchangeState.PENDING:
+        return waits.outlook(answering.case.item, waits.now(), answering.language)[0].sentence
+    return None if answering.case.is_open else answering.sentence("session over")

@@ -26,78 +26,78 @@ if TYPE_CHECKING:
 _JSON_FORMS: Final = frozenset({TextForm.MESSAGE, TextForm.RESULT, TextForm.ERROR})
 
 
-def in_editor(at: Answering, start: Draft, home: Path, *, anyway: bool) -> int:
+def in_editor(answering: Answering, draft: Draft, home: Path, *, anyway: bool) -> int:
     """Open the editor until the text may go, or the person gives up. Returns the exit status."""
-    opened = _laid_out(start)
-    before = at.case.item.draft
-    diagnostics = at.case.item.diagnostics
+    opened = _laid_out(draft)
+    before = answering.case.item.draft
+    diagnostics = answering.case.item.diagnostics
     touched = before is not None and before.touched
-    service.keep(at.case, start._replace(touched=touched, hold=True, by=BY))
+    service.keep(answering.case, draft._replace(touched=touched, hold=True, by=BY))
     while True:
-        comments = _comments(at, diagnostics)
-        name = f"answer-{at.case.key.number}"
+        comments = _comments(answering, diagnostics)
+        name = f"answer-{answering.case.key.number}"
         try:
             written, took = editor.edit(opened.text, comments, home, name)
         except BaseException:  # Ctrl-C too: the book must not stay held by an editor that is gone
-            _let_go(at, opened)
+            _let_go(answering, opened)
             raise
         if not written.strip() or editor.same(written, opened.text):
-            return _never_mind(at, opened, took, emptied=not written.strip())
+            return _never_mind(answering, opened, took, emptied=not written.strip())
         opened = opened._replace(text=written)
-        result = submit(at, opened, anyway=anyway)
+        result = submit(answering, opened, anyway=anyway)
         diagnostics = result.diagnostics
         if result.outcome is Outcome.BLOCKED:
             continue  # the editor opens again with what is wrong at the top
-        status = tell(at, opened, result)
+        status = tell(answering, opened, result)
         if result.outcome is not Outcome.REFUSED:
             return status
 
 
-def _laid_out(start: Draft) -> Draft:
+def _laid_out(draft: Draft) -> Draft:
     """Lay JSON that stands on one line out over several; leave the person's own lines alone."""
-    if start.form not in _JSON_FORMS or "\n" in start.text.strip():
-        return start
+    if draft.form not in _JSON_FORMS or "\n" in draft.text.strip():
+        return draft
     try:
-        json.loads(start.text)
+        json.loads(draft.text)
     except (ValueError, RecursionError):
-        return start
-    return start._replace(text=pretty(start.text))
+        return draft
+    return draft._replace(text=pretty(draft.text))
 
 
-def _never_mind(at: Answering, opened: Draft, took: float, *, emptied: bool) -> int:
+def _never_mind(answering: Answering, draft: Draft, took: float, *, emptied: bool) -> int:
     """Stop without sending. The draft stays as it was, and the book may go on counting."""
-    _let_go(at, opened)
+    _let_go(answering, draft)
     if not emptied and took < editor.AT_ONCE:
-        to_stderr(at.sentence("at once"))
-    why = at.sentence("emptied" if emptied else "unchanged", name=at.name)
-    return not_sent(at, why, SendResult(Outcome.BLOCKED, at.case.item))
+        to_stderr(answering.sentence("at once"))
+    why = answering.sentence("emptied" if emptied else "unchanged", name=answering.name)
+    return not_sent(answering, why, SendResult(Outcome.BLOCKED, answering.case.item))
 
 
-def _let_go(at: Answering, opened: Draft) -> None:
+def _let_go(answering: Answering, opened: Draft) -> None:
     """Keep the text as the draft, and let the answer book go on counting."""
-    draft = at.case.inbox.item(at.case.key).draft
+    draft = answering.case.inbox.item(answering.case.key).draft
     touched = draft is not None and draft.touched
-    service.keep(at.case, Draft(opened.text, opened.form, touched, by=BY))
+    service.keep(answering.case, Draft(opened.text, opened.form, touched, by=BY))
 
 
-def _comments(at: Answering, diagnostics: Sequence[Diagnostic]) -> list[str]:
+def _comments(answering: Answering, diagnostics: Sequence[Diagnostic]) -> list[str]:
     """Write what stands above the text: what is asked, what to do, and what is wrong so far.
 
     The problems name lines as the editor counts them: with the comments on top.
     """
-    item = at.case.item
-    card = at.case.card(at.language)
+    item = answering.case.item
+    card = answering.case.card(answering.language)
     lines = [
-        f"humanmcp {at.name}: {card.title} ({at.who})",
+        f"humanmcp {answering.name}: {card.title} ({answering.who})",
         request_in_short(item, 160),
         card.what,
-        at.sentence("how", name=at.name),
+        answering.sentence("how", name=answering.name),
     ]
     if diagnostics:
-        lines += ["", at.sentence("mend", counted=summary(diagnostics, at.language))]
+        lines += ["", answering.sentence("mend", counted=summary(diagnostics, answering.language))]
         shift = len(lines) + len(diagnostics)
         for diagnostic in diagnostics:
-            lines.append("  " + _in_one_line(diagnostic, at.language, shift))
+            lines.append("  " + _in_one_line(diagnostic, answering.language, shift))
     return lines
 
 

@@ -145,7 +145,7 @@ def _line_error(error: Exception, language: str) -> CheckedShape:
     else:
         message = say(ROOM, "line no json", language, got=error)
     line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
-    found = Diagnostic("L01", Severity.ERROR, line=line, column=column)
-    said = checked_shape(Verdict("", None, None, (found,)), language)
+    diagnostic = Diagnostic("L01", Severity.ERROR, line=line, column=column)
+    said = checked_shape(Verdict("", None, None, (diagnostic,)), language)
     said["problems"][0]["message"] = said["problems"][0]["text"] = message
     return said

@@ -41,13 +41,13 @@ class Answering:
     language: str
     json: bool
 
-    def reader(self, given: Draft) -> str:
+    def reader(self, draft: Draft) -> str:
         """Return who gets this text: a held message goes on, an answer goes back."""
         held = self.case.held
         if held is None:
             return self.who
-        back = held_check.answers(held, given.text, given.form)
-        to_server = (held.way is Direction.IN) is not back
+        back = held_check.answers(held, draft.text, draft.form)
+        to_server = (held.direction is Direction.IN) is not back
         return self.sentence("the server") if to_server else self.who
 
     def sentence(self, code: str, **fillings: object) -> str:
@@ -55,29 +55,29 @@ class Answering:
         return say(ROOM, code, self.language, **fillings)
 
 
-def submit(at: Answering, given: Draft, *, anyway: bool) -> SendResult:
+def submit(answering: Answering, draft: Draft, *, anyway: bool) -> SendResult:
     """Send a text and wait for what becomes of it."""
-    reply = Reply(given.text, given.form, anyway, BY)
-    return service.send(at.case, reply, within=LONGEST_WAIT)
+    reply = Reply(draft.text, draft.form, anyway, BY)
+    return service.send(answering.case, reply, within=LONGEST_WAIT)
 
 
-def tell(at: Answering, given: Draft, result: SendResult) -> int:
+def tell(answering: Answering, draft: Draft, result: SendResult) -> int:
     """Tell the person what became of a text. Returns the exit status."""
     result = _worth_a_word(result)
     match result.outcome:
         case Outcome.SENT:
-            return _went_out(at, result, given)
+            return _went_out(answering, result, draft)
         case Outcome.BLOCKED | Outcome.REFUSED:
-            return refused(at, result)
+            return refused(answering, result)
         case Outcome.QUEUED:
-            return not_sent(at, at.sentence("not taken"), result)
+            return not_sent(answering, answering.sentence("not taken"), result)
         case Outcome.TAKEN | Outcome.OVER:
             ended = (
                 result.item.state is not ExchangeState.PENDING or result.outcome is Outcome.TAKEN
             )
-            state = waits.outlook(result.item, waits.now(), at.language)
-            happened = state[0].sentence if ended else at.sentence("session over")
-            return not_sent(at, at.sentence("taken", happened=happened), result)
+            state = waits.outlook(result.item, waits.now(), answering.language)
+            happened = state[0].sentence if ended else answering.sentence("session over")
+            return not_sent(answering, answering.sentence("taken", happened=happened), result)
 
 
 def _worth_a_word(result: SendResult) -> SendResult:
@@ -88,68 +88,79 @@ def _worth_a_word(result: SendResult) -> SendResult:
     return result._replace(diagnostics=found)
 
 
-def _went_out(at: Answering, result: SendResult, given: Draft) -> int:
+def _went_out(answering: Answering, result: SendResult, draft: Draft) -> int:
     size = len(result.line.encode("utf-8", "surrogatepass")) + 1
-    if at.json:
+    if answering.json:
         answer = result.item.answer
         deliberate = bool(answer and answer.deliberate)
-        json_to_stdout(_shape(at, result, sent=True, deliberate=deliberate))
+        json_to_stdout(_shape(answering, result, sent=True, deliberate=deliberate))
         return 0
-    _explain(at, result)
-    to_stdout(Painted(at.sentence("sent", who=at.reader(given), size=size), "green"))
+    _explain(answering, result)
+    to_stdout(Painted(answering.sentence("sent", who=answering.reader(draft), size=size), "green"))
     to_stdout(result.line)
     return 0
 
 
-def _shape(at: Answering, result: SendResult, **more: object) -> AnsweredShape:
-    return cast("AnsweredShape", {**outcome_shape(result, at.language), "name": at.name, **more})
+def _shape(answering: Answering, result: SendResult, **more: object) -> AnsweredShape:
+    return cast(
+        "AnsweredShape",
+        {**outcome_shape(result, answering.language), "name": answering.name, **more},
+    )
 
 
-def _explain(at: Answering, result: SendResult) -> None:
+def _explain(answering: Answering, result: SendResult) -> None:
     for diagnostic in result.diagnostics:
-        for parts in explained(diagnostic, result.text, at.language):
+        for parts in explained(diagnostic, result.text, answering.language):
             to_stdout(*parts)
 
 
-def refused(at: Answering, result: SendResult) -> int:
+def refused(answering: Answering, result: SendResult) -> int:
     """Show what keeps a text from being sent. Returns the exit status."""
-    if not at.json:
-        _explain(at, result)
-    counted = summary(result.diagnostics, at.language)
-    return not_sent(at, at.sentence("refused", counted=counted, name=at.name), result)
+    if not answering.json:
+        _explain(answering, result)
+    counted = summary(result.diagnostics, answering.language)
+    return not_sent(
+        answering, answering.sentence("refused", counted=counted, name=answering.name), result
+    )
 
 
-def not_sent(at: Answering, why: str, result: SendResult) -> int:
+def not_sent(answering: Answering, why: str, result: SendResult) -> int:
     """Say that nothing was sent, and why. Returns the exit status."""
-    if at.json:
-        json_to_stdout(_shape(at, result, sent=False, why=why))
+    if answering.json:
+        json_to_stdout(_shape(answering, result, sent=False, why=why))
     else:
         to_stderr(Painted(why, "yellow"))
     return REFUSED
 
 
-def keep_open(at: Answering, given: Draft, *, anyway: bool) -> int:
+def keep_open(answering: Answering, draft: Draft, *, anyway: bool) -> int:
     """Send the line of an answer as something said first: its request stays open for another.
 
     Raises:
         OrderError, InboxError: it cannot be handed in.
     """
-    verdict = service.judge(at.case, given.text, given.form)
+    verdict = service.judge(answering.case, draft.text, draft.form)
     line = verdict.line or (verdict.forced if anyway else None)
-    blocked = SendResult(Outcome.BLOCKED, at.case.item, verdict.diagnostics, given.text)
-    if line is None or at.case.held is not None:
-        return refused(at, _worth_a_word(blocked))
-    reply, session = Reply(line, anyway=True, by=BY), at.case.key.session
-    said = service.say_first(at.case.inbox, session, reply, within=LONGEST_WAIT)
-    result = SendResult(said.outcome, at.case.item, said.diagnostics, given.text)
+    blocked = SendResult(Outcome.BLOCKED, answering.case.item, verdict.diagnostics, draft.text)
+    if line is None or answering.case.held is not None:
+        return refused(answering, _worth_a_word(blocked))
+    reply, session = Reply(line, anyway=True, by=BY), answering.case.key.session
+    said = service.say_first(answering.case.inbox, session, reply, within=LONGEST_WAIT)
+    result = SendResult(said.outcome, answering.case.item, said.diagnostics, draft.text)
     if said.outcome is Outcome.QUEUED:
-        return not_sent(at, at.sentence("not taken"), result)
+        return not_sent(answering, answering.sentence("not taken"), result)
     if said.outcome is Outcome.REFUSED:
-        return not_sent(at, at.sentence("refused", counted="", name=at.name), result)
-    if at.json:
+        return not_sent(
+            answering, answering.sentence("refused", counted="", name=answering.name), result
+        )
+    if answering.json:
         size = len(line.encode("utf-8", "replace"))
-        json_to_stdout(_shape(at, result, sent=True, open=True, line=line, bytes=size))
+        json_to_stdout(_shape(answering, result, sent=True, open=True, line=line, bytes=size))
     else:
-        to_stdout(Painted(at.sentence("kept open", who=at.who, name=at.name), "green"))
+        to_stdout(
+            Painted(
+                answering.sentence("kept open", who=answering.who, name=answering.name), "green"
+            )
+        )
         to_stdout(line)
     return 0

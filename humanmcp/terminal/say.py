@@ -72,9 +72,9 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     reply = Reply(text, anyway=arguments.send_anyway, by=BY, order=order)
     last = inbox.before(session, 0, 1)
     for _ in range(max(1, arguments.times)):
-        said = service.say_first(inbox, session, reply, within=LONGEST_WAIT)
-        if said.outcome is not Outcome.SENT:
-            return _not_said(said, text, language, json=arguments.json)
+        result = service.say_first(inbox, session, reply, within=LONGEST_WAIT)
+        if result.outcome is not Outcome.SENT:
+            return _not_said(result, text, language, json=arguments.json)
     if arguments.json:
         json_to_stdout(said_shape(SayResult(Outcome.SENT), language))
     else:
@@ -148,13 +148,13 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
 """What each argument asks for, and how its value becomes the order's text."""
 
 
-def _not_said(said: SayResult, text: str, language: str, *, json: bool) -> int:
-    waits = said.outcome is Outcome.QUEUED
+def _not_said(result: SayResult, text: str, language: str, *, json: bool) -> int:
+    waits = result.outcome is Outcome.QUEUED
     if json:
-        json_to_stdout(said_shape(said, language))
+        json_to_stdout(said_shape(result, language))
         return REFUSED
     to_stderr(sentence(ROOM, "waits" if waits else "refused", language))
-    for diagnostic in said.diagnostics:
+    for diagnostic in result.diagnostics:
         for parts in explained(diagnostic, text, language):
             to_stdout(*parts)
     return REFUSED

@@ -89,7 +89,7 @@ def judge(
     found = judged(text, form, arguments.revision or "")
     if not found:
         raise CaseError("no messages", name=name)
-    diagnostics = [diagnostic for one in found for diagnostic in one.diagnostics]
+    diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
     if arguments.json:
         _print_json(found, name if len(arguments.files) > 1 else "", language)
     else:
@@ -101,7 +101,7 @@ def judge(
 
 def verdict_of(text: str, revision: str) -> Verdict:
     """Judge one request or notification."""
-    found = tuple(each for one in _alone(encoded(text), revision) for each in one.diagnostics)
+    found = tuple(each for judged in _alone(encoded(text), revision) for each in judged.diagnostics)
     return Verdict(text, None if blocking(found) else compact(text), None, found)
 
 
@@ -141,7 +141,7 @@ def _logged(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
     for number, line in enumerate(lines, 1):
         found = read_log_line(line.rstrip("\r"))
         if found is not None:
-            yield number, Frame(number, "", found.way, encoded(found.text))
+            yield number, Frame(number, "", found.direction, encoded(found.text))
 
 
 # -- printing -------------------------------------------------------------------------------------
@@ -180,17 +180,17 @@ def _count(judged: Sequence[Judged]) -> int:
     return len({one.line for one in judged})
 
 
-def _heading(one: Judged, language: str) -> str:
-    who = say("story", "client" if one.way is Direction.IN else "server", language)
-    about = f"{one.method} {one.id}".strip() or one.text
+def _heading(judged: Judged, language: str) -> str:
+    who = say("story", "client" if judged.direction is Direction.IN else "server", language)
+    about = f"{judged.method} {judged.id}".strip() or judged.text
     return f"{who}: {one_line(about, _WIDTH)}"
 
 
-def _placed(diagnostic: Diagnostic, one: Judged) -> Diagnostic:
+def _placed(diagnostic: Diagnostic, judged: Judged) -> Diagnostic:
     """Give a problem with a whole line that line as its place."""
     if diagnostic.line:
         return diagnostic
-    return diagnostic._replace(line=1, column=1, end=len(one.text))
+    return diagnostic._replace(line=1, column=1, end=len(judged.text))
 
 
 def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
@@ -210,7 +210,13 @@ def _print_json(judged: Sequence[Judged], named: str, language: str) -> None:
     json_to_stdout(found)
 
 
-def _judged_shape(one: Judged, diagnostic: Diagnostic, language: str) -> JudgedShape:
+def _judged_shape(judged: Judged, diagnostic: Diagnostic, language: str) -> JudgedShape:
     said = diagnostic_shape(diagnostic, language)
-    line = one.line + max(0, diagnostic.line - 1)
-    return {**said, "line": line, "way": one.way.value, "method": one.method, "id": one.id}
+    line = judged.line + max(0, diagnostic.line - 1)
+    return {
+        **said,
+        "line": line,
+        "way": judged.direction.value,
+        "method": judged.method,
+        "id": judged.id,
+    }

@@ -15,8 +15,13 @@ IN, OUT = Direction.IN, Direction.OUT
 def frames(*said: tuple[float, Direction, dict[str, Any]]) -> list[Frame]:
     """Record what was said: when, by whom, what."""
     return [
-        Frame(seq, stamp(1_800_000_000 + at), way, json.dumps({"jsonrpc": "2.0", **body}).encode())
-        for seq, (at, way, body) in enumerate(said, 1)
+        Frame(
+            seq,
+            stamp(1_800_000_000 + at),
+            direction,
+            json.dumps({"jsonrpc": "2.0", **body}).encode(),
+        )
+        for seq, (at, direction, body) in enumerate(said, 1)
     ]
 
 

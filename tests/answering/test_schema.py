@@ -64,8 +64,8 @@ def test_a_problem_is_told_in_one_shape_everywhere(room: Room, shell: Shell) -> 
     key = room.ask(room.session(), 3)
     file = room.home.parent / "answer.json"
     file.write_text('{"jsonrpc":"2.0","id":3,"result":{"contents":[]}}', "utf-8")
-    judged = service.judge(case_of(room.inbox, key), file.read_text("utf-8"))
-    wanted = json.loads(json.dumps(verdict_shape(judged, "en")["problems"]))
+    verdict = service.judge(case_of(room.inbox, key), file.read_text("utf-8"))
+    wanted = json.loads(json.dumps(verdict_shape(verdict, "en")["problems"]))
     assert any(one["fix"] for one in wanted)
     told = [
         main_json(shell.capsys, "check", "--method", "tools/call", str(file)),

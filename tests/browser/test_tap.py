@@ -84,7 +84,7 @@ def test_a_held_notification_can_be_dropped_in_the_page(
         expect(page.locator("#held")).to_have_count(0)
         status, rest, _errors = tapped.close()
         assert (status, rest) == (0, b"")
-        notes = [frame.note for frame in tapped.frames() if frame.way is Direction.NOTE]
+        notes = [frame.note for frame in tapped.frames() if frame.direction is Direction.NOTE]
         assert notes == [DROPPED, COMMAND_NOTE]
 
 

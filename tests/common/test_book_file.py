@@ -43,32 +43,32 @@ def test_a_saved_book_is_read_again_at_most_once_a_second(tmp_path: Path) -> Non
     """What a desk saves as a rule takes effect while the server runs."""
     path = tmp_path / "book.toml"
     write(path, '[server]\nname = "a"', 1)
-    shelf = BookFile(path)
-    assert not shelf.poll(10.0)
+    book_file = BookFile(path)
+    assert not book_file.poll(10.0)
     write(path, '[server]\nname = "b"', 2)
-    assert not shelf.poll(10.5)
-    assert shelf.poll(11.0)
-    assert shelf.book.name == "b"
+    assert not book_file.poll(10.5)
+    assert book_file.poll(11.0)
+    assert book_file.book.name == "b"
 
 
 def test_the_versions_of_the_command_line_go_before_the_book_s(tmp_path: Path) -> None:
     """Whichever the book names, now or when it is saved again; everything else is the book's."""
     path = tmp_path / "book.toml"
-    shelf = BookFile(path, ["2024-11-05"])
-    assert shelf.book == Book(revisions=("2024-11-05",))
+    book_file = BookFile(path, ["2024-11-05"])
+    assert book_file.book == Book(revisions=("2024-11-05",))
     write(path, '[server]\nname = "a"\nrevisions = ["2026-07-28"]', 1)
-    assert shelf.poll(10.0)
-    assert (shelf.book.name, shelf.book.revisions) == ("a", ("2024-11-05",))
+    assert book_file.poll(10.0)
+    assert (book_file.book.name, book_file.book.revisions) == ("a", ("2024-11-05",))
 
 
 def test_a_mistake_while_saving_keeps_the_last_good_book(tmp_path: Path) -> None:
     """A half-saved file must not take the answers away."""
     path = tmp_path / "book.toml"
     write(path, '[server]\nname = "a"', 1)
-    shelf = BookFile(path)
+    book_file = BookFile(path)
     write(path, "[server", 2)
-    assert shelf.poll(10.0)
-    assert (shelf.book.name, bool(shelf.complaint)) == ("a", True)
+    assert book_file.poll(10.0)
+    assert (book_file.book.name, bool(book_file.complaint)) == ("a", True)
     write(path, '[server]\nname = "c"', 3)
-    assert shelf.poll(12.0)
-    assert (shelf.book.name, shelf.complaint) == ("c", None)
+    assert book_file.poll(12.0)
+    assert (book_file.book.name, book_file.complaint) == ("c", None)

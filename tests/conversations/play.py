@@ -78,7 +78,7 @@ class Player:
         events = self.session.receive(step.text.encode())
         return Played(
             out=tuple(event.line for event in events if isinstance(event, LineReady)),
-            diagnostics=tuple(found for event in events for found in _shown(event)),
+            diagnostics=tuple(diagnostic for event in events for diagnostic in _shown(event)),
         )
 
     def _act(self, deed: Deed, text: str) -> Played:

@@ -43,9 +43,9 @@ def answer(id: object = 1, **body: object) -> dict[str, object]:  # noqa: A002 -
     return {"jsonrpc": "2.0", "id": id, **(body or {"result": RIGHT})}
 
 
-def on_the_wire(asked: Message, fault: Fault) -> str:
+def on_the_wire(request: Message, fault: Fault) -> str:
     """Break the right answer and return the line that Send anyway writes."""
-    exchange = Exchange(1, asked, "2024-11-05")
+    exchange = Exchange(1, request, "2024-11-05")
     verdict = check.check(exchange, broken(exchange, json.dumps(answer()), fault))
     line = verdict.line or verdict.forced
     assert line is not None
@@ -70,10 +70,10 @@ WANTED = {
 def test_every_fault_has_the_end_that_the_manual_promises(mood: Mood) -> None:
     """None of them ends the host, and none leaves it without a word."""
     for fault, (strict, lenient) in WANTED.items():
-        host, asked = asking(mood)
-        reaction = take(host, on_the_wire(asked, fault))
+        host, request = asking(mood)
+        reaction = take(host, on_the_wire(request, fault))
         assert isinstance(reaction, strict if mood is Mood.STRICT else lenient), fault
-    assert set(faults(Exchange(1, asked, "2024-11-05"))) <= set(WANTED)
+    assert set(faults(Exchange(1, request, "2024-11-05"))) <= set(WANTED)
 
 
 @pytest.mark.parametrize("mood", Mood)
@@ -131,8 +131,8 @@ def test_a_second_answer_is_ignored() -> None:
 
 def test_an_answer_after_the_host_gave_up_is_ignored() -> None:
     """The server was told so with notifications/cancelled."""
-    host, asked = asking()
-    line = host.give_up(asked, 20)
+    host, request = asking()
+    line = host.give_up(request, 20)
     assert line is not None
     assert json.loads(line)["params"] == {"requestId": 1, "reason": "no answer within 20 s"}
     assert take(host, answer()).code == "ignored-late"
@@ -141,8 +141,8 @@ def test_an_answer_after_the_host_gave_up_is_ignored() -> None:
 def test_a_version_that_nobody_speaks_ends_the_connection() -> None:
     """In both moods: there is nothing that the two could say to each other."""
     for mood in Mood:
-        host, asked = asking(mood, "initialize")
-        reaction = take(host, on_the_wire(asked, Fault.WRONG_VERSION))
+        host, request = asking(mood, "initialize")
+        reaction = take(host, on_the_wire(request, Fault.WRONG_VERSION))
         assert isinstance(reaction, Failed)
         assert reaction.code == "failed-version"
 
@@ -189,8 +189,8 @@ def test_a_failed_tool_is_told_from_a_refused_call() -> None:
 def test_every_reaction_has_its_sentence(language: str) -> None:
     """Also those that name a problem of the check."""
     for fault in WANTED:
-        host, asked = asking()
-        reaction = take(host, on_the_wire(asked, fault))
+        host, request = asking()
+        reaction = take(host, on_the_wire(request, fault))
         why = describe(reaction.diagnostic, language) if getattr(reaction, "problem", None) else ""
-        fillings = dict(getattr(reaction, "fillings", {}), why=why, method=asked.method)
+        fillings = dict(getattr(reaction, "fillings", {}), why=why, method=request.method)
         assert say("demo", reaction.code, language, **fillings)

@@ -15,8 +15,8 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 def frames(*said: tuple[Direction, dict[str, Any]]) -> list[Frame]:
     """Record messages as a session would."""
     return [
-        Frame(seq, "", way, json.dumps({"jsonrpc": "2.0", **message}).encode())
-        for seq, (way, message) in enumerate(said, 1)
+        Frame(seq, "", direction, json.dumps({"jsonrpc": "2.0", **message}).encode())
+        for seq, (direction, message) in enumerate(said, 1)
     ]
 
 

@@ -63,8 +63,8 @@ class Seat:
         self.line.send_raw(raw)
         self.go()
 
-    def _keep(self, way: Direction, raw: bytes) -> None:
-        self.frames.append(Frame(len(self.frames) + 1, "", way, raw))
+    def _keep(self, direction: Direction, raw: bytes) -> None:
+        self.frames.append(Frame(len(self.frames) + 1, "", direction, raw))
 
     @property
     def open_id(self) -> int:

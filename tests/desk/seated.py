@@ -64,10 +64,12 @@ class Seated:
 
     def lines(self, *lines: tuple[Direction, dict[str, Any]]) -> None:
         """Record what was said."""
-        for way, message in lines:
+        for direction, message in lines:
             self.seq += 1
             raw = json.dumps(message, ensure_ascii=False).encode()
-            self.inbox.record(self.name, Frame(self.seq, "2026-11-21T01:00:01.000Z", way, raw))
+            self.inbox.record(
+                self.name, Frame(self.seq, "2026-11-21T01:00:01.000Z", direction, raw)
+            )
 
     @contextmanager
     def server(

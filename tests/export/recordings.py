@@ -12,19 +12,19 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 SEED: Final = Path(__file__).parent / "seed"
 
 
-def frame(seq: int, way: Direction, message: Any, **more: Any) -> Frame:  # noqa: ANN401 - any JSON value; any field
+def frame(seq: int, direction: Direction, message: Any, **more: Any) -> Frame:  # noqa: ANN401 - any JSON value; any field
     """Make a frame; text and bytes stand as they are."""
     raw = (
         message
         if isinstance(message, bytes)
         else (message if isinstance(message, str) else json.dumps(message)).encode()
     )
-    return Frame(seq, f"2026-11-20T18:49:{seq:02d}.123Z", way, raw, **more)
+    return Frame(seq, f"2026-11-20T18:49:{seq:02d}.123Z", direction, raw, **more)
 
 
 def recording(*messages: tuple[Direction, Any]) -> Recording:
     """Make a recording of messages in order."""
-    frames = tuple(frame(seq, way, text) for seq, (way, text) in enumerate(messages, 1))
+    frames = tuple(frame(seq, direction, text) for seq, (direction, text) in enumerate(messages, 1))
     return Recording("20261120T184900Z-4f2a", frames)
 
 

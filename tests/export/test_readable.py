@@ -180,7 +180,7 @@ def test_the_diagram_has_an_arrow_a_message() -> None:
     assert any(line.startswith("  C->>S: tools/call get-forecast") for line in lines)
     assert any(line.startswith("  S--xC: -32602") for line in lines)
     assert any(line.startswith("  S->>C: roots/list") for line in lines)
-    messages = [frame for frame in WEATHER.frames if frame.way is not Direction.ERR]
+    messages = [frame for frame in WEATHER.frames if frame.direction is not Direction.ERR]
     assert len(lines) == 3 + len(messages)
 
 
@@ -290,9 +290,9 @@ def test_the_archive_of_our_own_server_holds_what_it_recorded() -> None:
     assert names == ["1 tools/call", '"ours"', "", "2 tools/call, 3 tools/call"]
     frames: list[Frame] = []
 
-    def put(way: Direction, raw: bytes | str | dict[str, Any], at: str = "00") -> None:
-        note = HTTP if way is Direction.NOTE else ""
-        made = frame(len(frames) + 1, way, raw, note=note)
+    def put(direction: Direction, raw: bytes | str | dict[str, Any], at: str = "00") -> None:
+        note = HTTP if direction is Direction.NOTE else ""
+        made = frame(len(frames) + 1, direction, raw, note=note)
         frames.append(made._replace(at=f"2026-11-22T10:00:{at}.000Z"))
 
     for number, line in enumerate(lines, 1):

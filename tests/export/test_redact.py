@@ -162,7 +162,7 @@ def test_what_can_be_run_tells_the_values_apart() -> None:
         ask(1, "tools/call", name="a", arguments={"apiKey": "first-1", "token": "second-2"}),
         ask(2, "tools/call", name="a", arguments={"apiKey": "third-3"}),
         answer(1, result=text("first-1, third-3")),
-        (recording(ask(1, "x")).frames[0].way, "Authorization: Bearer second-2"),
+        (recording(ask(1, "x")).frames[0].direction, "Authorization: Bearer second-2"),
     )
     redacted = redact_recording(recorded.frames, named=True)
     assert redacted.names == ("API_KEY", "API_KEY_2", "TOKEN")

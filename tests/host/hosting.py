@@ -66,13 +66,13 @@ class Watching:
     def broke_off(self) -> None:
         """Do nothing."""
 
-    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:  # noqa: ARG002 - Watcher
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - Watcher
         """Decide as told."""
         return self.choices.pop(0) if self.choices else ToolCall()
 
-    def calling(self, use: ToolUse, place: ToolAddress) -> None:  # noqa: ARG002 - Watcher
+    def calling(self, use: ToolUse, tool: ToolAddress) -> None:  # noqa: ARG002 - Watcher
         """Note it."""
-        self.called.append(place)
+        self.called.append(tool)
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
         """Note it."""
@@ -100,7 +100,7 @@ class Table:
         self.notes = notes
         self.watching = watching
         self.slept: list[float] = []
-        self.runner = HostLoop(self.model, servers, watching, sleep=self.slept.append, **choices)
+        self.loop = HostLoop(self.model, servers, watching, sleep=self.slept.append, **choices)
 
     def wire(self, server: str) -> list[dict[str, Any]]:
         """Return what was sent to one server after its tools were listed."""

@@ -97,7 +97,7 @@ class Notes(ClientObserver):
         """Note it."""
         self.events.append(event)
 
-    def server_ended(self, why: EndedError) -> None:
+    def server_ended(self, error: EndedError) -> None:
         """Note it."""
-        self.why = str(why)
+        self.why = str(error)
         self.over.set()

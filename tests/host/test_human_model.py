@@ -78,17 +78,17 @@ def seated(home: Path) -> Iterator[tuple[HumanModel, Desk]]:
 class Prompted(threading.Thread):
     """The person at the host, who waits for the model."""
 
-    def __init__(self, runner: HostLoop, prompt: str) -> None:
+    def __init__(self, loop: HostLoop, prompt: str) -> None:
         """Say something to the model."""
         super().__init__(daemon=True)
-        self.runner = runner
+        self.loop = loop
         self.prompt = prompt
         self.answer = ""
         self.start()
 
     def run(self) -> None:
         """Wait for its last words."""
-        self.answer = self.runner.run(self.prompt)
+        self.answer = self.loop.run(self.prompt)
 
 
 def test_a_turn_is_put_to_the_person_as_a_sampling_request() -> None:
@@ -128,8 +128,8 @@ def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:
         "model": "a person",
     }
     with seated(tmp_path) as (model, desk), table(says("unused")) as laid:
-        laid.runner.model = model
-        host = Prompted(laid.runner, "Please roll")
+        laid.loop.model = model
+        host = Prompted(laid.loop, "Please roll")
         item = desk.answer(json.dumps(first))
         shown = json.loads(item.line)["params"]
         assert shown["messages"][0]["content"]["text"] == "Please roll"
@@ -150,8 +150,8 @@ def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:
 def test_a_slip_comes_back_with_its_problems(tmp_path: Path) -> None:
     """The same check: broken JSON is refused, kept as the draft, and can be mended."""
     with seated(tmp_path) as (model, desk), table(says("unused")) as laid:
-        laid.runner.model = model
-        host = Prompted(laid.runner, "hi")
+        laid.loop.model = model
+        host = Prompted(laid.loop, "hi")
         item = desk.answer('{"role": "assistant", "content": [}')
         diagnostics = until(lambda: desk.inbox.item(item.key).diagnostics, "the problems")
         assert diagnostics
@@ -164,12 +164,12 @@ def test_a_slip_comes_back_with_its_problems(tmp_path: Path) -> None:
 def test_a_person_may_refuse_to_be_the_model(tmp_path: Path) -> None:
     """An error is an error of the model: the loop ends, the history is as before."""
     with seated(tmp_path) as (model, desk), table(says("unused")) as laid:
-        laid.runner.model = model
+        laid.loop.model = model
         trouble: list[str] = []
 
         def prompt() -> None:
             try:
-                laid.runner.run("hi")
+                laid.loop.run("hi")
             except ModelError as error:
                 trouble.append(str(error))
 
@@ -178,18 +178,18 @@ def test_a_person_may_refuse_to_be_the_model(tmp_path: Path) -> None:
         desk.answer('{"code": -1, "message": "no time"}', TextForm.ERROR)
         host.join(20)
         assert trouble == ["no answer of the model: no time"]
-        assert laid.runner.history == []
+        assert laid.loop.history == []
 
 
 def test_leaving_the_seat_lets_the_host_go_on(tmp_path: Path) -> None:
     """The host does not hang on a person who is gone; what waited is abandoned in the inbox."""
     with table(says("unused")) as laid, seated(tmp_path) as (model, desk):
-        laid.runner.model = model
+        laid.loop.model = model
         trouble: list[str] = []
 
         def prompt() -> None:
             try:
-                laid.runner.run("hi")
+                laid.loop.run("hi")
             except ModelError as error:
                 trouble.append(str(error))
 
@@ -248,8 +248,8 @@ def test_two_turns_of_one_person_do_not_share_ids() -> None:
 def test_a_turn_is_refused_at_the_desk_before_it_is_sent(tmp_path: Path) -> None:
     """The person reads why, and their next try is taken; the host's user loses nothing."""
     with seated(tmp_path) as (model, desk), table() as laid:
-        laid.runner.model = model
-        prompted = Prompted(laid.runner, "roll")
+        laid.loop.model = model
+        prompted = Prompted(laid.loop, "roll")
         item = desk.answer(f'{{"role":"assistant","model":"x","content":{json.dumps(IMAGE)}}}')
         refused = until(lambda: desk.inbox.item(item.key).diagnostics, "the problem")
         assert [one.code for one in refused] == ["M98"]

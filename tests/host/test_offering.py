@@ -29,9 +29,9 @@ def test_patterns_say_which_tools_a_model_gets(
 
 def test_a_pattern_holds_for_the_name_that_the_model_reads() -> None:
     """Services allow few characters; the same tool has two spellings then."""
-    place = ToolAddress("weather", "get.forecast")
-    assert not ToolFilter(denied=("weather__get_forecast",)).lets(place)
-    assert not ToolFilter(denied=("weather__get.forecast",)).lets(place)
+    tool = ToolAddress("weather", "get.forecast")
+    assert not ToolFilter(denied=("weather__get_forecast",)).lets(tool)
+    assert not ToolFilter(denied=("weather__get.forecast",)).lets(tool)
 
 
 def test_a_tool_that_is_kept_back_is_neither_offered_nor_called() -> None:
@@ -39,7 +39,7 @@ def test_a_tool_that_is_kept_back_is_neither_offered_nor_called() -> None:
     turns = (says(use("dice__dice", sides=6)), says("well"))
     with table(*turns, entries=(DICE, WEATHER)) as laid:
         laid.servers.filter = ToolFilter(allowed=("human__*",))
-        assert laid.runner.run("roll") == "well"
+        assert laid.loop.run("roll") == "well"
         assert [tool.name for tool in laid.model.asked[0][1]] == ["human__get-japan-forecast"]
         (result,) = laid.watching.results
         assert result.text == "Error calling tool dice__dice: the user does not offer this tool"

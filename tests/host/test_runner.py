@@ -52,7 +52,7 @@ def test_tools_are_offered_by_server_and_name_with_their_schema() -> None:
 def test_a_call_goes_to_its_server_only_and_without_the_prefix() -> None:
     """Tools/call name `dice`, to dice alone."""
     with table(says(ROLL), says("done"), entries=(WEATHER, DICE)) as laid:
-        laid.runner.run("roll")
+        laid.loop.run("roll")
         (call,) = laid.wire("dice")
         assert call["method"] == "tools/call"
         assert call["params"]["name"] == "dice"
@@ -63,9 +63,9 @@ def test_a_call_goes_to_its_server_only_and_without_the_prefix() -> None:
 def test_the_history_is_whole_and_the_last_words_are_returned() -> None:
     """Call, call, text: three requests to the model, and every role in its place."""
     with table(says(ROLL), says("again", ROLL), says("you rolled"), system="Be brief.") as laid:
-        assert laid.runner.run("roll twice") == "you rolled"
+        assert laid.loop.run("roll twice") == "you rolled"
         assert len(laid.model.asked) == 3
-        assert roles(laid.runner.history) == [
+        assert roles(laid.loop.history) == [
             "system",
             "user",
             "assistant",
@@ -80,7 +80,7 @@ def test_an_overloaded_service_is_tried_five_times_more() -> None:
     """1, 2, 4, 8, 16 s (31 in all); six requests; then the sentence for it."""
     with table(*[OVERLOADED] * 6) as laid:
         with pytest.raises(ModelError) as caught:
-            laid.runner.run("hello")
+            laid.loop.run("hello")
         assert str(caught.value) == (
             "claude is currently overloaded. please wait a few minutes and try again"
         )
@@ -92,7 +92,7 @@ def test_an_overloaded_service_is_tried_five_times_more() -> None:
 def test_a_service_that_recovers_is_waited_for() -> None:
     """Twice overloaded, then an answer: 1 s and 2 s."""
     with table(OVERLOADED, OVERLOADED, says("here")) as laid:
-        assert laid.runner.run("hello") == "here"
+        assert laid.loop.run("hello") == "here"
         assert laid.slept == [1, 2]
 
 
@@ -105,17 +105,17 @@ def test_another_error_is_returned_at_once() -> None:
     """No sleep; and the prompt that nobody heard is not kept."""
     with table({"error": "invalid key"}, says("better")) as laid:
         with pytest.raises(ModelError, match="invalid key"):
-            laid.runner.run("hello")
+            laid.loop.run("hello")
         assert laid.slept == []
-        assert laid.runner.history == []
-        assert laid.runner.run("hello again") == "better"
+        assert laid.loop.history == []
+        assert laid.loop.run("hello again") == "better"
 
 
 def test_an_error_of_a_tool_is_text_for_the_model() -> None:
     """The loop goes on; the message reaches the model."""
     with table(says(use("dice__nosuch")), says("sorry")) as laid:
-        assert laid.runner.run("roll") == "sorry"
-        (result,) = results(laid.runner.history[2])
+        assert laid.loop.run("roll") == "sorry"
+        (result,) = results(laid.loop.history[2])
         assert result.text == "Error calling tool nosuch: -32602: Unknown tool: nosuch"
         assert result.is_error
 
@@ -123,15 +123,15 @@ def test_an_error_of_a_tool_is_text_for_the_model() -> None:
 def test_a_tool_that_says_it_failed_is_believed() -> None:
     """`isError` travels with its text."""
     with table(says(use("dice__dice", sides=0)), says("sorry")) as laid:
-        laid.runner.run("roll")
-        (result,) = results(laid.runner.history[2])
+        laid.loop.run("roll")
+        (result,) = results(laid.loop.history[2])
         assert result == ToolResult(result.id, "sides must be a whole number from 1", is_error=True)
 
 
 def test_two_calls_of_one_turn_get_their_results_in_one_turn() -> None:
     """And both reach the model, each under its own id."""
     with table(says(ROLL, use("dice__dice", sides=1)), says("both")) as laid:
-        laid.runner.run("roll two")
+        laid.loop.run("roll two")
         shown, _tools = laid.model.asked[1]
         one, two = results(shown[-1])
         assert [one.id, two.id] == [call.id for call in shown[-2].calls]
@@ -143,8 +143,8 @@ def test_names_that_lead_nowhere_are_errors_and_the_first_underscores_divide() -
     with table(
         says(use("nosuch__x"), use("plain"), use("dice__b__c")), says("well"), entries=(DICE,)
     ) as laid:
-        laid.runner.run("go")
-        nosuch, plain, third = results(laid.runner.history[2])
+        laid.loop.run("go")
+        nosuch, plain, third = results(laid.loop.history[2])
         assert nosuch.is_error
         assert "there is no server nosuch" in nosuch.text
         assert plain.is_error
@@ -182,17 +182,17 @@ def test_a_model_that_only_asks_is_stopped() -> None:
     """At the configured limit, with a message, and with no call left without a result."""
     with table(*[says(ROLL)] * 3, limits=Limits(turns=3)) as laid:
         with pytest.raises(TurnLimitError, match="3 turns"):
-            laid.runner.run("roll for ever")
-        assert roles(laid.runner.history)[-1] == "tool_result"
+            laid.loop.run("roll for ever")
+        assert roles(laid.loop.history)[-1] == "tool_result"
         assert len(laid.watching.called) == 3
 
 
 def test_a_flood_of_calls_is_cut() -> None:
     """A model must not flood a server. Each call gets a result."""
     with table(says(*[ROLL] * 5), says("ok"), limits=Limits(calls=2)) as laid:
-        laid.runner.run("flood")
+        laid.loop.run("flood")
         assert len(laid.watching.called) == 2
-        found = results(laid.runner.history[2])
+        found = results(laid.loop.history[2])
         assert [one.is_error for one in found] == [False, False, True, True, True]
         assert len({one.id for one in found}) == 5
 
@@ -200,8 +200,8 @@ def test_a_flood_of_calls_is_cut() -> None:
 def test_the_person_may_answer_in_the_tool_s_place_or_refuse() -> None:
     """(b) no wire message, the typed value as result; (c) a refusal as result."""
     with table(says(ROLL, ROLL), says("ok"), choices=[Instead("7"), Refuse()]) as laid:
-        laid.runner.run("roll")
-        instead, refused = results(laid.runner.history[2])
+        laid.loop.run("roll")
+        instead, refused = results(laid.loop.history[2])
         assert (instead.text, instead.is_error) == ("7", False)
         assert (refused.text, refused.is_error) == ("The user refused this tool call.", True)
         assert laid.wire("dice") == []
@@ -219,16 +219,16 @@ class Interrupting(Watching):
 def test_an_interrupted_turn_leaves_no_call_without_a_result() -> None:
     """No orphaned tool call ever: the next prompt is accepted by every service."""
     with table(says(ROLL, ROLL, ROLL), says("next")) as laid:
-        laid.runner.watcher = Interrupting()
+        laid.loop.watcher = Interrupting()
         with pytest.raises(KeyboardInterrupt):
-            laid.runner.run("roll three")
-        first, second, third = results(laid.runner.history[-1])
+            laid.loop.run("roll three")
+        first, second, third = results(laid.loop.history[-1])
         assert not first.is_error
         assert second.text == third.text == INTERRUPTED
-        laid.runner.watcher = Watching()
-        assert laid.runner.run("and now?") == "next"
-        asked = [call.id for turn in laid.runner.history for call in turn.calls]
-        answered = [one.id for turn in laid.runner.history for one in results(turn)]
+        laid.loop.watcher = Watching()
+        assert laid.loop.run("and now?") == "next"
+        asked = [call.id for turn in laid.loop.history for call in turn.calls]
+        answered = [one.id for turn in laid.loop.history for one in results(turn)]
         assert sorted(asked) == sorted(answered)
 
 
@@ -236,16 +236,16 @@ def test_calls_under_one_id_get_ids_of_their_own() -> None:
     """Some models repeat ids; a result names its call by it."""
     same = use("dice__dice", "call-1", sides=1)
     with table(says(same, same), says(same), says("ok")) as laid:
-        laid.runner.run("roll")
-        asked = [call.id for turn in laid.runner.history for call in turn.calls]
+        laid.loop.run("roll")
+        asked = [call.id for turn in laid.loop.history for call in turn.calls]
         assert len(set(asked)) == 3
 
 
 def test_a_second_prompt_is_heard_with_all_that_was_said() -> None:
     """The history is kept."""
     with table(says("hello"), says("you said hi")) as laid:
-        laid.runner.run("hi")
-        laid.runner.run("what did I say?")
+        laid.loop.run("hi")
+        laid.loop.run("what did I say?")
         shown, _tools = laid.model.asked[1]
         assert [turn.role for turn in shown] == [TurnRole.USER, TurnRole.ASSISTANT, TurnRole.USER]
         assert shown[0].blocks == (TextBlock("hi"),)
@@ -260,8 +260,8 @@ def test_a_server_that_dies_costs_its_tools_and_nothing_else() -> None:
         assert script.client is not None
         script.client.begin("test/die")
         assert laid.notes["scripted"].over.wait(20)
-        assert laid.runner.run("count") == "ok"
-        (result,) = results(laid.runner.history[2])
+        assert laid.loop.run("count") == "ok"
+        (result,) = results(laid.loop.history[2])
         assert result.is_error
         assert "exit status 3" in result.text
         assert [tool.name for tool in laid.servers.offered()] == ["dice__dice"]

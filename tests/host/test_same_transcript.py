@@ -40,7 +40,7 @@ def transcript(home: Path) -> list[tuple[str, Any]]:
     (facts,) = inbox.sessions()
     found: list[tuple[str, Any]] = []
     for frame in inbox.frames(facts.name):
-        if frame.way not in (Direction.IN, Direction.OUT):
+        if frame.direction not in (Direction.IN, Direction.OUT):
             continue
         message = json.loads(frame.raw)
         message.pop("id", None)
@@ -50,7 +50,7 @@ def transcript(home: Path) -> list[tuple[str, Any]]:
             del message["params"]["_meta"]
         if not message.get("params"):
             message.pop("params", None)
-        found.append((frame.way.value, message))
+        found.append((frame.direction.value, message))
     return found
 
 

@@ -173,9 +173,9 @@ def test_arguments_that_are_no_json_are_told_to_the_model() -> None:
     """The tool is not called with a guess; the model reads what was wrong, and the call is kept."""
     broken = Say([chunk(tool_calls=[piece(0, "dice__dice", '{"sides": six}', "c1")]), DONE])
     with service(broken, Say([chunk(content="sorry"), DONE])) as there, table() as laid:
-        laid.runner.model = OpenAIModel("gpt", KEY, there.address)
-        assert laid.runner.run("roll") == "sorry"
-        laid.runner.model.close()
+        laid.loop.model = OpenAIModel("gpt", KEY, there.address)
+        assert laid.loop.run("roll") == "sorry"
+        laid.loop.model.close()
         assert laid.wire("dice") == []
     again = there.asked[1]["messages"]
     assert again[1]["tool_calls"][0]["function"]["arguments"] == '{"sides": six}'
@@ -231,9 +231,9 @@ def test_an_overloaded_anthropic_is_waited_for() -> None:
         Say(message({"type": "text", "text": "here"})),
     )
     with service(*answers) as there, table() as laid:
-        laid.runner.model = AnthropicModel("claude", KEY, there.address)
-        assert laid.runner.run("hello") == "here"
-        laid.runner.model.close()
+        laid.loop.model = AnthropicModel("claude", KEY, there.address)
+        assert laid.loop.run("hello") == "here"
+        laid.loop.model.close()
         assert laid.slept == [1, 2]
     assert len(there.asked) == 3
 
@@ -242,10 +242,10 @@ def test_a_rate_limit_is_no_overload() -> None:
     """429 says that this key has asked too much, for a minute or a month: told at once."""
     body = error("rate_limit_error", "This request would exceed your rate limit")
     with service(Say(status=429, body=body)) as there, table() as laid:
-        laid.runner.model = AnthropicModel("claude", KEY, there.address)
+        laid.loop.model = AnthropicModel("claude", KEY, there.address)
         with pytest.raises(ModelError, match="exceed your rate limit"):
-            laid.runner.run("hello")
-        laid.runner.model.close()
+            laid.loop.run("hello")
+        laid.loop.model.close()
         assert laid.slept == []
     assert len(there.asked) == 1
 
@@ -332,13 +332,13 @@ def test_a_recorded_session_can_be_played_again(tmp_path: Path) -> None:
             ModelChoice(f"script:{script}", lambda: pytest.fail("no desk"), record=str(file))
         )
         recorder.model = inner  # type: ignore[attr-defined]  # a Recorder, whose inner model is changed
-        laid.runner.model = recorder
-        first = laid.runner.run("roll")
+        laid.loop.model = recorder
+        first = laid.loop.run("roll")
         recorder.close()
     again = seat_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
     with table() as laid:
-        laid.runner.model = again
-        assert laid.runner.run("roll") == first == "done"
+        laid.loop.model = again
+        assert laid.loop.run("roll") == first == "done"
         assert len(laid.watching.called) == 1
 
 

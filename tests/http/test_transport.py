@@ -61,9 +61,9 @@ class HttpNotes(Notes):
         assert number
         self.parts.append(what)
 
-    def not_taken(self, why: StopError) -> None:
+    def not_taken(self, error: StopError) -> None:
         """Note it."""
-        self.refused.append(str(why))
+        self.refused.append(str(error))
 
     def ids(self) -> list[str]:
         """List the ids of the events that came."""
@@ -335,7 +335,7 @@ def test_in_2026_07_28_hanging_up_is_the_cancel() -> None:
     with Peer(say) as peer, seated(peer, Opening.MODERN) as (client, notes):
         begun = client.begin("tools/list")
         until(lambda: len(notes.parts) == 4, "the head of the response")
-        client.give_up(begun.asked)
+        client.give_up(begun.request)
         until(gone.is_set, "the end of the connection")
         assert [asked.rpc for asked in peer.asked] == ["server/discover", "tools/list"]
 

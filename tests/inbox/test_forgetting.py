@@ -82,9 +82,9 @@ def test_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path: Pa
         frames = list(inbox.frames(key.session))
         assert [one.seq for one in frames] == list(range(1, len(frames) + 1))
         gone = [one for one in frames if one.note == FORGOTTEN]
-        assert [(one.way, one.raw, one.number) for one in gone] == [(Direction.NOTE, b"", 1)] * len(
-            before
-        )
+        assert [(one.direction, one.raw, one.number) for one in gone] == [
+            (Direction.NOTE, b"", 1)
+        ] * len(before)
         assert frames[-1].text.count("later") == 1
 
 

@@ -49,22 +49,22 @@ def schedule(*, bell: bool, files: bool, beside: int = 0) -> PollSchedule:
     return made
 
 
-def wakes(agenda: PollSchedule, start: float, seconds: float) -> Iterator[float]:
+def wakes(schedule: PollSchedule, start: float, seconds: float) -> Iterator[float]:
     """Play a loop in which something waits and nothing happens; yield when it wakes."""
     now = start
     while now < start + seconds:
-        if agenda.desks_are_due(now):
-            agenda.desks_were_seen(now, now + 0.0001, waiting=True)
-        agenda.text_is_due(now, waiting=True)
-        agenda.rest_is_due(now)
-        agenda.duties = math.inf
-        now += max(agenda.next() - now, 1e-6)
+        if schedule.desks_are_due(now):
+            schedule.desks_were_seen(now, now + 0.0001, waiting=True)
+        schedule.text_is_due(now, waiting=True)
+        schedule.rest_is_due(now)
+        schedule.duties = math.inf
+        now += max(schedule.next() - now, 1e-6)
         yield now
 
 
-def count(agenda: PollSchedule, start: float, seconds: float) -> int:
+def count(schedule: PollSchedule, start: float, seconds: float) -> int:
     """Return how often it wakes."""
-    return sum(1 for _ in wakes(agenda, start, seconds))
+    return sum(1 for _ in wakes(schedule, start, seconds))
 
 
 def test_a_waiting_server_wakes_once_a_second_and_not_a_hundred_times() -> None:

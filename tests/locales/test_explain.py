@@ -126,8 +126,8 @@ def test_only_the_server_is_told_that_it_is_the_server(language: str, party: str
 
 def test_the_client_sent_what_goes_to_the_server() -> None:
     """What it asks is never called the host's, and never "your tools"; what it hears is for it."""
-    for way, card in cards("client", "en"):
-        if way is MethodDirection.TO_SERVER:
+    for direction, card in cards("client", "en"):
+        if direction is MethodDirection.TO_SERVER:
             assert card.sender == "You, the client, sent it to the server."
             assert "host" not in card.title.lower(), card
             assert not re.search(r"you answer|your (tools|resources|prompts)", sentences_of(card))

@@ -105,16 +105,16 @@ def conversations() -> Iterator[str]:
     for revision in REVISIONS:
         state = ConversationState()
         yield revision
-        for way, raw in _heard(revision):
+        for direction, raw in _heard(revision):
             found = jsonrpc.read(raw)
             spoken = state.revision
-            yield f"  {way.value} {raw[:90]!r} {_told(observed.line_hints(raw, found, spoken))}"
+            yield f"  {direction.value} {raw[:90]!r} {_told(observed.line_hints(raw, found, spoken))}"
             if isinstance(found, Malformed):
                 yield f"    {_told(observed.hints(found, state.established, spoken))}"
             if isinstance(found, Message):
                 before = state.established
-                heard = state.observe(way, found)
-                number = heard.asked.number if heard.asked else 0
+                heard = state.observe(direction, found)
+                number = heard.request.number if heard.request else 0
                 yield f"    {number} {heard.method} {heard.name} {heard.ambiguous} {[type(one).__name__ for one in heard.found]}"
                 yield f"    {state.revision} {state.log_level} {sorted(state.watched)} {[(one.number, one.continues) for one in state.open]}"
                 if state.established != before:
@@ -132,19 +132,19 @@ def questions() -> Iterator[str]:
         SchemaRow("b[]", "number"),
         SchemaRow("c.d", "choice", choices=("x", "y")),
     )
-    for revision, question in product((R2024, R2025_06, R2025, R2026), InputRequest):
-        yield f"{revision} {question.value}"
+    for revision, input_request in product((R2024, R2025_06, R2025, R2026), InputRequest):
+        yield f"{revision} {input_request.value}"
         for method in ("tools/call", "initialize", "tools/list", "x/y"):
             for has in _CAPABILITIES:
                 exchange = asked(method, {"name": "t", "_meta": stating(has)}, revision=revision)
                 for ready in (False, True):
                     established = Established(client_capabilities=has, initialized=ready)
-                    found = input_requests.obstacle(question, exchange, established)
+                    found = input_requests.obstacle(input_request, exchange, established)
                     yield f"  {method} {has} {ready} {found and (found.why.name, found.capability)}"
-        params = input_requests.params(question, "Why?", rows)
+        params = input_requests.params(input_request, "Why?", rows)
         exchange = asked("tools/call", {"name": "t"}, revision=revision)
-        question_line = input_requests.request(exchange, question, params, "m")
-        yield f"  {question_line!r} {input_requests.answer(exchange, question, params, 'm')!r}"
+        question_line = input_requests.request(exchange, input_request, params, "m")
+        yield f"  {question_line!r} {input_requests.answer(exchange, input_request, params, 'm')!r}"
         reply = _line(id="ask-1-m", result={})
         lines = (
             (OUT, question_line.encode()),
@@ -153,7 +153,7 @@ def questions() -> Iterator[str]:
             (OUT, b"ask-1-"),
         )
         for number in (1, 2):
-            yield f"  {[(one.question.value, one.token, one.answer is not None) for one in input_requests.asked_at(number, lines)]}"
+            yield f"  {[(one.input_request.value, one.token, one.answer is not None) for one in input_requests.asked_at(number, lines)]}"
         yield f"  {input_requests.asked_at(1, lines[:1])!r}"[:200]
     for some in (
         (),
@@ -183,10 +183,10 @@ def held_messages() -> Iterator[str]:
         call, answer, notice, array, answers, answer.replace("1", "7"), call.replace('"id": 1', '"id": 7'), '{"content": []}', "{", "words", "",
         "[]", "[7]", f"[{answer}]", f"[{answer},{answer}]", f" {call} ", answer.replace("content", "contents"), '{"id":1,"method":7}',
     )  # fmt: skip
-    for line, way, request in (
+    for line, direction, request in (
         (call, IN, ""), (answer, OUT, call), (answer, OUT, ""), (notice, IN, ""), (array, IN, ""), ("printed", OUT, ""), (answers, OUT, ""),
     ):  # fmt: skip
-        one = held.HeldMessage(line, way, R2025_03, request)
+        one = held.HeldMessage(line, direction, R2025_03, request)
         yield f"{line} {request} {one.question is not None} {len(one.questions)} {one.answered is not None}"
         for text, form in product(typed, (TextForm.MESSAGE, TextForm.RESULT)):
             said = held.answers(one, text, form)
@@ -241,7 +241,7 @@ def protocol() -> Iterator[str]:
             "z",
         ):
             record = methods.of(name)
-            yield f"  {name} {record.is_in(revision)} {record.result_in(revision)} {methods.page(name, revision).rpartition('specification/')[2]} {[methods.has_request(name, revision, way) for way in methods.MethodDirection]}"
+            yield f"  {name} {record.is_in(revision)} {record.result_in(revision)} {methods.page(name, revision).rpartition('specification/')[2]} {[methods.has_request(name, revision, direction) for direction in methods.MethodDirection]}"
     for name, record in {**methods.REQUESTS, **methods.NOTIFICATIONS}.items():
         yield f"{name} {record.direction} {record.versions}"
     for method, kind in product(("tools/call", "prompts/get"), ("task", "other", None)):

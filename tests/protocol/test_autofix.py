@@ -172,11 +172,11 @@ def test_a_lost_quote_leaves_an_error_an_error() -> None:
     """`"error: {` was made a result of "…"."""
     text = '{"jsonrpc":"2.0","id":3,"error: {"code":-32602,"message":"too far"}}'
     verdict = check(asked("tools/call"), text)
-    (found,) = (each for each in verdict.diagnostics if each.blocks)
-    assert found.code == "J17"
-    assert found.fix is not None
-    assert found.fix.applicability is Applicability.GUESS
-    assert found.fix.apply(text) == text.replace('"error:', '"error":')
+    (diagnostic,) = (each for each in verdict.diagnostics if each.blocks)
+    assert diagnostic.code == "J17"
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.applicability is Applicability.GUESS
+    assert diagnostic.fix.apply(text) == text.replace('"error:', '"error":')
     assert fix(Typed("", "tools/call", text, {})).text == text
 
 

@@ -807,7 +807,7 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
         assert isinstance(sent, Sent), sent
         (answered,) = client.receive((sent.line or "").encode())
         assert isinstance(answered, ResponseArrived)
-        assert answered.asked is not None
+        assert answered.request is not None
         assert answered.diagnostics == ()
         return answered
 
@@ -844,9 +844,9 @@ def test_swapped_answers_find_their_own_requests() -> None:
     (first,) = client.receive(b'{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}')
     assert isinstance(first, ResponseArrived)
     assert isinstance(second, ResponseArrived)
-    assert first.asked is not None
-    assert second.asked is not None
-    assert (first.asked.method, second.asked.method) == ("tools/list", "prompts/list")
+    assert first.request is not None
+    assert second.request is not None
+    assert (first.request.method, second.request.method) == ("tools/list", "prompts/list")
 
 
 def test_an_answer_to_nothing_and_an_error_without_id_are_shown_and_harmless() -> None:
@@ -858,7 +858,7 @@ def test_an_answer_to_nothing_and_an_error_without_id_are_shown_and_harmless() -
     ):
         (event,) = session.receive(raw)
         assert isinstance(event, ResponseArrived)
-        assert event.asked is None
+        assert event.request is None
 
 
 def test_the_server_seat_may_ask_what_the_client_offers() -> None:
@@ -872,7 +872,7 @@ def test_the_server_seat_may_ask_what_the_client_offers() -> None:
     assert isinstance(asked, RequestArrived)
     (event,) = session.receive(b'{"jsonrpc":"2.0","id":"h-1","result":{"roots":[]}}')
     assert isinstance(event, ResponseArrived)
-    assert event.asked is not None
+    assert event.request is not None
     assert event.message.kind is Kind.RESULT
 
 

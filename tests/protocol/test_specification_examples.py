@@ -69,7 +69,7 @@ class Example(NamedTuple):
     page: str
     revision: str
     value: Any
-    asked: Message | None
+    request: Message | None
 
     @property
     def digest(self) -> str:
@@ -114,9 +114,9 @@ def said(example: Example) -> list[str]:
     if "jsonrpc" in value and isinstance(message, Message):
         if not message.kind.is_answer:
             return _told(_of_first(message, value, revision))
-        if example.asked is None:
+        if example.request is None:
             return _told(each.unplaced() for each in _of_unknown(value, revision))
-        exchange = Exchange(1, example.asked, revision)
+        exchange = Exchange(1, example.request, revision)
         return _told(check.review(exchange, message, _ABLE))
     value, kind = _part(example.page, value)
     found = judge(value, kind, revision) if kind else []

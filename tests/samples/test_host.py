@@ -29,8 +29,8 @@ def test_the_sample_model_plays_with_the_sample_servers() -> None:
     assert [one.name for one in entries] == ["dice", "calculate"]
     model = ScriptModel.read(FOLDER / "dice.jsonl")
     with table(*model.turns, entries=entries) as laid:
-        assert laid.runner.run("Please roll") == "There you are."
-        assert [place.tool for place in laid.watching.called] == ["dice"]
+        assert laid.loop.run("Please roll") == "There you are."
+        assert [tool.tool for tool in laid.watching.called] == ["dice"]
 
 
 @pytest.mark.parametrize("name", ["calculate", "faulty-dice"])

@@ -62,8 +62,8 @@ def recording(tmp_path: Path) -> Path:
     )
     path = tmp_path / "recording.jsonl"
     frames = (
-        Frame(n, "2026-11-20T00:00:00.000Z", way, raw.encode())
-        for n, (way, raw) in enumerate(lines, 1)
+        Frame(n, "2026-11-20T00:00:00.000Z", direction, raw.encode())
+        for n, (direction, raw) in enumerate(lines, 1)
     )
     path.write_text("".join(to_json(frame) + "\n" for frame in frames), encoding="utf-8")
     return path
@@ -100,7 +100,7 @@ def test_what_was_not_recorded_is_asked_of_the_real_server_and_recorded_from_the
         assert f"Answered by the real server and added to {recording}: 1." in serving.last_words()
         frame = frames_of(serving.session / "transcript.jsonl")[-1]
         assert (frame.by, frame.note, frame.text) == ("forward", "", line)
-    assert [(one.seq, one.way) for one in frames_of(recording)][4:] == [
+    assert [(one.seq, one.direction) for one in frames_of(recording)][4:] == [
         (5, Direction.IN),
         (6, Direction.OUT),
     ]
@@ -121,7 +121,7 @@ def test_the_server_is_opened_as_the_client_opened_the_session(
         assert serving.hear().startswith('{"jsonrpc":"2.0","id":7.0,"result"')
         transcript = serving.session / "transcript.jsonl"
         (aside,) = until(  # it comes by another pipe than the answer
-            lambda: [frame for frame in frames_of(transcript) if frame.way is Direction.ERR],
+            lambda: [frame for frame in frames_of(transcript) if frame.direction is Direction.ERR],
             "what the server wrote to stderr",
         )
         handshake = json.loads(aside.text)
@@ -178,7 +178,7 @@ def test_a_cancelled_call_is_cancelled_there_as_well(tmp_path: Path, recording: 
 
 def _aside(serving: Serving) -> str:
     frames = frames_of(serving.session / "transcript.jsonl")
-    return "".join(frame.text for frame in frames if frame.way is Direction.ERR)
+    return "".join(frame.text for frame in frames if frame.direction is Direction.ERR)
 
 
 ENDS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
@@ -267,7 +267,7 @@ def _as_log(_home: Path, recording: Path) -> tuple[str, Path]:
     time = "[2025-04-06 15:09:35.419]"
     words = {Direction.IN: "IN", Direction.OUT: "OUT"}
     log = recording.with_name("capture.log")
-    lines = (f"{time} {words[one.way]}: {one.text}\n" for one in frames_of(recording))
+    lines = (f"{time} {words[one.direction]}: {one.text}\n" for one in frames_of(recording))
     log.write_text("".join(lines), encoding="utf-8")
     return str(log), log
 

@@ -38,10 +38,10 @@ def journal(home: Path) -> tuple[Journal, Notes, FolderInbox]:
     inbox, connection, notes = FolderInbox(home), MemoryConnection(), Notes()
     connection.notes = notes
     facts = SessionFacts("", "", http_id="id", http_port=1)
-    ledger = Journal(
+    journal = Journal(
         connection, inbox, facts._replace(name=inbox.begin(facts)), Clock(), Path(home)
     )
-    return ledger, notes, inbox
+    return journal, notes, inbox
 
 
 def test_what_http_says_goes_out_in_the_write_of_the_next_line(
@@ -64,7 +64,7 @@ def test_what_http_says_goes_out_in_the_write_of_the_next_line(
     assert written == [3, 1]
     assert ledger.facts.unreadable_at == 2
     frames = [*inbox.frames(ledger.name)]
-    said = [(frame.seq, frame.way.value, frame.text, frame.number) for frame in frames]
+    said = [(frame.seq, frame.direction.value, frame.text, frame.number) for frame in frames]
     assert said == [
         (1, "note", "status", 7),
         (2, "in", PING.decode(), 8),

@@ -45,8 +45,8 @@ class Room(NamedTuple):
         """Begin a session whose client is the test."""
         home = self.inbox.home
         connection, home = MemoryConnection(), self.inbox.home
-        book, manner = BookFile(home / "book.toml"), ServeOptions(Mode.BY_HAND)
-        parts = ServerParts(home, book, manner, lambda _text: None)
+        book, options = BookFile(home / "book.toml"), ServeOptions(Mode.BY_HAND)
+        parts = ServerParts(home, book, options, lambda _text: None)
         session = parts.session(connection, self.inbox)
         self.attendant.attend(session)
         return connection, session
@@ -81,7 +81,7 @@ def test_two_hundred_sessions_of_one_thread_get_each_answer_in_its_place(room: R
     for who, (connection, session) in enumerate(joined):
         for number in range(1, CALLS + 1):
             connection.say(call(number, f"{who}/{number}"))
-            keys[who, number] = Key(session.ledger.name, number)
+            keys[who, number] = Key(session.journal.name, number)
     for key in keys.values():
         path = room.inbox.folder(key.session) / "pending" / f"{key.number:04d}"
         until(path.exists, f"{key} in the inbox")
@@ -109,7 +109,7 @@ def test_a_session_that_ends_is_no_business_of_the_others(room: Room) -> None:
     left.say(call(1, "left"))
     until(lambda: left.numbers == (1,), "the call")
     left.hang_up()
-    until(lambda: not room.inbox.facts(gone.ledger.name).is_open, "the end of the session")
+    until(lambda: not room.inbox.facts(gone.journal.name).is_open, "the end of the session")
     stays.say(b'{"jsonrpc":"2.0","id":5,"method":"nonsense"}')
     stays.say(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}')
     until(lambda: stays.numbers == (2,), "the second request of the other session")
@@ -131,7 +131,7 @@ def test_others_have_their_turn_within_a_long_array(tmp_path: Path) -> None:
     counted: list[int] = []
     while len(counted) < 2 or counted[-1] > counted[-2] or not counted[-1]:
         session.step(time.monotonic())
-        counted.append(len(list((inbox.folder(session.ledger.name) / "pending").glob("0*"))))
+        counted.append(len(list((inbox.folder(session.journal.name) / "pending").glob("0*"))))
     session.leave()
     assert counted[-1] == 100
     assert max(later - before for before, later in itertools.pairwise(counted)) <= AT_ONCE
@@ -142,7 +142,7 @@ def test_a_line_says_to_which_request_it_belongs(room: Room) -> None:
     connection, session = room.join()
     connection.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
     log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
-    key = Key(session.ledger.name, 1)
+    key = Key(session.journal.name, 1)
     room.inbox.submit(key.session, Reply(log, by="test"))
     heard = connection.hear(PATIENCE)
     assert heard == (log.encode(), 0)

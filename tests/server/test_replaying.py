@@ -94,8 +94,8 @@ def recorded_at(folder: Path, *lines: tuple[Direction, str | bytes]) -> str:
     folder.mkdir(exist_ok=True)
     path = folder / "transcript.jsonl"
     frames = (
-        Frame(seq, "2026-11-20T00:00:00.000Z", way, _raw(line))
-        for seq, (way, line) in enumerate(lines, 1)
+        Frame(seq, "2026-11-20T00:00:00.000Z", direction, _raw(line))
+        for seq, (direction, line) in enumerate(lines, 1)
     )
     path.write_text("".join(to_json(frame) + "\n" for frame in frames), encoding="utf-8")
     return str(path)

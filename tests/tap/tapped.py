@@ -124,9 +124,9 @@ class Tapped:
         """Return what is recorded so far."""
         return list(self.inbox.frames(self.session))
 
-    def recorded(self, way: Direction) -> list[bytes]:
+    def recorded(self, direction: Direction) -> list[bytes]:
         """Return the lines of one way."""
-        return [frame.raw for frame in self.frames() if frame.way is way]
+        return [frame.raw for frame in self.frames() if frame.direction is direction]
 
     def held(self, count: int = 1) -> list[Item]:
         """Wait until so many messages are held, and return them."""

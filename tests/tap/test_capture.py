@@ -88,8 +88,8 @@ def test_a_long_line_passes_whole_and_so_does_the_next_one(home: Path, size: int
         tapped.say(short)
         assert tapped.hear() == short
         assert tapped.close()[0] == 0
-        for way in (Direction.IN, Direction.OUT):
-            assert tapped.recorded(way) == [long[:-1], short[:-1]]
+        for direction in (Direction.IN, Direction.OUT):
+            assert tapped.recorded(direction) == [long[:-1], short[:-1]]
 
 
 def test_a_long_line_passes_a_closed_gate(home: Path) -> None:
@@ -122,7 +122,7 @@ def test_the_last_line_needs_no_line_feed_and_the_end_is_passed_on(home: Path) -
     with Tapped(home, python("import sys; sys.stdout.write(sys.stdin.read())")) as tapped:
         tapped.say(b"no end")
         status, rest, _errors = tapped.close()
-        notes = [frame.note for frame in tapped.frames() if frame.way is not Direction.NOTE]
+        notes = [frame.note for frame in tapped.frames() if frame.direction is not Direction.NOTE]
         assert notes == ["no line feed at its end"] * 2
     assert (status, rest) == (0, b"no end")
 
@@ -361,7 +361,7 @@ def test_what_keeps_an_answer_from_the_client_is_said_with_its_effect(
         if answer:
             assert tapped.hear() == answer + b"\n"
         _status, _rest, errors = tapped.close()
-        notes = [frame for frame in tapped.frames() if frame.way is Direction.NOTE]
+        notes = [frame for frame in tapped.frames() if frame.direction is Direction.NOTE]
         said = [json.loads(note.raw)["code"] for note in notes if note.note != COMMAND_NOTE]
     assert said == codes
     named = "tools/call with id 3" in errors.decode()
@@ -377,7 +377,7 @@ def test_an_answered_session_ends_without_a_word(home: Path, tmp_path: Path) -> 
         tapped.say(CALL + b"\n")
         tapped.hear()
         assert tapped.close()[2] == b""
-        assert [frame.note for frame in tapped.frames() if frame.way is Direction.NOTE] == [
+        assert [frame.note for frame in tapped.frames() if frame.direction is Direction.NOTE] == [
             COMMAND_NOTE
         ]
         assert command_in(tapped.frames()) == server("scripted", str(log))

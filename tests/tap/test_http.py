@@ -359,10 +359,10 @@ def test_what_a_listener_did_not_hear_is_kept_for_the_next_one() -> None:
     command = ChildCommand((sys.executable, "-c", program))
     client = http_sessions.TappedClient(command, "id", "", "2025-11-25")
     try:
-        own = client.listen()
+        lines = client.listen()
         client.post(Posted(b"{}", jsonrpc.read(LIST)))
-        until(lambda: not own.lines.empty(), "a notification")
-        client.leave(own)
+        until(lambda: not lines.lines.empty(), "a notification")
+        client.leave(lines)
         assert client.listen().lines.get(timeout=PATIENCE) == said.encode()
     finally:
         client.close()
@@ -471,8 +471,8 @@ def test_a_stdio_server_gets_an_address_and_is_tapped(tmp_path: Path) -> None:
         tap.terminate()
         tap.wait()
         tap.stderr.close()
-    assert body in [frame.raw for frame in frames if frame.way is Direction.IN]
-    assert found[0] in [frame.raw for frame in frames if frame.way is Direction.OUT]
+    assert body in [frame.raw for frame in frames if frame.direction is Direction.IN]
+    assert found[0] in [frame.raw for frame in frames if frame.direction is Direction.OUT]
     assert json.loads(found[0])["id"] == 1.0
 
 

@@ -100,9 +100,9 @@ def test_what_nobody_had_time_to_hear_is_counted_and_said() -> None:
     kept.go.set()
     recorder.stop()
     assert recorder.wait(PATIENCE)
-    lines = [frame for frame in kept.frames if frame.way is Direction.IN]
-    said = [frame.note for frame in kept.frames if frame.way is Direction.NOTE]
-    heard = [frame for frame in kept.told if frame.way is Direction.IN]
+    lines = [frame for frame in kept.frames if frame.direction is Direction.IN]
+    said = [frame.note for frame in kept.frames if frame.direction is Direction.NOTE]
+    heard = [frame for frame in kept.told if frame.direction is Direction.IN]
     assert (len(lines), recorder.missing) == (100, 0)
     assert 0 < len(heard) < 100
     assert said == [
@@ -166,7 +166,7 @@ class Remarking(Kept):
     def hear(self, frame: Frame) -> None:
         """Keep a line for later."""
         super().hear(frame)
-        self.unsaid += frame.way is not Direction.NOTE
+        self.unsaid += frame.direction is not Direction.NOTE
 
     def idle(self) -> bool:
         """Say something about one line."""
@@ -200,7 +200,7 @@ class Thoughtful:
 
     closed = True
 
-    def passes(self, _way: Direction, _line: bytes) -> bool:
+    def passes(self, _direction: Direction, _line: bytes) -> bool:
         """Let it pass, after a while."""
         self.looking.set()
         return self.go.wait(PATIENCE)

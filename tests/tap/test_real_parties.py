@@ -154,7 +154,7 @@ def test_a_question_in_the_middle_of_a_call_is_told_apart(
     conversation = build_conversation(find(facts.name, home))
     assert conversation.revision == revision
     calls = [call for call in conversation.calls if call.asked.method == "tools/call"]
-    asked_back = [call for call in conversation.calls if call.asked.way is Direction.OUT]
+    asked_back = [call for call in conversation.calls if call.asked.direction is Direction.OUT]
     if mode == "legacy":
         assert [call.asked.method for call in asked_back] == ["elicitation/create"]
         assert len(calls) == 1

@@ -39,7 +39,7 @@ def home(tmp_path: Path) -> Path:
 def notes(tapped: Tapped) -> list[tuple[Direction, int, str, str]]:
     """Return what is remarkable in the record: way, number, by, note."""
     return [
-        (frame.way, frame.number, frame.by, frame.note)
+        (frame.direction, frame.number, frame.by, frame.note)
         for frame in tapped.frames()
         if frame.note and frame.by != "check"
     ]

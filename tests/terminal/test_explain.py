@@ -16,11 +16,11 @@ def diagnostic(start: int, end: int, fix: Fix | None = None, text: str = TEXT) -
     return Diagnostic("J99", Severity.ERROR, (), "", start, end, line, column, fix)
 
 
-def shown(found: Diagnostic, text: str = TEXT) -> list[str]:
+def shown(diagnostic: Diagnostic, text: str = TEXT) -> list[str]:
     """Return the lines without their colours."""
     return [
         "".join(part if isinstance(part, str) else part.text for part in line)
-        for line in explained(found, text, "en")
+        for line in explained(diagnostic, text, "en")
     ]
 
 

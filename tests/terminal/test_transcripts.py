@@ -54,8 +54,8 @@ def check(
 def transcript(*lines: tuple[Direction, str]) -> list[str]:
     """Write the lines of a transcript."""
     return [
-        to_json(Frame(seq, "2026-11-20T00:00:00.000Z", way, raw.encode()))
-        for seq, (way, raw) in enumerate(lines, 1)
+        to_json(Frame(seq, "2026-11-20T00:00:00.000Z", direction, raw.encode()))
+        for seq, (direction, raw) in enumerate(lines, 1)
     ]
 
 
@@ -120,7 +120,7 @@ def test_a_good_conversation_ends_with_status_zero_in_every_form(
     said = [(Direction.IN, CALL), (Direction.OUT, GOOD)]
     assert check(*transcript(*said)).status == 0
     assert check(*(line for _way, line in said)).status == 0
-    log = [f"[2025-04-06 15:09:35.419] {way.name}: {line}" for way, line in said]
+    log = [f"[2025-04-06 15:09:35.419] {direction.name}: {line}" for direction, line in said]
     assert "Messages checked: 2" in check(*log).out
 
 

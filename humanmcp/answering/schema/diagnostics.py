@@ -130,12 +130,12 @@ class SaidShape(TypedDict):
     problems: list[DiagnosticShape]
 
 
-def diagnostic_shape(found: Diagnostic, language: str) -> DiagnosticShape:
+def diagnostic_shape(diagnostic: Diagnostic, language: str) -> DiagnosticShape:
     """Write a problem with its sentence and its fix."""
-    message = describe_or_code(found, language)
-    fix = None if found.fix is None else _fix_shape(found.fix, language)
-    said = {"level": found.severity.value, "message": message, "text": message}
-    return filled(DiagnosticShape, found, **said, field="", count=found.times, fix=fix)
+    message = describe_or_code(diagnostic, language)
+    fix = None if diagnostic.fix is None else _fix_shape(diagnostic.fix, language)
+    said = {"level": diagnostic.severity.value, "message": message, "text": message}
+    return filled(DiagnosticShape, diagnostic, **said, field="", count=diagnostic.times, fix=fix)
 
 
 def diagnostic_shapes(found: Iterable[Diagnostic], language: str) -> list[DiagnosticShape]:
@@ -159,22 +159,22 @@ def _label(fix: Fix, language: str) -> str:
     return label
 
 
-def verdict_shape(judged: Verdict, language: str) -> VerdictShape:
+def verdict_shape(verdict: Verdict, language: str) -> VerdictShape:
     """Write what the check says."""
-    line = judged.line if judged.line is not None else judged.forced
+    line = verdict.line if verdict.line is not None else verdict.forced
     return filled(
         VerdictShape,
-        judged,
-        forcible=judged.forced is not None,
+        verdict,
+        forcible=verdict.forced is not None,
         line=line,
         bytes=None if line is None else len(line.encode("utf-8", "replace")),
-        problems=diagnostic_shapes(judged.diagnostics, language),
+        problems=diagnostic_shapes(verdict.diagnostics, language),
     )
 
 
-def checked_shape(judged: Verdict, language: str, **more: str) -> CheckedShape:
+def checked_shape(verdict: Verdict, language: str, **more: str) -> CheckedShape:
     """Write what `check` says of one answer."""
-    said = {**verdict_shape(judged, language), "line": judged.line, **more}
+    said = {**verdict_shape(verdict, language), "line": verdict.line, **more}
     return cast("CheckedShape", said)
 
 
@@ -190,7 +190,7 @@ def outcome_shape(sent: SendResult, language: str) -> OutcomeShape:
     )
 
 
-def said_shape(said: SayResult, language: str) -> SaidShape:
+def said_shape(result: SayResult, language: str) -> SaidShape:
     """Write what became of something said first."""
-    became = "waiting" if said.outcome is Outcome.QUEUED else said.outcome.value
-    return {"became": became, "problems": diagnostic_shapes(said.diagnostics, language)}
+    became = "waiting" if result.outcome is Outcome.QUEUED else result.outcome.value
+    return {"became": became, "problems": diagnostic_shapes(result.diagnostics, language)}

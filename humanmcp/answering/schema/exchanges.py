@@ -180,14 +180,14 @@ class ForgottenShape(TypedDict):
     waiting: list[str]
 
 
-def row_shape(one: Row) -> RowShape:
+def row_shape(row: Row) -> RowShape:
     """Write a row of a list."""
-    return filled(RowShape, one, **one.key._asdict(), tool=one.name)
+    return filled(RowShape, row, **row.key._asdict(), tool=row.name)
 
 
-def waiting_row_shape(one: Row) -> WaitingRowShape:
+def waiting_row_shape(row: Row) -> WaitingRowShape:
     """Write a row of what waits, for the interface."""
-    return filled(WaitingRowShape, one, **row_shape(one), letter=one.badge.letter)
+    return filled(WaitingRowShape, row, **row_shape(row), letter=row.badge.letter)
 
 
 def _case_shape(case: Case) -> RowShape:

@@ -121,7 +121,7 @@ def unread(raw: str) -> tuple[Diagnostic, ...]:
     return tuple(_quoted(one, raw) if one.code == "J20" else one for one in found)
 
 
-def _quoted(found: Diagnostic, raw: str) -> Diagnostic:
+def _quoted(diagnostic: Diagnostic, raw: str) -> Diagnostic:
     """Offer the quotes that words need: in a field, unlike a message, words can be all there is."""
     edit = TextEdit(0, len(raw), json_text(raw.strip()))
-    return found._replace(fix=Fix((edit,), "quote", Applicability.GUESS))
+    return diagnostic._replace(fix=Fix((edit,), "quote", Applicability.GUESS))

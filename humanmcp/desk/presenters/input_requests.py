@@ -39,7 +39,7 @@ _CHUNK: Final = 100
 class Offer:
     """One thing that could be asked. `why` says in words why it cannot, "" when it can."""
 
-    question: InputRequest
+    input_request: InputRequest
     title: str
     why: str
 
@@ -52,13 +52,13 @@ def offers(case: Case, language: str) -> tuple[Offer, ...]:
     if exchange is None or not ours or not waits:
         return ()
     found = []
-    for question in InputRequest:
-        hindered = input_requests.obstacle(question, exchange, established)
+    for input_request in InputRequest:
+        hindered = input_requests.obstacle(input_request, exchange, established)
         why = ""
         if hindered is not None:
             code, missing = f"ask.not.{hindered.why.value}", hindered.capability
             why = say(ROOM, code, language, capability=missing, revision=item.revision)
-        found.append(Offer(question, say(ROOM, f"ask.{question.value}", language), why))
+        found.append(Offer(input_request, say(ROOM, f"ask.{input_request.value}", language), why))
     return tuple(found)
 
 
@@ -69,7 +69,7 @@ class ShownRequest:
     It is accept, decline or cancel of a user, else `result` or `error`.
     """
 
-    question: InputRequest
+    input_request: InputRequest
     token: str
     words: str
     outcome: str = ""
@@ -83,7 +83,9 @@ def requests_shown(case: Case) -> tuple[ShownRequest, ...]:
     if item.state is not ExchangeState.PENDING or features(item.revision).input_required:
         return ()
     frames = reversed(list(_since(case.inbox, item.key)))
-    lines = [(one.way, one.raw) for one in frames if one.way in (Direction.IN, Direction.OUT)]
+    lines = [
+        (one.direction, one.raw) for one in frames if one.direction in (Direction.IN, Direction.OUT)
+    ]
     return tuple(_shown_request(one) for one in input_requests.asked_at(item.key.number, lines))
 
 
@@ -94,7 +96,7 @@ def _since(inbox: DeskInbox, key: Key) -> Iterator[Frame]:
         frames = inbox.before(key.session, before, _CHUNK)
         for frame in reversed(frames):
             yield frame
-            if frame.number == key.number and frame.way is Direction.IN:
+            if frame.number == key.number and frame.direction is Direction.IN:
                 return
         if not frames or frames[0].seq <= 1:
             return
@@ -105,20 +107,20 @@ def _shown_request(asked: AskedBack) -> ShownRequest:
     words = one_line(_words(asked), 300)
     heard = asked.answer
     if heard is None:
-        return ShownRequest(asked.question, asked.token, words)
+        return ShownRequest(asked.input_request, asked.token, words)
     line = pretty(heard.raw)
     if heard.kind is Kind.ERROR:
         why = (("error", summary.outcome(heard.body)),)
-        return ShownRequest(asked.question, asked.token, words, "error", why, line)
-    outcome, fields = _heard(asked.question, object_at(heard.body, "result"))
-    return ShownRequest(asked.question, asked.token, words, outcome, fields, line)
+        return ShownRequest(asked.input_request, asked.token, words, "error", why, line)
+    outcome, fields = _heard(asked.input_request, object_at(heard.body, "result"))
+    return ShownRequest(asked.input_request, asked.token, words, outcome, fields, line)
 
 
 def _words(asked: AskedBack) -> str:
     params = asked.request.params
-    if asked.question is InputRequest.USER:
+    if asked.input_request is InputRequest.USER:
         return str(params.get("message", ""))
-    if asked.question is InputRequest.MODEL:
+    if asked.input_request is InputRequest.MODEL:
         said = params.get("messages")
         return _said(said[-1]) if isinstance(said, list) and said else ""
     return ""
@@ -131,10 +133,10 @@ def _said(message: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _heard(
-    question: InputRequest, result: dict[str, Any]
+    input_request: InputRequest, result: dict[str, Any]
 ) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Say what became of a question, and what was told. It came over a wire: it may be anything."""
-    match question:
+    match input_request:
         case InputRequest.USER:
             action = result.get("action")
             filled = object_at(result, "content").items()

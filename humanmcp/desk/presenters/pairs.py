@@ -68,21 +68,21 @@ def pairs(steps: Iterable[Step]) -> list[Pair]:
     found: list[Pair] = []
     asked: dict[tuple[str, str, bool], int] = {}
     pings: dict[str, int] = {}
-    for one in steps:
-        if one.kind in _ANSWERS:
-            at = asked.pop((one.session, one.id, not one.inwards), None)
+    for step in steps:
+        if step.kind in _ANSWERS:
+            at = asked.pop((step.session, step.id, not step.inwards), None)
             if at is not None:
-                found[at] = replace(found[at], answer=one, state=answered_state(one))
+                found[at] = replace(found[at], answer=step, state=answered_state(step))
                 continue
-        elif one.kind == "request":
-            if one.word == "ping" and one.session in pings:
-                at = pings[one.session]
+        elif step.kind == "request":
+            if step.word == "ping" and step.session in pings:
+                at = pings[step.session]
                 found[at] = replace(found[at], times=found[at].times + 1)
-                asked[one.session, one.id, one.inwards] = at
+                asked[step.session, step.id, step.inwards] = at
                 continue
-            pings |= {one.session: len(found)} if one.word == "ping" else {}
-            asked[one.session, one.id, one.inwards] = len(found)
-        found.append(Pair(one, state="pending" if one.kind == "request" else ""))
+            pings |= {step.session: len(found)} if step.word == "ping" else {}
+            asked[step.session, step.id, step.inwards] = len(found)
+        found.append(Pair(step, state="pending" if step.kind == "request" else ""))
     return _by_number(found)
 
 
@@ -153,17 +153,17 @@ def copies(line: str) -> list[tuple[str, str]]:
     """List the ways to write a line elsewhere: as it was, laid out, as a command, as Markdown."""
     laid_out = pretty(line)
     found = [("line", line), ("pretty", laid_out)]
-    body = body_of(line)
-    if body is not None:
-        found.append(("command", _command(body)))
+    draft = body_of(line)
+    if draft is not None:
+        found.append(("command", _command(draft)))
     return [*found, ("markdown", "\n".join(fenced(laid_out)))]
 
 
-def _command(body: Draft) -> str:
+def _command(draft: Draft) -> str:
     """Write the command that answers so."""
     flags = {TextForm.TEXT: "--text", TextForm.TOOL_ERROR: "--tool-error"}
-    if body.form in flags:
-        return f"humanmcp answer {flags[body.form]} {shlex.quote(body.text)}"
-    whole = f'{{"{body.form.value}":{body.text}}}' if body.form is TextForm.ERROR else body.text
-    flag = "--message" if body.form is TextForm.ERROR else "--result"
+    if draft.form in flags:
+        return f"humanmcp answer {flags[draft.form]} {shlex.quote(draft.text)}"
+    whole = f'{{"{draft.form.value}":{draft.text}}}' if draft.form is TextForm.ERROR else draft.text
+    flag = "--message" if draft.form is TextForm.ERROR else "--result"
     return f"humanmcp answer {flag} - <<'JSON'\n{pretty(whole)}\nJSON"

@@ -193,16 +193,16 @@ def folded(steps: Iterable[Step]) -> list[Step]:
     found: list[Step] = []
     first: dict[tuple[str, str, bool], int] = {}
     http = _Carried(found)
-    for one in steps:
-        if http.takes(one):
+    for step in steps:
+        if http.takes(step):
             continue
         at = len(found)
-        if one.word == PROGRESS:
-            at = first.setdefault((one.session, one.id, one.inwards), at)
+        if step.word == PROGRESS:
+            at = first.setdefault((step.session, step.id, step.inwards), at)
         if at == len(found):
-            found.append(one)
+            found.append(step)
         else:
-            found[at] = replace(found[at], times=found[at].times + 1, until=one.at)
+            found[at] = replace(found[at], times=found[at].times + 1, until=step.at)
     return found
 
 
@@ -214,45 +214,45 @@ class _Carried:
         self._lines: dict[tuple[str, str], list[int]] = {}
         self._calls: dict[tuple[str, str], int] = {}
 
-    def takes(self, one: Step) -> bool:
+    def takes(self, step: Step) -> bool:
         """Return True if a step is no row: it is with its line now, as far as that is here."""
-        call = (one.session, str(one.part.get("call")))
-        lines = self._lines.setdefault((one.session, one.carries), [])
-        if is_beside(one.part):
+        call = (step.session, str(step.part.get("call")))
+        lines = self._lines.setdefault((step.session, step.carries), [])
+        if is_beside(step.part):
             if lines:  # several may be on the way, and one may be brought again
                 fresh = (at for at in lines if not self._found[at].http)
                 self._calls[call] = next(fresh, lines[-1])
             if call in self._calls:
-                self._put(self._calls[call], one)
+                self._put(self._calls[call], step)
             return True
-        if "method" in one.part:
+        if "method" in step.part:
             self._calls[call] = len(self._found)
-        elif one.carries:
+        elif step.carries:
             lines.append(len(self._found))
         return False
 
-    def _put(self, at: int, one: Step) -> None:
+    def _put(self, at: int, step: Step) -> None:
         row = self._found[at]
-        status = "".join(one.gist.partition(" <-")[1:])
-        gist = row.gist + status if row.part and "status" in one.part else row.gist
-        self._found[at] = replace(row, gist=gist, http=(*row.http, head_of(one.part)[:SHOWN]))
+        status = "".join(step.gist.partition(" <-")[1:])
+        gist = row.gist + status if row.part and "status" in step.part else row.gist
+        self._found[at] = replace(row, gist=gist, http=(*row.http, head_of(step.part)[:SHOWN]))
 
 
 def paired(steps: Iterable[Step]) -> list[Step]:
     """Say of each answer which tool or method it answers. A session's lines come oldest first."""
     asked: dict[tuple[str, str, bool], Step] = {}
     found: list[Step] = []
-    for one in steps:
+    for step in steps:
         of = None
-        if one.kind == "request":
-            asked[one.session, one.id, one.inwards] = one
-        elif one.kind in ("result", "error"):
-            of = asked.pop((one.session, one.id, not one.inwards), None)
-        found.append(replace(one, answers=of.name or of.word, method=of.word) if of else one)
+        if step.kind == "request":
+            asked[step.session, step.id, step.inwards] = step
+        elif step.kind in ("result", "error"):
+            of = asked.pop((step.session, step.id, not step.inwards), None)
+        found.append(replace(step, answers=of.name or of.word, method=of.word) if of else step)
     return found
 
 
-def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> Step:
+def step(session: str, badge: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> Step:
     """Make the row of a recorded line."""
     found = message_in(frame)
     kind, word, name, words = _step_words(frame, found)
@@ -260,10 +260,10 @@ def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> S
     of = "" if token is None else repr(token.key)
     if isinstance(found, Message) and word == PROGRESS:
         of = repr(found.params.get("progressToken"))
-    part, inwards = part_in(frame), frame.way is Direction.IN
+    part, inwards = part_in(frame), frame.direction is Direction.IN
     return Step(
         session=session,
-        badge=mark,
+        badge=badge,
         seq=frame.seq,
         at=frame.at,
         number=frame.number,

@@ -86,7 +86,7 @@ def sessions(request: Request) -> SessionsShape:
 def exchanges(request: Request, session: str = "") -> WaitingShape:
     """List the requests that wait for an answer, oldest first; of one session, or of all."""
     rows = desk_of(request).board.waiting(session)
-    return {"waiting": [waiting_row_shape(one) for one in rows]}
+    return {"waiting": [waiting_row_shape(row) for row in rows]}
 
 
 @router.get("/exchanges/{session}/{number}")
@@ -112,12 +112,12 @@ def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> Line
         "lines": [
             filled(
                 LineRowShape,
-                one,
-                way="in" if one.inwards else "out",
-                method=one.word,
-                bytes=one.size,
+                step,
+                way="in" if step.inwards else "out",
+                method=step.word,
+                bytes=step.size,
             )
-            for one in found.steps
+            for step in found.steps
         ],
         "further": None if found.further is None else list(found.further),
     }

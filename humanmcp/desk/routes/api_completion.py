@@ -98,14 +98,14 @@ def request_schema(request: Request, session: str) -> JsonSchemaShape:
 
 
 def _is_said(desk: Desk, session: str, text: str) -> bool:
-    said = service.say_first(desk.inbox, session, Reply(text, by=BY), wake=desk.board.wait)
-    return said.outcome is Outcome.SENT
+    result = service.say_first(desk.inbox, session, Reply(text, by=BY), wake=desk.board.wait)
+    return result.outcome is Outcome.SENT
 
 
 def _answer(desk: Desk, session: str, key: str) -> Message | None:
     """Return the answer to a request, None as long as there is none."""
     for frame in desk.inbox.before(session, 0, _LOOK_BACK):
-        message = read(frame.raw) if frame.way is Direction.OUT else None
+        message = read(frame.raw) if frame.direction is Direction.OUT else None
         if not isinstance(message, Message) or not message.kind.is_answer:
             continue
         if message.body.get("id") == key:

@@ -105,9 +105,9 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     separately, and nothing can be sent until all are JSON.
     """
     desk, key = desk_of(request), Key(session, number)
-    judged = service.judge(desk.case(key), body.text, body.form, body.action)
-    desk.judged(key, judged.diagnostics, False)  # noqa: FBT003 - one of three
-    found = verdict_shape(judged, spoken(request))
+    verdict = service.judge(desk.case(key), body.text, body.form, body.action)
+    desk.judged(key, verdict.diagnostics, False)  # noqa: FBT003 - one of three
+    found = verdict_shape(verdict, spoken(request))
     return _with_unread(found, body.fields, spoken(request)) if body.fields else found
 
 

@@ -68,7 +68,7 @@ def _hits(desk: Desk) -> Counter[str]:
     since = stamp(desk.book.stat().st_mtime) if desk.book.exists() else ""
     living = [one.facts.name for one in desk.board.sessions() if one.facts.is_open]
     frames = (one for name in living for one in desk.inbox.before(name, 0, COUNTED))
-    return Counter(one.by for one in frames if one.at >= since and one.way is Direction.OUT)
+    return Counter(one.by for one in frames if one.at >= since and one.direction is Direction.OUT)
 
 
 @router.post("/book")
@@ -111,7 +111,7 @@ def _be_a_server(desk: Desk, act: str, values: dict[str, str], language: str) ->
 class Kept(NamedTuple):
     """What of an answer is worth keeping, and the arguments that a rule may ask for."""
 
-    body: Draft | None
+    draft: Draft | None
     where: tuple[tuple[str, Any], ...]
 
 
@@ -136,17 +136,17 @@ def keep_it(request: Request, name: str, number: int, values: FormValues) -> Res
     """Save the answer under a name, or as a rule; or say the rule as a sentence."""
     desk, key = desk_of(request), Key(name, number)
     case = desk.case(key)
-    body = _written(_kept(case, spoken(request)).body, values)
+    draft = _written(_kept(case, spoken(request)).draft, values)
     name = values.get("name", "").strip()[:LONGEST_NAME]
-    if body is not None and values.get("act") == "answer" and name:
+    if draft is not None and values.get("act") == "answer" and name:
         item = case.item
         desk.shelf.add(
-            name=name, method=item.method, tool=case.name, form=body.form, text=body.text
+            name=name, method=item.method, tool=case.name, form=draft.form, text=draft.text
         )
         return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
-    if body is not None and values.get("act") == "rule":
+    if draft is not None and values.get("act") == "rule":
         try:
-            rules.add(desk.book, _rule(case, values, spoken(request), body))
+            rules.add(desk.book, _rule(case, values, spoken(request), draft))
         except (BookFileError, rules.RuleError) as error:
             why = desk.shown(error.sentence(spoken(request)))
             return _keep(request, key, values, why)
@@ -154,22 +154,22 @@ def keep_it(request: Request, name: str, number: int, values: FormValues) -> Res
     return _keep(request, key, values)
 
 
-def _written(body: Draft | None, values: dict[str, str]) -> Draft | None:
+def _written(draft: Draft | None, values: dict[str, str]) -> Draft | None:
     """Return the answer as it is to be kept: perhaps with gaps that a request fills."""
-    if body is None or "kept text" not in values:
-        return body
-    return body._replace(text=values["kept text"])
+    if draft is None or "kept text" not in values:
+        return draft
+    return draft._replace(text=values["kept text"])
 
 
-def _filled(case: Case, body: Draft) -> str:
+def _filled(case: Case, draft: Draft) -> str:
     """Return what this request would be answered; a text that is no JSON yet stays as it is."""
     try:
-        return fill_answer(body.text, body.form, case.arguments)
+        return fill_answer(draft.text, draft.form, case.arguments)
     except ValueError:
-        return body.text
+        return draft.text
 
 
-def _rule(case: Case, values: dict[str, str], language: str, body: Draft) -> rules.NewRule:
+def _rule(case: Case, values: dict[str, str], language: str, draft: Draft) -> rules.NewRule:
     """Make the rule of a form; before it was sent, every argument counts."""
     offered = _kept(case, language).where
     where = {
@@ -180,8 +180,8 @@ def _rule(case: Case, values: dict[str, str], language: str, body: Draft) -> rul
     return rules.NewRule(
         case.item.method,
         case.name,
-        body.form,
-        body.text,
+        draft.form,
+        draft.text,
         where,
         _number(values.get("after", "")),
         int(_number(values.get("times", ""))),
@@ -199,16 +199,16 @@ def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> 
     desk = desk_of(request)
     case = desk.case(key)
     kept = _kept(case, spoken(request))
-    body = _written(kept.body, values)
+    draft = _written(kept.draft, values)
     sentence = filled = ""
-    if body is not None:
-        sentence = rules.sentence(_rule(case, values, spoken(request), body), spoken(request))
-        filled = _filled(case, body)
+    if draft is not None:
+        sentence = rules.sentence(_rule(case, values, spoken(request), draft), spoken(request))
+        filled = _filled(case, draft)
     offered = [(name, json.dumps(one, ensure_ascii=False)[:60]) for name, one in kept.where]
     shown = {
         "key": key,
-        "body": body,
-        "filled": filled if body is not None and filled != body.text else "",
+        "body": draft,
+        "filled": filled if draft is not None and filled != draft.text else "",
         "names": [name for name, _ in kept.where],
         "offered": offered,
         "values": values,

@@ -184,7 +184,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         laid_out=pretty(frame.text),
         copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
         media=media_in(frame.text),
-        http=next((one.http for one in rows.folded(after) if one.seq == seq), ()),
+        http=next((step.http for step in rows.folded(after) if step.seq == seq), ()),
     )
 
 
@@ -273,7 +273,7 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
     last = frames[at + 1].seq if at + 1 < len(frames) else math.inf
     drawn = (rows.step(name, mark.badge, one, mark.facts.seat) for one in lines if one.seq < last)
     steps = rows.folded(rows.paired(drawn))
-    step = next(one for one in steps if one.seq == frames[at].seq)
+    step = next(step for step in steps if step.seq == frames[at].seq)
     result = _result(step, frames[at].text)
     answer = step.kind in ("result", "error") and result is None
     asks = step.kind == "request"
@@ -290,7 +290,7 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "result": result,
         "says": result_card(step.method, frames[at].text) if answer else None,
         "steps": sequence.draw(
-            [history.linked(desk.board, one) for one in steps[-AROUND - 1 :]],
+            [history.linked(desk.board, step) for step in steps[-AROUND - 1 :]],
             step.seq,
             by_seq=True,
             model=True,

@@ -375,7 +375,7 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     waiting = desk.board.waiting()
     return {
-        "following": next((one for one in waiting if one.key != item.key), None),
+        "following": next((row for row in waiting if row.key != item.key), None),
         "questions": questions,
         "facts": facts,
         "badge": summary.badge_of(facts),

@@ -42,7 +42,7 @@ ROWS: Final = 4
 class Written:
     """What was written so far. `text` is the whole message, "" while it is the form."""
 
-    question: InputRequest
+    input_request: InputRequest
     values: dict[str, str]
     text: str = ""
     result: SayResult | None = None
@@ -52,9 +52,9 @@ class Written:
 def show(request: Request, name: str, number: int, of: str = "") -> HTMLResponse:
     """Show what can be asked, and the form of one question."""
     offered = _offers(request, Key(name, number))
-    wanted = next((one for one in offered if one.question.value == of), None)
+    wanted = next((one for one in offered if one.input_request.value == of), None)
     chosen = wanted or next((one for one in offered if not one.why), offered[0])
-    return _page(request, Key(name, number), Written(chosen.question, {}))
+    return _page(request, Key(name, number), Written(chosen.input_request, {}))
 
 
 def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
@@ -71,13 +71,13 @@ def act(request: Request, name: str, number: int, values: FormValues) -> Respons
     _offers(request, key)
     case = desk.case(key)
     try:
-        question = InputRequest(values.get("of", ""))
+        input_request = InputRequest(values.get("of", ""))
     except ValueError:
         raise UnknownItemError(f"{key.session}/{key.number}") from None
     modern = features(case.item.revision).input_required
-    text = values.get("text") or _text(case, question, values)
+    text = values.get("text") or _text(case, input_request, values)
     if values.get("act") == "json":
-        return _page(request, key, Written(question, values, text))
+        return _page(request, key, Written(input_request, values, text))
     if modern:
         service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, by=BY))
         desk.board.refresh(*key)
@@ -86,21 +86,21 @@ def act(request: Request, name: str, number: int, values: FormValues) -> Respons
     reply = Reply(text, TextForm.MESSAGE, anyway, BY)
     result = service.say_first(desk.inbox, key.session, reply, wake=desk.board.wait)
     if result.outcome is not Outcome.SENT:
-        return _page(request, key, Written(question, values, text, result))
+        return _page(request, key, Written(input_request, values, text, result))
     desk.board.listens(key)
     return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
 
 
-def _text(case: Case, question: InputRequest, values: dict[str, str]) -> str:
+def _text(case: Case, input_request: InputRequest, values: dict[str, str]) -> str:
     """Write the message that the form stands for."""
     exchange = case.exchange
     if exchange is None:  # what cannot be answered is offered no question
         raise UnknownItemError(f"a question at exchange {case.key.number}")
-    asked = back_requests.params(question, values.get("words", "").strip(), rows_in(values))
+    asked = back_requests.params(input_request, values.get("words", "").strip(), rows_in(values))
     mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
     if features(exchange.revision).input_required:
-        return back_requests.answer(exchange, question, asked, mark)
-    return back_requests.request(exchange, question, asked, mark)
+        return back_requests.answer(exchange, input_request, asked, mark)
+    return back_requests.request(exchange, input_request, asked, mark)
 
 
 _FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
@@ -117,7 +117,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         "ask.html",
         row=row,
         offers=_offers(request, key),
-        of=written.question.value,
+        of=written.input_request.value,
         values=written.values or _FIRST,
         rows_of_form=range(ROWS),
         kinds=FLAT,

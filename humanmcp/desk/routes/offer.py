@@ -93,10 +93,10 @@ class OfferOwner:
         elif self.session:
             known = self.desk.inbox.established(self.session)
             reply = Reply(offer.change(before, after, known), by=BY, order=Order.OFFER)
-            said = service.say_first(
+            result = service.say_first(
                 self.desk.inbox, self.session, reply, wake=self.desk.board.wait
             )
-            if said.outcome is not Outcome.SENT:
+            if result.outcome is not Outcome.SENT:
                 raise offer.OfferError("not taken")
             self.desk.board.refresh(self.session, 0)
         else:
@@ -127,24 +127,24 @@ def show(request: Request, session: str = "") -> HTMLResponse:
 @router.post("/offer")
 def act(request: Request, values: FormValues) -> Response:
     """Take an entry out, or put a whole list that was written as JSON in the place of one."""
-    target = _target(request, values.get("session", ""), values.get("at", ""))
+    owner = _target(request, values.get("session", ""), values.get("at", ""))
     language, member = spoken(request), _member(values.get("member", ""))
     try:
-        before = target.lists(member, language)
+        before = owner.lists(member, language)
         if values.get("act") == "remove":
             after = offer.with_entry(before, member, None, values.get("name", ""))
         else:
             after = {**before, member: offer.read_list(values.get("text", ""), member)}
-        target.put(before, after, member, language)
+        owner.put(before, after, member, language)
     except StopError as error:
-        return _show(request, target, target.desk.shown(error.sentence(language)), values)
-    return _published(target, member)
+        return _show(request, owner, owner.desk.shown(error.sentence(language)), values)
+    return _published(owner, member)
 
 
-def _published(target: OfferOwner, member: str) -> Response:
+def _published(owner: OfferOwner, member: str) -> Response:
     """Lead to what the host makes of it; the book has no host of its own."""
-    at = "told" if target.session else member
-    return RedirectResponse(f"/offer?{urlencode(target.query)}#{at}", 303)
+    at = "told" if owner.session else member
+    return RedirectResponse(f"/offer?{urlencode(owner.query)}#{at}", 303)
 
 
 def _member(name: str) -> str:
@@ -154,12 +154,12 @@ def _member(name: str) -> str:
 
 
 def _show(
-    request: Request, target: OfferOwner, why: str = "", typed: dict[str, str] | None = None
+    request: Request, owner: OfferOwner, why: str = "", typed: dict[str, str] | None = None
 ) -> HTMLResponse:
-    desk, language = target.desk, spoken(request)
+    desk, language = owner.desk, spoken(request)
     lists: offer.Lists = {}
     try:
-        lists = target.lists("tools", language)
+        lists = owner.lists("tools", language)
     except StopError as error:
         why = desk.shown(error.sentence(language))
     found = [(member, _listed(lists.get(member, ()), member, typed)) for member in offer.MEMBERS]
@@ -167,14 +167,14 @@ def _show(
         request,
         "offer.html",
         422 if why else 200,
-        target=target,
-        query=urlencode(target.query),
+        target=owner,
+        query=urlencode(owner.query),
         lists=found,
         why=why,
         servers=_servers(desk),
         book=desk.shown(desk.book),
-        told=told(desk, target.session, language) if target.session else (),
-        session=target.session,
+        told=told(desk, owner.session, language) if owner.session else (),
+        session=owner.session,
     )
 
 
@@ -223,24 +223,24 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
     copy: str = "",
 ) -> HTMLResponse:
     """Show one entry as a form: a new one, one that is there, or a copy of it."""
-    target, language = _target(request, session, at), spoken(request)
+    owner, language = _target(request, session, at), spoken(request)
     key, why, chosen = LISTED[_member(member)], "", offer.blank(member)
     try:
-        listed = target.lists(member, language)[member]
+        listed = owner.lists(member, language)[member]
         chosen = dict(next((one for one in listed if one.get(key) == name), chosen))
     except StopError as error:
-        why = target.desk.shown(error.sentence(language))
+        why = owner.desk.shown(error.sentence(language))
     if copy and name:
         chosen[key] = f"{name}_2"
     values = offer.fields_of(chosen, member)
     more = {"member": member, "old": "" if copy else name, "copied": name if copy else ""}
-    return _form(request, target, {**values, **more}, why)
+    return _form(request, owner, {**values, **more}, why)
 
 
 @router.post("/offer/entry")
 def write(request: Request, values: FormValues) -> Response:
     """Put an entry where it belongs, keep it in the book, or show it otherwise."""
-    target = _target(request, values.get("session", ""), values.get("at", ""))
+    owner = _target(request, values.get("session", ""), values.get("at", ""))
     language, member = spoken(request), _member(values.get("member", ""))
     act = values.get("act", "")
     try:
@@ -250,27 +250,27 @@ def write(request: Request, values: FormValues) -> Response:
         elif act == "rows":
             kept = {name: values.get(name, "") for name in ("member", "old", "copied")}
             values = {**offer.fields_of(made, member), **kept}
-        elif act in PUTTING and not target.late:
+        elif act in PUTTING and not owner.late:
             verdict = _judged(made, member)
             if act != "anyway" and verdict.errors:
-                return _form(request, target, values, verdict=verdict)
-            return _put(target, made, values, language)
+                return _form(request, owner, values, verdict=verdict)
+            return _put(owner, made, values, language)
     except StopError as error:
-        why = "" if act in ("look", "more") else target.desk.shown(error.sentence(language))
-        return _form(request, target, values, why)
-    return _form(request, target, values, verdict=_judged(made, member))
+        why = "" if act in ("look", "more") else owner.desk.shown(error.sentence(language))
+        return _form(request, owner, values, why)
+    return _form(request, owner, values, verdict=_judged(made, member))
 
 
-def _put(target: OfferOwner, made: Any, values: dict[str, str], language: str) -> Response:  # noqa: ANN401 - any JSON value
+def _put(owner: OfferOwner, made: Any, values: dict[str, str], language: str) -> Response:  # noqa: ANN401 - any JSON value
     member = values["member"]
-    goals = [target, OfferOwner(target.desk)] if values.get("act") == "keep" else [target]
+    goals = [owner, OfferOwner(owner.desk)] if values.get("act") == "keep" else [owner]
     for goal in goals:
         before = goal.lists(member, language)
         after = offer.with_entry(before, member, made, values.get("old", ""))
         goal.put(before, after, member, language)
-    if target.at:
-        return RedirectResponse(f"/m/{target.at}#answer", 303)
-    return _published(target, member)
+    if owner.at:
+        return RedirectResponse(f"/m/{owner.at}#answer", 303)
+    return _published(owner, member)
 
 
 def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
@@ -285,7 +285,7 @@ def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
 
 def _form(
     request: Request,
-    target: OfferOwner,
+    owner: OfferOwner,
     values: dict[str, str],
     why: str = "",
     verdict: Verdict | None = None,
@@ -299,15 +299,15 @@ def _form(
     names: list[str] = []
     if not why:
         try:
-            names = [str(one.get(LISTED[member])) for one in target.lists(member, language)[member]]
+            names = [str(one.get(LISTED[member])) for one in owner.lists(member, language)[member]]
         except StopError as error:
-            why = target.desk.shown(error.sentence(language))
+            why = owner.desk.shown(error.sentence(language))
     return page(
         request,
         "entry.html",
         422 if why else 200,
-        target=target,
-        query=urlencode({**target.query, "member": member}),
+        target=owner,
+        query=urlencode({**owner.query, "member": member}),
         typed=request.method == "POST",
         values=values,
         member=member,
@@ -323,5 +323,5 @@ def _form(
         blocked=verdict is not None and bool(verdict.errors),
         # Their places count in a list that the page made: nobody sees its lines.
         problems=[{**one, "line": 0} for one in diagnostic_shapes(diagnostics, language)],
-        book=target.desk.shown(target.desk.book),
+        book=owner.desk.shown(owner.desk.book),
     )

@@ -154,7 +154,8 @@ def _reply(act: str, text: str) -> Reply:
 def _heard(inbox: DeskInbox, name: str) -> int:
     """Return the number of the last line that came from the server, as far as it was lately."""
     return max(
-        (one.seq for one in inbox.before(name, 0, SHOWN) if one.way is Direction.OUT), default=0
+        (one.seq for one in inbox.before(name, 0, SHOWN) if one.direction is Direction.OUT),
+        default=0,
     )
 
 
@@ -164,7 +165,9 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     language, result = spoken(request), said.result
     beginnings = _beginnings(desk, name)
     frames = [
-        one for one in desk.inbox.before(name, 0, SHOWN) if one.way in (Direction.IN, Direction.OUT)
+        one
+        for one in desk.inbox.before(name, 0, SHOWN)
+        if one.direction in (Direction.IN, Direction.OUT)
     ]
     established = desk.inbox.established(name)
     revision = session.facts.revision or versions.LATEST_HANDSHAKE
@@ -190,7 +193,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         why=said.why,
         seat=session.facts.seat.value,
         told=told(desk, name, language, 3) if session.facts.seat is Seat.SERVER else (),
-        lines=[(one.way is Direction.IN, one.at, one.text) for one in reversed(frames)],
+        lines=[(one.direction is Direction.IN, one.at, one.text) for one in reversed(frames)],
         opened="",
         **listed(desk.board, name),
     )

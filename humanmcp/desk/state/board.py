@@ -324,10 +324,10 @@ class Board:
         """
         with self._lock:
             rows = [
-                one
+                row
                 for name, seen in self._sessions.items()
                 if session in {"", name} and SEAT.get() in {"", name}
-                for one in seen.rows.values()
+                for row in seen.rows.values()
             ]
         return sorted(rows, key=lambda one: (one.subscription, one.arrived, one.key))
 
@@ -357,7 +357,7 @@ class Board:
     def held(self, session: str) -> frozenset[int]:
         """Return the numbers of the messages that a tap holds in a session."""
         rows = self.waiting(session)
-        return frozenset(one.key.number for one in rows if one.purpose == Purpose.PASS.value)
+        return frozenset(row.key.number for row in rows if row.purpose == Purpose.PASS.value)
 
     def count(self) -> int:
         """Count what waits."""
@@ -402,4 +402,4 @@ class Board:
 
 def _count(seen: _Seen) -> int:
     """Count what is awaited: an open subscription is nothing of the kind."""
-    return sum(not one.subscription for one in seen.rows.values())
+    return sum(not row.subscription for row in seen.rows.values())

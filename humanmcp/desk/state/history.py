@@ -282,7 +282,7 @@ def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]
     view = board.session(session)
     lines = said(board, session, most)
     steps = folded(paired(_step(board, view, frame) for frame in lines))
-    return tuple(linked(board, one) for one in steps)
+    return tuple(linked(board, step) for step in steps)
 
 
 def said(board: Board, session: str, most: int) -> list[Frame]:
@@ -291,7 +291,7 @@ def said(board: Board, session: str, most: int) -> list[Frame]:
     rows = 0
     newest = _newest_first(board, board.session(session), None)
     for _, frame in itertools.islice(newest, _MOST_READ):
-        if frame.way in (Direction.IN, Direction.OUT):
+        if frame.direction in (Direction.IN, Direction.OUT):
             frames.append(frame)
             rows += not is_folded(frame)
         if rows == most:
@@ -361,7 +361,7 @@ def last_answer(board: Board, item: Item) -> str | None:
         if not frame.number or time.monotonic() > until:
             continue
         place = (view.facts.name, frame.number)
-        if frame.way is Direction.OUT:
+        if frame.direction is Direction.OUT:
             answers.setdefault(place, frame)
         elif place in answers and _asks_the_same(frame, item.method, tool):
             return jsonrpc.with_token(answers[place].text, item.id)
@@ -378,5 +378,5 @@ def _asks_the_same(frame: Frame, method: str, tool: object) -> bool:
 def recent(board: Board, most: int) -> tuple[Step, ...]:
     """Return the newest lines of all sessions but progress, newest first: they are in the list."""
     found = look(board, Query(), most=most).steps
-    shown = (one for one in found if one.kind not in ("note", "err") and one.word != PROGRESS)
-    return tuple(linked(board, one) for one in shown)
+    shown = (step for step in found if step.kind not in ("note", "err") and step.word != PROGRESS)
+    return tuple(linked(board, step) for step in shown)

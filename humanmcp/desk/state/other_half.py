@@ -57,7 +57,11 @@ class OtherHalves:
             if _answers(response, frame):
                 return frame
         item = self._item(session, response.number)
-        if item is None or item.purpose is not Purpose.ANSWER or response.way is not Direction.OUT:
+        if (
+            item is None
+            or item.purpose is not Purpose.ANSWER
+            or response.direction is not Direction.OUT
+        ):
             return None
         return Frame(0, item.arrived, Direction.IN, encoded(item.line), response.number)
 
@@ -148,7 +152,7 @@ def _places(chunk: _Chunk, frame: Frame, id_: RequestId) -> list[int]:
 
 def _answers(response: Frame, request: Frame) -> bool:
     """Compare the numbers of two frames where both have one, else the ids of their messages."""
-    if response.way is not _OPPOSITE.get(request.way):
+    if response.direction is not _OPPOSITE.get(request.direction):
         return False
     asked, found = message_in(request), message_in(response)
     if not isinstance(asked, Message) or not isinstance(found, Message):
@@ -161,7 +165,7 @@ def _answers(response: Frame, request: Frame) -> bool:
 
 
 def _cancels(frame: Frame, request: Frame, token: RequestId) -> bool:
-    if frame.way is not request.way or _CANCELLED.encode() not in frame.raw:
+    if frame.direction is not request.direction or _CANCELLED.encode() not in frame.raw:
         return False
     found = message_in(frame)
     if not isinstance(found, Message) or found.method != _CANCELLED:

@@ -70,8 +70,8 @@ class ClientObserver:
     def answer_went_astray(self, stray: Stray) -> None:
         """See an answer whose id belongs to no request that waits."""
 
-    def not_taken(self, why: StopError) -> None:
+    def not_taken(self, error: StopError) -> None:
         """See that a message that awaits no answer did not get to the server."""
 
-    def server_ended(self, why: EndedError) -> None:
+    def server_ended(self, error: EndedError) -> None:
         """See that the server is gone, and that it was not us who ended it."""

@@ -98,7 +98,7 @@ def first_done(waited: Sequence[Future[Any]], timeout: float, /) -> None:
 class Begun(NamedTuple):
     """A request that was sent, and where its answer will be."""
 
-    asked: Message
+    request: Message
     future: Future[Response]
 
     @property
@@ -277,9 +277,9 @@ class Client:
             waited, seconds = self._patience_clock() - began, patience or self.patience
             is_longest = seconds < self.longest <= waited
             late = NoAnswerError(
-                begun.asked.method, self.longest if is_longest else seconds, is_longest=is_longest
+                begun.request.method, self.longest if is_longest else seconds, is_longest=is_longest
             )
-            self.give_up(begun.asked, f"no answer within {late.fillings['seconds']} s")
+            self.give_up(begun.request, f"no answer within {late.fillings['seconds']} s")
             raise late
         return begun.response
 
@@ -293,14 +293,14 @@ class Client:
         end = began + max(seconds, self.longest)
         try:
             while not any(one.is_answered for one in begun):
-                heard = (self._heard.get(token_of(one.asked), began) for one in begun)
+                heard = (self._heard.get(token_of(one.request), began) for one in begun)
                 left = min(end, max(began, *heard) + seconds) - self._patience_clock()
                 if left <= 0 and not self._questions:
                     return False
                 self._wait([one.future for one in begun], left if left > 0 else seconds)
         except BaseException:
             for one in begun:
-                self.give_up(one.asked, "the client was interrupted")
+                self.give_up(one.request, "the client was interrupted")
             raise
         return True
 
@@ -313,13 +313,13 @@ class Client:
             now = self._asked_at if self._questions else time.monotonic()
             return now - self._stood_still
 
-    def give_up(self, asked: Message, reason: str = "") -> None:
+    def give_up(self, request: Message, reason: str = "") -> None:
         """Stop waiting for one answer, and tell the server."""
         with self._lock:
-            line = self.session.give_up(asked, reason)
-            if asked.id is not None:
-                self._waiting.pop(asked.id.key, None)
-                self._given_up[asked.id.key] = asked
+            line = self.session.give_up(request, reason)
+            if request.id is not None:
+                self._waiting.pop(request.id.key, None)
+                self._given_up[request.id.key] = request
                 if len(self._given_up) > MOST_GIVEN_UP:
                     self._given_up.popitem(last=False)
             if line is not None:
@@ -394,18 +394,18 @@ class Client:
         meant = jsonrpc.with_token(message.raw, waiting[0].id.token)
         return jsonrpc.encoded(meant), Stray(message, waiting, None, waiting[0])
 
-    def unanswered(self, line: str, why: StopError) -> None:
+    def unanswered(self, line: str, error: StopError) -> None:
         """Learn that no answer to what was sent will come, and why."""
         message = jsonrpc.read_text(line)
-        asked = message if isinstance(message, Message) and message.kind is Kind.REQUEST else None
+        request = message if isinstance(message, Message) and message.kind is Kind.REQUEST else None
         with self._lock:
-            future = self._waiting.pop(asked.id.key, None) if asked and asked.id else None
-            if asked is not None:
-                self.session.give_up(asked)
+            future = self._waiting.pop(request.id.key, None) if request and request.id else None
+            if request is not None:
+                self.session.give_up(request)
         if future is not None:
-            future.set_exception(why)
+            future.set_exception(error)
         else:
-            self.onlooker.not_taken(why)
+            self.onlooker.not_taken(error)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """See what HTTP says beside the lines."""
@@ -418,27 +418,27 @@ class Client:
     def ended(self) -> None:
         """Learn that the server is gone: no answer is awaited any more."""
         with self._lock:
-            self._ended = why = self.transport.end_reason()
+            self._ended = error = self.transport.end_reason()
             waiting = list(self._waiting.values())
             self._waiting.clear()
             abandoned = self.session.end()
         for future in waiting:
-            future.set_exception(why)
+            future.set_exception(error)
         for exchange in abandoned:
-            self.respondent.withdraw(exchange, why)
+            self.respondent.withdraw(exchange, error)
         self._lost = not self._closing
         if self._lost:
-            self.onlooker.server_ended(why)
+            self.onlooker.server_ended(error)
 
     def _react(self, event: Event) -> None:
         match event:
-            case ResponseArrived(message, asked, diagnostics) if asked is not None:
-                key = asked.id.key if asked.id is not None else None
+            case ResponseArrived(message, request, diagnostics) if request is not None:
+                key = request.id.key if request.id is not None else None
                 with self._lock:
                     future = self._waiting.pop(key, None) if key is not None else None
-                    self._heard.pop(token_of(asked), None)
+                    self._heard.pop(token_of(request), None)
                 if future is not None:
-                    future.set_result(Response(asked, message, diagnostics))
+                    future.set_result(Response(request, message, diagnostics))
             case NoticeArrived(message) if message.method == PROGRESS:
                 self._hear_progress(message)
             case RequestArrived(exchange) if exchange.method == "ping":

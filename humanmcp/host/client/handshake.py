@@ -49,7 +49,7 @@ class Identity:
 class Response:
     """The answer to one request, and what the check says of it."""
 
-    asked: Message
+    request: Message
     message: Message
     diagnostics: tuple[Diagnostic, ...] = ()
 

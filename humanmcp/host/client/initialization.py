@@ -55,17 +55,17 @@ def _probe(client: Client, revision: str) -> None:
         return
     _accept(client, answer, revision)
     if not probe.is_answered:
-        client.give_up(probe.asked, "the server has chosen the handshake")
+        client.give_up(probe.request, "the server has chosen the handshake")
 
 
 def _is_late(client: Client, probe: Begun, hello: Begun) -> bool:
     """Wait for the probe's answer beside that of the handshake: a late answer is an answer."""
     if not client.wait_for_first(probe, hello):
-        client.give_up(hello.asked)
-        raise NoAnswerError(hello.asked.method, client.patience)
+        client.give_up(hello.request)
+        raise NoAnswerError(hello.request.method, client.patience)
     if hello.is_answered or not _is_adopted(client, probe):
         return False
-    client.give_up(hello.asked)
+    client.give_up(hello.request)
     return True
 
 
@@ -110,19 +110,19 @@ def _is_adopted(client: Client, probe: Begun) -> bool:
         return False
 
 
-def _spoken_by_both(found: Response) -> list[str]:
+def _spoken_by_both(response: Response) -> list[str]:
     """List the versions without a handshake that a server names and this client speaks."""
-    named = supported(found)
+    named = supported(response)
     return [one for one in versions.STATELESS if one in named]
 
 
-def _adopt(client: Client, found: Response) -> bool:
+def _adopt(client: Client, response: Response) -> bool:
     """Speak the newest version without a handshake from now on, when the server has one, too."""
-    both = _spoken_by_both(found)
+    both = _spoken_by_both(response)
     if not both:
         return False
     client.stated = both[-1]
-    client.server = found.result or {}
+    client.server = response.result or {}
     return True
 
 

@@ -140,7 +140,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     stack.callback(undisturbed(servers.close))
     kind = AtHostOnce if arguments.prompt else AtHost
     person = kind(typist, language, call_all=arguments.yes, definition=servers.definition)
-    runner = HostLoop(
+    loop = HostLoop(
         model,
         servers,
         person,
@@ -149,9 +149,9 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         sleep=_interruptible_sleep,
     )
     if arguments.prompt:
-        ask_once(runner, arguments.prompt, language, json=arguments.json)
+        ask_once(loop, arguments.prompt, language, json=arguments.json)
     else:
-        Chat(runner, person, typist, language).run()
+        Chat(loop, person, typist, language).run()
 
 
 def _patterns(typed: list[str]) -> tuple[str, ...]:

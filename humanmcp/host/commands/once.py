@@ -189,7 +189,7 @@ class OneShot:
 
 def _status(response: Response, language: str) -> ExitStatus:
     """Return what the shell is told of an answer; an error is told here in words as well."""
-    method = response.asked.method
+    method = response.request.method
     if response.error is not None:
         number, why = response.error
         to_stderr(say(ROOM, "error", language, method=method, number=number, why=why))

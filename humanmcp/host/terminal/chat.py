@@ -83,36 +83,34 @@ class AtHost:
             to_stdout(self._line)
         self._line = ""
 
-    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
         """Ask: call it, trust it, answer in its place, or refuse (as at the end of input).
 
         A tool that is no longer what it was when it was trusted is asked about anew.
         """
-        if self.call_all or self._is_trusted(place):
+        if self.call_all or self._is_trusted(tool):
             return ToolCall()
-        to_stdout(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
+        to_stdout(Painted(self._say("wants", server=tool.server, tool=tool.tool), "bold"))
         to_stdout("  ", as_json(use.input))
         match self.typist.choose(self._say("ask permission"), "ctar"):
             case "c":
                 return ToolCall()
             case "t":
-                self.trusted[place] = self.definition(place)
-                to_stdout(
-                    Painted(self._say("trusted", server=place.server, tool=place.tool), "dim")
-                )
+                self.trusted[tool] = self.definition(tool)
+                to_stdout(Painted(self._say("trusted", server=tool.server, tool=tool.tool), "dim"))
                 return ToolCall()
             case "a":
                 return Instead(self.typist.ask(self._say("ask instead")) or "")
             case _:
                 return Refuse()
 
-    def _is_trusted(self, place: ToolAddress) -> bool:
-        if place not in self.trusted:
+    def _is_trusted(self, tool: ToolAddress) -> bool:
+        if tool not in self.trusted:
             return False
-        if self.trusted[place] == self.definition(place):
+        if self.trusted[tool] == self.definition(tool):
             return True
-        del self.trusted[place]
-        to_stdout(Painted(self._say("has changed", server=place.server, tool=place.tool), "yellow"))
+        del self.trusted[tool]
+        to_stdout(Painted(self._say("has changed", server=tool.server, tool=tool.tool), "yellow"))
         return False
 
     def ask_again(self) -> None:
@@ -121,9 +119,9 @@ class AtHost:
         self.trusted.clear()
         to_stdout(self._say("ask again", names=names))
 
-    def calling(self, use: ToolUse, place: ToolAddress) -> None:
+    def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """Show the call as the article's dice host does."""
-        to_stdout(Painted(call_of(use, place), "cyan"))
+        to_stdout(Painted(call_of(use, tool), "cyan"))
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
         """Show what the model will read."""
@@ -139,9 +137,9 @@ class AtHost:
         return say(ROOM, code, self.language, **fillings)
 
 
-def call_of(use: ToolUse, place: ToolAddress) -> str:
+def call_of(use: ToolUse, tool: ToolAddress) -> str:
     """Write a call in one line."""
-    return f"[Calling tool {place.tool} with args {as_json(use.input)}]"
+    return f"[Calling tool {tool.tool} with args {as_json(use.input)}]"
 
 
 def ending_of(turn: Turn) -> Phrase | None:
@@ -167,12 +165,12 @@ def state_of(server: Server, language: str) -> str:
 class Chat:
     """The loop of the person: a line to the model, or a command with a slash."""
 
-    def __init__(self, runner: HostLoop, person: AtHost, typist: Typist, language: str) -> None:
-        self.runner = runner
+    def __init__(self, loop: HostLoop, person: AtHost, typist: Typist, language: str) -> None:
+        self.loop = loop
         self.person = person
         self.typist = typist
         self.language = language
-        self.lent = Lent(runner.servers, typist, language)
+        self.lent = Lent(loop.servers, typist, language)
         self._shown: tuple[Block, ...] = ()
         """What the model is shown with the next thing that is said to it."""
         self._began = time.monotonic()
@@ -180,7 +178,7 @@ class Chat:
     def run(self) -> None:
         """Start the servers, and talk until `exit`, `/quit` or the end of input."""
         to_stdout(STARTED)
-        servers = self.runner.servers
+        servers = self.loop.servers
         for server in servers.all:
             if not server.entry.can_start:
                 self._server(server)
@@ -208,11 +206,11 @@ class Chat:
         """Wait a little for the tools of servers that still start; the slow ones come later."""
         patience = WAIT_FOR_TOOLS if self.typist.is_there else WAIT_OF_A_SCRIPT
         left = self._began + patience - time.monotonic()
-        self.runner.servers.wait_until_settled(max(0.0, left))
+        self.loop.servers.wait_until_settled(max(0.0, left))
 
     def _say_who_is_awaited(self) -> None:
         """Say what is known of the servers that take their time; no prompt has to wait for them."""
-        servers = self.runner.servers
+        servers = self.loop.servers
         for server in servers.awaited:
             asked = ", ".join(server.awaits) or "…"
             code = "starting person" if server.entry.is_person else "starting"
@@ -226,7 +224,7 @@ class Chat:
             case "/prompts" | "/resources":
                 self._trying(lambda: self.lent.list(word))
             case "/prompt":
-                self._trying(lambda: self.runner.say(self.lent.prompt(rest)))
+                self._trying(lambda: self.loop.say(self.lent.prompt(rest)))
             case "/read":
                 self._trying(lambda: self._read(rest))
             case "/reconnect":
@@ -240,10 +238,10 @@ class Chat:
         """Show what there is and was."""
         match command:
             case "/tools":
-                for tool in self.runner.servers.offered():
+                for tool in self.loop.servers.offered():
                     to_stdout("  ", Painted(tool.name, "bold"), f"  {tool.description}")
             case "/servers":
-                for server in self.runner.servers.all:
+                for server in self.loop.servers.all:
                     self._server(server)
             case "/history":
                 self._history()
@@ -253,7 +251,7 @@ class Chat:
                 to_stdout(say(ROOM, "help", self.language))
 
     def _reconnect(self, name: str) -> None:
-        servers = self.runner.servers
+        servers = self.loop.servers
         try:
             servers.reconnect(name)
         except NoServerError as error:
@@ -265,7 +263,7 @@ class Chat:
 
     def _run(self, prompt: str) -> None:
         def run() -> None:
-            self.runner.run(prompt, self._shown)
+            self.loop.run(prompt, self._shown)
             self._shown = ()
 
         self._trying(run)
@@ -294,7 +292,7 @@ class Chat:
             to_stdout("  ", Painted(server.name, "bold"), f"  {state_of(server, self.language)}")
 
     def _history(self) -> None:
-        for turn in self.runner.history:
+        for turn in self.loop.history:
             for block in turn.blocks:
                 match block:
                     case TextBlock(text):

@@ -24,34 +24,34 @@ class AtHostOnce(AtHost):
     def heard(self, piece: str) -> None:
         """Wait for the whole answer: it goes to stdout in one piece."""
 
-    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
         """Ask the person who is there; else refuse what was not allowed before."""
         if self.call_all or (self.typist.is_there and is_terminal()):
-            return super().permit(use, place)
-        told = {"server": place.server, "tool": place.tool}
+            return super().permit(use, tool)
+        told = {"server": tool.server, "tool": tool.tool}
         to_stderr(Painted(say(ROOM, "nobody to ask", self.language, **told), "yellow"))
         return Refuse()
 
-    def calling(self, use: ToolUse, place: ToolAddress) -> None:
+    def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """Tell of the call."""
-        to_stderr(Painted(call_of(use, place), "cyan"))
+        to_stderr(Painted(call_of(use, tool), "cyan"))
 
 
-def ask_once(runner: HostLoop, prompt: str, language: str, *, json: bool) -> None:
+def ask_once(loop: HostLoop, prompt: str, language: str, *, json: bool) -> None:
     """Let the servers start, say one thing to the model, and show what comes of it.
 
     Raises:
         StopError: the model took no turn, or asks for tools without end.
     """
-    servers = runner.servers
+    servers = loop.servers
     servers.begin()
     servers.wait_until_settled(WAIT_OF_A_SCRIPT)
     for server in servers.all:
         if server.client is None or server.trouble or not server.settled.is_set():
             to_stderr(Painted(f"  {server.name}  {state_of(server, language)}", "yellow"))
-    said = runner.run(prompt)
+    said = loop.run(prompt)
     if json:
-        turns = [written(turn) for turn in runner.history]
+        turns = [written(turn) for turn in loop.history]
         told: PromptedShape = {"text": said, "messages": turns}
         said = as_json(told)
     raw_to_stdout(said)

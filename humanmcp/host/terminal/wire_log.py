@@ -89,9 +89,9 @@ class WireLog(ClientObserver):
             for line in more:
                 to_stderr(Painted(f"    {line}", "dim"))
 
-    def not_taken(self, why: StopError) -> None:
+    def not_taken(self, error: StopError) -> None:
         """Say why a message that awaits no answer did not get to the server."""
-        self._remark(why.sentence(self.language))
+        self._remark(error.sentence(self.language))
 
     def happened(self, event: Event) -> None:
         """Say what is wrong with what the server sent."""
@@ -116,9 +116,9 @@ class WireLog(ClientObserver):
         """Put the server's name in front, where there are several whose lines come as they like."""
         return ("  ", Painted(self.name, "bold"), *parts[1:]) if self.name else parts
 
-    def _explain_noise(self, found: Diagnostic) -> None:
+    def _explain_noise(self, diagnostic: Diagnostic) -> None:
         """Say once what every author of a server has to learn: stdout is the wire."""
-        if found.code in _NOISE and not self._has_explained_noise:
+        if diagnostic.code in _NOISE and not self._has_explained_noise:
             self._has_explained_noise = True
             to_stderr(Painted("  " + say(ROOM, "noise", self.language), "dim"))
 
@@ -134,10 +134,10 @@ class WireLog(ClientObserver):
             code = "answers nothing" if waiting else "answers nothing, none waits"
         self._remark(say(ROOM, code, self.language, id=own, waiting=waiting))
 
-    def server_ended(self, why: EndedError) -> None:
+    def server_ended(self, error: EndedError) -> None:
         """Say that the server is gone; without the lines, the request that waits for it says so."""
         if self.lines:
-            self._remark(why.sentence(self.language))
+            self._remark(error.sentence(self.language))
 
     def _remark(self, text: str) -> None:
         with self.above():

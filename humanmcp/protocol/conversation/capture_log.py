@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
-_WAYS: Final = {label: way for way, label in _LABELS.items()}
+_WAYS: Final = {label: direction for direction, label in _LABELS.items()}
 _TIME: Final = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
 _DESKTOP_TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _DESKTOP_LINE: Final = re.compile(
@@ -34,13 +34,13 @@ class LogLine(NamedTuple):
     """One line of such a log: its time as written, which way the message went, and the message."""
 
     time: str
-    way: Direction
+    direction: Direction
     text: str
 
 
-def label(way: Direction) -> str:
+def label(direction: Direction) -> str:
     """Return what a log calls a way; "" for what does not stand in a log."""
-    return _LABELS.get(way, "")
+    return _LABELS.get(direction, "")
 
 
 def write_log_line(frame: Frame, time: str) -> str | None:
@@ -49,9 +49,9 @@ def write_log_line(frame: Frame, time: str) -> str | None:
     A carriage return at the end belongs to the line's end, and blank lines say nothing.
     """
     text = frame.text.rstrip("\r")
-    if frame.way not in _LABELS or not text.strip():
+    if frame.direction not in _LABELS or not text.strip():
         return None
-    return f"[{time}] {_LABELS[frame.way]}: {text}"
+    return f"[{time}] {_LABELS[frame.direction]}: {text}"
 
 
 def read_log_line(line: str) -> LogLine | None:
@@ -80,7 +80,7 @@ def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame
         if found is None:
             yield Frame(seq, "", Direction.NOTE, b"", note=text)
         else:
-            yield Frame(seq, time(found.time), found.way, found.text.encode())
+            yield Frame(seq, time(found.time), found.direction, found.text.encode())
 
 
 def read_recording(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:

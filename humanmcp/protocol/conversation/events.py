@@ -49,10 +49,10 @@ class RequestSuperseded(NamedTuple):
 
 
 class ResponseArrived(NamedTuple):
-    """An answer to a request of our own; `asked` is None when it belongs to none."""
+    """An answer to a request of our own; `request` is None when it belongs to none."""
 
     message: Message
-    asked: Message | None
+    request: Message | None
     diagnostics: tuple[Diagnostic, ...] = ()
 
 

@@ -153,9 +153,9 @@ class Exchange(NamedTuple):
             return None
         return member(self.request.raw, "params", "_meta", "progressToken")
 
-    def after(self, happened: Transition) -> Exchange:
+    def after(self, transition: Transition) -> Exchange:
         """Return the exchange after something happened; itself where that changes nothing."""
-        state = NEXT.get((self.state, happened))
+        state = NEXT.get((self.state, transition))
         return self if state is None else self._replace(state=state)
 
 

@@ -32,12 +32,12 @@ class Perspective:
 
     def feed(self, frame: Frame) -> Iterator[Frame]:
         """Take the next frame of the transcript; yield what this side saw because of it."""
-        if frame.way not in _LINES:
+        if frame.direction not in _LINES:
             if frame.note in (LET_GO, DROPPED) and frame.number in self._held:
                 let_go = self._held.pop(frame.number)
                 if frame.note == LET_GO:
                     yield let_go
-        elif frame.way is self._own:
+        elif frame.direction is self._own:
             if frame.note not in (CHANGED, INSTEAD):
                 yield frame
         elif frame.note == HELD:

@@ -55,12 +55,12 @@ _BACK: Final[Mapping[Direction, Direction]] = {
 class ObservedRequest(NamedTuple):
     """A request as it was observed. `number` is its own one of all, or of those of its side.
 
-    `way` is where it came from: IN from the client, OUT from the server. `continues` is the number
-    of the request whose question back to the user this one answers (2026-07-28), 0 for none.
+    `direction` is where it came from: IN from the client, OUT from the server. `continues` is the
+    number of the request whose question back to the user this one answers (2026-07-28), 0 for none.
     """
 
     number: int
-    way: Direction
+    direction: Direction
     request: Message
     revision: str
     continues: int = 0
@@ -84,15 +84,15 @@ class ObservedRequest(NamedTuple):
 class ObservedMessage(NamedTuple):
     """What a message is about.
 
-    `asked` is the request itself, the one that is answered, or the one that is cancelled; None
+    `request` is the request itself, the one that is answered, or the one that is cancelled; None
     where there is none. `ambiguous` says that several open requests had the answer's id. `found` is
     what only who has heard the rest can find wrong with it. `likely` is the only request that waits
     when an answer comes whose id nobody has used: most likely it was meant for that one.
     """
 
-    way: Direction
+    direction: Direction
     message: Message
-    asked: ObservedRequest | None
+    request: ObservedRequest | None
     ambiguous: bool = False
     found: tuple[RawDiagnostic, ...] = ()
     likely: ObservedRequest | None = None
@@ -100,12 +100,12 @@ class ObservedMessage(NamedTuple):
     @property
     def method(self) -> str:
         """The message's own method, or that of the request it answers."""
-        return self.message.method or (self.asked.method if self.asked else "")
+        return self.message.method or (self.request.method if self.request else "")
 
     @property
     def name(self) -> str:
         """The tool, prompt or address it is about; "" for none."""
-        return self.asked.name if self.asked else name_of(self.message)
+        return self.request.name if self.request else name_of(self.message)
 
 
 def name_of(message: Message) -> str:
@@ -152,17 +152,17 @@ class ConversationState:
         """The requests that have no answer yet, oldest first."""
         return tuple(self._open.values())
 
-    def in_flight(self, way: Direction) -> tuple[ObservedRequest, ...]:
+    def in_flight(self, direction: Direction) -> tuple[ObservedRequest, ...]:
         """Return the requests of one side that have no answer yet, oldest first."""
-        return tuple(one for one in self._open.values() if one.way is way)
+        return tuple(one for one in self._open.values() if one.direction is direction)
 
-    def with_id(self, way: Direction, request_id: RequestId) -> tuple[ObservedRequest, ...]:
+    def with_id(self, direction: Direction, request_id: RequestId) -> tuple[ObservedRequest, ...]:
         """Return the open requests of one side under an id, oldest first: there should be one."""
-        numbers = self._by_id.get((way, request_id.key), ())
-        return tuple(self._open[way, number] for number in numbers)
+        numbers = self._by_id.get((direction, request_id.key), ())
+        return tuple(self._open[direction, number] for number in numbers)
 
     def observe(
-        self, way: Direction, message: Message, number: int = 0, stated: str = ""
+        self, direction: Direction, message: Message, number: int = 0, stated: str = ""
     ) -> ObservedMessage:
         """Take one message that came from this side and return what it is about.
 
@@ -171,30 +171,30 @@ class ConversationState:
         """
         match message.kind:
             case Kind.REQUEST:
-                request = self._observe_request(way, message, number, stated)
-                return ObservedMessage(way, message, request)
+                request = self._observe_request(direction, message, number, stated)
+                return ObservedMessage(direction, message, request)
             case Kind.NOTIFICATION:
-                asked = self._observe_notice(way, message)
+                asked = self._observe_notice(direction, message)
                 return ObservedMessage(
-                    way, message, asked, found=self.progress[_BACK[way]].hear(message)
+                    direction, message, asked, found=self.progress[_BACK[direction]].hear(message)
                 )
             case Kind.RESULT | Kind.ERROR:
-                return self._observe_answer(way, message)
+                return self._observe_answer(direction, message)
 
-    def answer(self, way: Direction, number: int, line: str) -> None:
+    def answer(self, direction: Direction, number: int, line: str) -> None:
         """Take the answer that a seat gives to a request of this side, whatever its id says."""
-        asked = self._open.get((way, number))
-        if asked is None:
+        request = self._open.get((direction, number))
+        if request is None:
             return
-        self._close(asked)
-        if way is Direction.IN and negotiation.may_teach(asked.request, line):
-            self._learn(asked, object_in(line).get("result"))
+        self._close(request)
+        if direction is Direction.IN and negotiation.may_teach(request.request, line):
+            self._learn(request, object_in(line).get("result"))
 
-    def forget(self, way: Direction, number: int) -> None:
+    def forget(self, direction: Direction, number: int) -> None:
         """Count a request as no longer open: no answer to it will pass here."""
-        asked = self._open.get((way, number))
-        if asked is not None:
-            self._forget(asked)
+        request = self._open.get((direction, number))
+        if request is not None:
+            self._forget(request)
 
     def copy(self) -> ConversationState:
         """Return another one that knows the same, and goes its own way from here."""
@@ -210,7 +210,9 @@ class ConversationState:
         other._by_id = {key: list(numbers) for key, numbers in self._by_id.items()}
         other._over = self._over.copy()
         other._states, other._questions = self._states.copy(), self._questions.copy()
-        other.progress = {way: progress.copy() for way, progress in self.progress.items()}
+        other.progress = {
+            direction: progress.copy() for direction, progress in self.progress.items()
+        }
         return other
 
     def asked_with(self, state: str) -> bool:
@@ -220,22 +222,22 @@ class ConversationState:
     # -- requests ------------------------------------------------------------------------------
 
     def _observe_request(
-        self, way: Direction, message: Message, number: int, stated: str
+        self, direction: Direction, message: Message, number: int, stated: str
     ) -> ObservedRequest:
         revision = stated or negotiation.revision_of(message, self.negotiated)
-        if way is Direction.IN:
+        if direction is Direction.IN:
             self._stated = negotiation.stated_after(self._stated, message, revision)
             self.established = negotiation.after_request(self.established, message, revision)
         self.count += 1
         number = number or self.count
-        asked = ObservedRequest(number, way, message, revision, self._continued_by(message))
-        self._open[way, number] = asked
+        request = ObservedRequest(number, direction, message, revision, self._continued_by(message))
+        self._open[direction, number] = request
         if message.id is not None:
-            self._by_id.setdefault((way, message.id.key), []).append(asked.number)
-        self.progress[way].asked(message)
+            self._by_id.setdefault((direction, message.id.key), []).append(request.number)
+        self.progress[direction].asked(message)
         if len(self._open) > self._most_open:
             self._forget(next(iter(self._open.values())))
-        return asked
+        return request
 
     def _continued_by(self, message: Message) -> int:
         """Find the request that this one repeats with what the user said.
@@ -256,19 +258,19 @@ class ConversationState:
         del self._questions[alike[0]]
         return alike[0]
 
-    def _forget(self, asked: ObservedRequest) -> None:
-        del self._open[asked.way, asked.number]
-        if asked.request.id is None:
+    def _forget(self, request: ObservedRequest) -> None:
+        del self._open[request.direction, request.number]
+        if request.request.id is None:
             return
-        key = (asked.way, asked.request.id.key)
+        key = (request.direction, request.request.id.key)
         self._over.append(key)
-        self._by_id[key].remove(asked.number)
+        self._by_id[key].remove(request.number)
         if not self._by_id[key]:
             del self._by_id[key]
 
     # -- notifications and answers -------------------------------------------------------------
 
-    def _observe_notice(self, way: Direction, message: Message) -> ObservedRequest | None:
+    def _observe_notice(self, direction: Direction, message: Message) -> ObservedRequest | None:
         if message.method == "notifications/initialized":
             self.established = self.established._replace(initialized=True)
         if message.method != "notifications/cancelled":
@@ -276,41 +278,43 @@ class ConversationState:
         wanted = message.params.get("requestId")
         if isinstance(wanted, bool) or not isinstance(wanted, (str, int, float)):
             return None
-        found = reversed(self.with_id(way, RequestId("", wanted)))
+        found = reversed(self.with_id(direction, RequestId("", wanted)))
         # "The `initialize` request MUST NOT be cancelled by clients": it stays open.
-        asked = next((one for one in found if one.method != "initialize"), None)
-        if asked is not None:
-            self._forget(asked)
-        return asked
+        request = next((one for one in found if one.method != "initialize"), None)
+        if request is not None:
+            self._forget(request)
+        return request
 
-    def _observe_answer(self, way: Direction, message: Message) -> ObservedMessage:
-        alike = () if message.id is None else self.with_id(_BACK[way], message.id)
+    def _observe_answer(self, direction: Direction, message: Message) -> ObservedMessage:
+        alike = () if message.id is None else self.with_id(_BACK[direction], message.id)
         if not alike:
-            return ObservedMessage(way, message, None, likely=self._meant_for(way, message))
+            return ObservedMessage(
+                direction, message, None, likely=self._meant_for(direction, message)
+            )
         self._close(alike[0])
-        if message.kind is Kind.RESULT and way is Direction.OUT:
+        if message.kind is Kind.RESULT and direction is Direction.OUT:
             self._learn(alike[0], message.body["result"])
-        return ObservedMessage(way, message, alike[0], ambiguous=len(alike) > 1)
+        return ObservedMessage(direction, message, alike[0], ambiguous=len(alike) > 1)
 
-    def _meant_for(self, way: Direction, answer: Message) -> ObservedRequest | None:
+    def _meant_for(self, direction: Direction, answer: Message) -> ObservedRequest | None:
         """Return the only request that waits, where an answer has an id that was not used yet.
 
         One with an id that is over came late, or twice, and is no answer to another request.
         """
-        if answer.id is None or (_BACK[way], answer.id.key) in self._over:
+        if answer.id is None or (_BACK[direction], answer.id.key) in self._over:
             return None
         waiting = (
             one
             for one in self._open.values()
-            if one.way is _BACK[way] and not methods.of(one.method).stays_open
+            if one.direction is _BACK[direction] and not methods.of(one.method).stays_open
         )
         first, second = next(waiting, None), next(waiting, None)
         return first if second is None else None
 
-    def _close(self, asked: ObservedRequest) -> None:
-        self._forget(asked)
+    def _close(self, request: ObservedRequest) -> None:
+        self._forget(request)
         # Not when it is cancelled: what was on its way by then is nobody's mistake.
-        self.progress[asked.way].over(asked.request)
+        self.progress[request.direction].over(request.request)
 
     def _follow_wishes(self, method: str, request: Message) -> None:
         """Remember what the client wants to hear of, once it was told that it will."""
@@ -322,21 +326,21 @@ class ConversationState:
         elif method == "resources/unsubscribe" and isinstance(uri, str):
             self.watched.discard(uri)
 
-    def _learn(self, asked: ObservedRequest, result: Json) -> None:
+    def _learn(self, request: ObservedRequest, result: Json) -> None:
         if not isinstance(result, dict):
             return
-        if asked.method == "initialize":
+        if request.method == "initialize":
             self.negotiated = str(result.get("protocolVersion", ""))
-        self._follow_wishes(asked.method, asked.request)
-        self.established = negotiation.after_result(self.established, asked.request, result)
+        self._follow_wishes(request.method, request.request)
+        self.established = negotiation.after_result(self.established, request.request, result)
         if result.get("resultType") != "input_required":
             return
         state = negotiation.question_in(result)
         wanted = result.get("inputRequests")
         if state:
-            self._states[state] = asked.number
+            self._states[state] = request.number
         elif isinstance(wanted, dict):
-            self._questions[asked.number] = (asked.method, asked.name, frozenset(wanted))
+            self._questions[request.number] = (request.method, request.name, frozenset(wanted))
         for memory in (self._states, self._questions):
             if len(memory) > MOST_OPEN:
                 memory.popitem(last=False)

@@ -80,7 +80,7 @@ class Frame(NamedTuple):
 
     seq: int
     at: str
-    way: Direction
+    direction: Direction
     raw: bytes
     number: int = 0
     by: str = ""
@@ -106,7 +106,7 @@ def to_json(frame: Frame) -> str:
     by = f',"by":{_quoted(frame.by)}' if frame.by else ""
     note = f',"note":{_quoted(frame.note)}' if frame.note else ""
     stream = f',"stream":{frame.stream}' if frame.stream else ""
-    at, way = _quoted(frame.at), frame.way.value
+    at, way = _quoted(frame.at), frame.direction.value
     return f'{{"seq":{frame.seq},"at":{at},"way":"{way}","raw":{raw}{number}{by}{note}{stream}}}'
 
 
@@ -126,7 +126,7 @@ def from_json(line: str) -> Frame:
         return Frame(
             seq=int(record["seq"]),
             at=str(record["at"]),
-            way=Direction(record["way"]),
+            direction=Direction(record["way"]),
             raw=raw,
             number=int(record.get("number", 0)),
             by=str(record.get("by", "")),
@@ -141,7 +141,7 @@ def from_json(line: str) -> Frame:
 def command_in(frames: Iterable[Frame]) -> tuple[str, ...]:
     """Return the command of the real server, where a tap has recorded it; else nothing."""
     for frame in frames:
-        if frame.way is Direction.NOTE and frame.note == COMMAND:
+        if frame.direction is Direction.NOTE and frame.note == COMMAND:
             try:
                 words = json.loads(frame.raw)
             except ValueError:

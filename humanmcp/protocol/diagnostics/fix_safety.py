@@ -43,33 +43,33 @@ _TRUTHS: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _LEAF: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+', re.DOTALL)
 
 
-def trust(found: RawDiagnostic, mend: FixAction, old: str, new: str) -> Applicability:
+def trust(diagnostic: RawDiagnostic, fix: FixAction, old: str, new: str) -> Applicability:
     """Grade a mend that puts the JSON text `new` in the place of `old`."""
-    match mend.does:
+    match fix.does:
         case FixKind.DELETE:
             return Applicability.REMOVES
         case FixKind.RENAME:
-            return _renaming(found, json.loads(old), json.loads(mend.new))
+            return _renaming(diagnostic, json.loads(old), json.loads(fix.new))
         case FixKind.INSERT:
-            return Applicability.SAFE if mend.path[-1] in _FILLERS else _made_up(new)
-        case _ if _is_meant(mend, old, new):
+            return Applicability.SAFE if fix.path[-1] in _FILLERS else _made_up(new)
+        case _ if _is_meant(fix, old, new):
             return Applicability.SAFE
         case FixKind.WRAP:
-            return _replacing("", mend.new.replace(HOLE, " "), mend.path)
+            return _replacing("", fix.new.replace(HOLE, " "), fix.path)
         case _:
-            return _replacing(old, new, mend.path)
+            return _replacing(old, new, fix.path)
 
 
-def _is_meant(mend: FixAction, old: str, new: str) -> bool:
+def _is_meant(fix: FixAction, old: str, new: str) -> bool:
     """Return True for what the envelope wants, and for a truth that is written as a word."""
-    enveloped = mend.path in _ENVELOPE and not _HOLDS_MORE.search(old)
+    enveloped = fix.path in _ENVELOPE and not _HOLDS_MORE.search(old)
     return enveloped or _TRUTHS.get(_spelt(old.strip('"'))) == new
 
 
-def _renaming(found: RawDiagnostic, old: str, new: str) -> Applicability:
+def _renaming(diagnostic: RawDiagnostic, old: str, new: str) -> Applicability:
     # `meta` and `_meta` are two names: the underscore makes it a name of the protocol's own
     same = plain(old) == plain(new) and old.startswith("_") == new.startswith("_")
-    slip = found.code in _RESPELT and alike(old, (new,)) is not None
+    slip = diagnostic.code in _RESPELT and alike(old, (new,)) is not None
     return Applicability.SAFE if same or slip else Applicability.GUESS
 
 

@@ -62,20 +62,20 @@ class Placer:
             found = sorted(found, key=lambda each: each.severity is not Severity.ERROR)
         return [self._diagnostic(each) for each in found[:MOST_PLACED]]
 
-    def _diagnostic(self, found: RawDiagnostic) -> Diagnostic:
-        start, end = self._extent(found)
+    def _diagnostic(self, diagnostic: RawDiagnostic) -> Diagnostic:
+        start, end = self._extent(diagnostic)
         source = self.source
         line, column = self._lines.place(start) if source.text else (0, 0)
         return Diagnostic(
-            found.code,
-            found.severity,
-            found.detail,
-            pointer(found.path),
+            diagnostic.code,
+            diagnostic.severity,
+            diagnostic.detail,
+            pointer(diagnostic.path),
             start,
             end,
             line,
             column,
-            self._fix(found, found.mend) if found.mend else None,
+            self._fix(diagnostic, diagnostic.fix) if diagnostic.fix else None,
             source.page,
         )
 
@@ -94,16 +94,16 @@ class Placer:
             spot = inner
         return spot
 
-    def _extent(self, found: RawDiagnostic) -> tuple[int, int]:
+    def _extent(self, diagnostic: RawDiagnostic) -> tuple[int, int]:
         """Return the offsets, in the text as typed, that a finding is about."""
-        path = found.path
+        path = diagnostic.path
         spot = self.spot(path)
         while spot is None and path:
             path = path[:-1]
             spot = self.spot(path)
         if spot is None:
             spot = self._whole
-        if found.at_name and path == found.path:
+        if diagnostic.at_name and path == diagnostic.path:
             return self._typed(spot.name_start), self._typed(spot.name_end)
         return self._typed(spot.start), self._typed(spot.end)
 
@@ -113,46 +113,46 @@ class Placer:
 
     # -- mends ----------------------------------------------------------------------------------
 
-    def _fix(self, found: RawDiagnostic, mend: FixAction) -> Fix | None:
+    def _fix(self, diagnostic: RawDiagnostic, fix: FixAction) -> Fix | None:
         from humanmcp.protocol.diagnostics.fix_safety import trust  # noqa: PLC0415 - what has no mend never needs it
 
-        edits = self._edits(mend)
+        edits = self._edits(fix)
         if edits is None:
             return None
         moved = (TextEdit(self._typed(e.start), self._typed(e.end), e.new) for e in edits)
         old = " ".join(self.source.json[e.start : e.end] for e in edits)
-        grade = trust(found, mend, old, " ".join(e.new for e in edits))
-        return Fix(tuple(moved), mend.label, grade)
+        grade = trust(diagnostic, fix, old, " ".join(e.new for e in edits))
+        return Fix(tuple(moved), fix.label, grade)
 
-    def _edits(self, mend: FixAction) -> list[TextEdit] | None:  # noqa: PLR0911 - one arm an act
-        if mend.does is FixKind.INSERT:
-            return self._insertion(mend)
-        spot = self.spot(mend.path)
+    def _edits(self, fix: FixAction) -> list[TextEdit] | None:  # noqa: PLR0911 - one arm an act
+        if fix.does is FixKind.INSERT:
+            return self._insertion(fix)
+        spot = self.spot(fix.path)
         if spot is None:
             return None
         json = self.source.json
-        match mend.does:
+        match fix.does:
             case FixKind.REPLACE:
-                return [TextEdit(spot.start, spot.end, mend.new)]
+                return [TextEdit(spot.start, spot.end, fix.new)]
             case FixKind.RENAME:
-                return [TextEdit(spot.name_start, spot.name_end, mend.new)]
+                return [TextEdit(spot.name_start, spot.name_end, fix.new)]
             case FixKind.DELETE:
                 return [_removal(json, spot)]
             case FixKind.WRAP:
-                before, after = mend.new.split(HOLE)
+                before, after = fix.new.split(HOLE)
                 return [
                     TextEdit(spot.start, spot.start, before),
                     TextEdit(spot.end, spot.end, after),
                 ]
             case _:
-                inner = self.spot((*mend.path, *mend.inner))
+                inner = self.spot((*fix.path, *fix.inner))
                 if inner is None:
                     return None
                 return [TextEdit(spot.start, spot.end, json[inner.start : inner.end])]
 
-    def _insertion(self, mend: FixAction) -> list[TextEdit] | None:
-        name, new = mend.path[-1], mend.new
-        owner = self.spot(mend.path[:-1])
+    def _insertion(self, fix: FixAction) -> list[TextEdit] | None:
+        name, new = fix.path[-1], fix.new
+        owner = self.spot(fix.path[:-1])
         if owner is None or self.source.json[owner.start : owner.start + 1] != "{":
             return None
         after = _space_before(self.source.json, owner.end - 1)

@@ -1,6 +1,6 @@
 """What a check finds before it is known where that stands in the text.
 
-The shapes and the lints judge decoded values: they name a place by its path and a mend by what it
+The shapes and the lints judge decoded values: they name a place by its path and a fix by what it
 does. `locate.py` turns both into offsets of the text as typed, and only when there is something to
 report: a valid answer never pays for a map of its positions.
 """
@@ -30,7 +30,7 @@ LONGEST_QUOTE = 60
 
 
 class FixKind(enum.Enum):
-    """What a mend does to the value, member or list item that stands at its path."""
+    """What a fix does to the value, member or list item that stands at its path."""
 
     REPLACE = "replace"
     """Put `new` in its place."""
@@ -85,7 +85,7 @@ class RawDiagnostic(_Typed):
     page: ClassVar[str] = ""
     if TYPE_CHECKING:
         path: Path = _placed(default=(), kw_only=False)
-        mend: FixAction | None = _placed(default=None, kw_only=False)
+        fix: FixAction | None = _placed(default=None, kw_only=False)
         at_name: bool = False
 
         @property
@@ -94,9 +94,9 @@ class RawDiagnostic(_Typed):
 
     else:
 
-        def __init__(self, path=(), mend=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
+        def __init__(self, path=(), fix=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
             detail = (*fillings.items(), *broken)
-            fillings.update(path=path, mend=mend, at_name=at_name, detail=detail)
+            fillings.update(path=path, fix=fix, at_name=at_name, detail=detail)
             self.__dict__ = fillings  # of a text with 40,000 findings a copy of each would count
 
     def __init_subclass__(
@@ -110,7 +110,7 @@ class RawDiagnostic(_Typed):
     def without_fix(self, severity: Severity) -> RawDiagnostic:
         """Return the same as it is said of what the peer sent: so bad, and without a fix."""
         other: RawDiagnostic = object.__new__(type(self))
-        vars(other).update(vars(self), severity=severity, mend=None)
+        vars(other).update(vars(self), severity=severity, fix=None)
         return other
 
     def unplaced(self) -> Diagnostic:

@@ -195,23 +195,23 @@ class HttpConversation:
 
     # -- responses -------------------------------------------------------------------------------
 
-    def response_came(self, asked: Message | None, response: IncomingResponse) -> None:
+    def response_came(self, request: Message | None, response: IncomingResponse) -> None:
         """Learn the name of the session: "at initialization time", in the response to it."""
-        if asked is not None and asked.method == "initialize":
+        if request is not None and request.method == "initialize":
             self.session = Headers.of(response.headers).get(SESSION) or ""
 
-    def answer_came(self, asked: Message, answer: Message) -> None:
+    def answer_came(self, request: Message, answer: Message) -> None:
         """Learn the version, and which arguments go into headers, from an answer."""
         result = answer.body.get("result")
         if not isinstance(result, dict):
             return
-        match asked.method:
+        match request.method:
             case "initialize":
                 chosen = result.get("protocolVersion")
                 self.version = chosen if chosen in versions.HANDSHAKE else ""
             case "server/discover":
                 supported = result.get("supportedVersions")
-                stated = versions.stated_in(asked)
+                stated = versions.stated_in(request)
                 if stated and isinstance(supported, list) and stated in supported:
                     self.version = stated
             case "tools/list":

@@ -71,14 +71,14 @@ def status_of(line: bytes, revision: str) -> int:
     return _STATUS.get(code, 200) if isinstance(code, int) else 200
 
 
-def event(line: bytes, name: EventId | None = None) -> bytes:
+def event(line: bytes, event_id: EventId | None = None) -> bytes:
     """Return a message as an event; without a name it cannot be asked for again."""
     data = b"".join(b"data: " + part + b"\n" for part in _LINE_END.split(line))
-    named = b"" if name is None else f"id: {name}\n".encode("ascii")
+    named = b"" if event_id is None else f"id: {event_id}\n".encode("ascii")
     return b"event: message\n" + named + data + b"\n"
 
 
-def priming(name: EventId, retry: int | None = None) -> bytes:
+def priming(event_id: EventId, retry: int | None = None) -> bytes:
     """Return the event that a stream of 2025-11-25 begins with: a name and no message.
 
     "The server SHOULD immediately send an SSE event consisting of an event ID and an empty `data`
@@ -86,4 +86,4 @@ def priming(name: EventId, retry: int | None = None) -> bytes:
     https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
     """
     pause = b"" if retry is None else f"retry: {retry}\n".encode("ascii")
-    return f"id: {name}\n".encode("ascii") + pause + b"data: \n\n"
+    return f"id: {event_id}\n".encode("ascii") + pause + b"data: \n\n"

@@ -62,11 +62,11 @@ _LEANING: Final = (
 
 def _graded(wounds: tuple[SyntaxDiagnostic, ...]) -> tuple[SyntaxDiagnostic, ...]:
     """Call a guess what follows from one: where a quote is lost, brackets are as well."""
-    if not any(isinstance(each.found, _SHAKY) for each in wounds):
+    if not any(isinstance(each.diagnostic, _SHAKY) for each in wounds):
         return wounds
     return tuple(
         replace(each, applicability=least(each.applicability, Applicability.GUESS))
-        if isinstance(each.found, _LEANING)
+        if isinstance(each.diagnostic, _LEANING)
         else each
         for each in wounds
     )

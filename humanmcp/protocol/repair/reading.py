@@ -246,18 +246,18 @@ def _rewritten(
     if marks is not None:
         found = diagnostic(syntax.EscapedJson(marks=marks.marks), text, first, last)
         edits = (TextEdit(first, last, marks.text),)
-        label, grade = "replace", Applicability.SAFE
+        label, applicability = "replace", Applicability.SAFE
     elif plain is not None and _is_json(applied(body, plain.edits)):
         found = diagnostic(syntax.LineMarks(marks=plain.shown), text, first, last)
         edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in plain.edits)
-        label, grade = "delete", Applicability.REMOVES
+        label, applicability = "delete", Applicability.REMOVES
     elif (written := yaml_answer.as_json(body)) is not None:
         found = diagnostic(syntax.WrittenAsYaml(), text, first, last)
         edits = (TextEdit(first, last, written),)
-        label, grade = "replace", Applicability.GUESS
+        label, applicability = "replace", Applicability.GUESS
     else:
         return None
-    found = found._replace(fix=Fix(edits, label, grade))
+    found = found._replace(fix=Fix(edits, label, applicability))
     outer = (TextEdit(0, first, ""), *edits, TextEdit(last, len(text), ""))
     inner = applied(text, outer)
     found_all = (*repaired, found)
@@ -309,8 +309,8 @@ def _first_only(text: str, first: int, last: int) -> Diagnostic | None:
     return None
 
 
-def _unreadable(text: str, size: int, found: Diagnostic) -> Reading:
-    return Reading(text, "", None, readable=False, diagnostics=(found,), size=size)
+def _unreadable(text: str, size: int, diagnostic: Diagnostic) -> Reading:
+    return Reading(text, "", None, readable=False, diagnostics=(diagnostic,), size=size)
 
 
 def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
@@ -327,10 +327,10 @@ def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
     return first, last, repaired
 
 
-def diagnostic(found: RawDiagnostic, text: str, start: int = 0, end: int = 0) -> Diagnostic:
+def diagnostic(diagnostic: RawDiagnostic, text: str, start: int = 0, end: int = 0) -> Diagnostic:
     """Make a problem of a text at offsets."""
     line, column = line_and_column(text, start) if text else (0, 0)
-    return found.unplaced()._replace(start=start, end=end, line=line, column=column)
+    return diagnostic.unplaced()._replace(start=start, end=end, line=line, column=column)
 
 
 def _unexpected(text: str, at: int) -> Diagnostic:
@@ -345,7 +345,7 @@ def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
 def _of_wound(wound: SyntaxDiagnostic, lines: LineIndex, first: int) -> Diagnostic:
     line, column = lines.place(wound.start + first)
     edits = _moved(wound.edits, first)
-    return wound.found.unplaced()._replace(
+    return wound.diagnostic.unplaced()._replace(
         start=wound.start + first,
         end=wound.end + first,
         line=line,

@@ -50,7 +50,7 @@ _ENOUGH: Final = 10
 class SyntaxDiagnostic:
     """One mistake: its kind with what fills its sentence, its place, and the edits that mend it."""
 
-    found: JsonDiagnostic
+    diagnostic: JsonDiagnostic
     start: int
     end: int
     edits: tuple[TextEdit, ...] = ()
@@ -63,7 +63,7 @@ class SyntaxDiagnostic:
 class _Note:
     """A wound of which more may be found."""
 
-    found: JsonDiagnostic
+    diagnostic: JsonDiagnostic
     start: int
     end: int
     label: str
@@ -73,9 +73,9 @@ class _Note:
 
     def wound(self) -> SyntaxDiagnostic:
         """Return what was noted so far."""
-        one = self.found.everywhere or isinstance(self.found, syntax.NotClosed)
+        one = self.diagnostic.everywhere or isinstance(self.diagnostic, syntax.NotClosed)
         return SyntaxDiagnostic(
-            self.found,
+            self.diagnostic,
             self.start,
             self.end,
             tuple(self.edits),
@@ -98,13 +98,13 @@ class RepairResult:
         return replace(self, whole=False)
 
 
-def _label(found: JsonDiagnostic, edits: tuple[TextEdit, ...]) -> str:
+def _label(diagnostic: JsonDiagnostic, edits: tuple[TextEdit, ...]) -> str:
     """Return the label of a fix by what its edit does."""
     if edits and not edits[0].new:
         return "delete"
     if edits and edits[0].start == edits[0].end:
         return "insert"
-    return "replace_all" if found.everywhere else "replace"
+    return "replace_all" if diagnostic.everywhere else "replace"
 
 
 class UnrepairableError(Exception):
@@ -142,11 +142,17 @@ class RepairScanner:
         """Take note of a mistake; one of a kind that stands all over a text is one wound."""
         note = self.full.get(kind)
         if note is None:
-            found = kind(*args, **fillings)
-            note = _Note(found, start, end, found.label or _label(found, edits), found.grade)
+            diagnostic = kind(*args, **fillings)
+            note = _Note(
+                diagnostic,
+                start,
+                end,
+                diagnostic.label or _label(diagnostic, edits),
+                diagnostic.applicability,
+            )
             notes = self.notes.setdefault(kind, [])
             notes.append(note)
-            if found.everywhere or len(notes) == _ENOUGH:
+            if diagnostic.everywhere or len(notes) == _ENOUGH:
                 self.full[kind] = note
         self.edits += edits
         note.edits += edits

@@ -76,18 +76,22 @@ def copied(frames: Iterable[Frame]) -> CopiedBook:
     )
 
 
-def _is_answer(one: Recorded) -> bool:
+def _is_answer(recorded: Recorded) -> bool:
     """Return True if a rule has to give this answer: no list, and nothing that is always said."""
-    record = methods.of(one.method)
-    is_ours = one.method in _LISTS or record.introduces or record.result == "EmptyResult"
-    return bool(one.id) and one.answered and not is_ours and not record.stays_open
+    record = methods.of(recorded.method)
+    is_ours = recorded.method in _LISTS or record.introduces or record.result == "EmptyResult"
+    return bool(recorded.id) and recorded.answered and not is_ours and not record.stays_open
 
 
 # -- what is offered ------------------------------------------------------------------------------
 
 
-def _result(one: Recorded) -> Any:  # noqa: ANN401 - any JSON value
-    return json.loads(one.text) if one.text is not None and one.form is TextForm.RESULT else {}
+def _result(recorded: Recorded) -> Any:  # noqa: ANN401 - any JSON value
+    return (
+        json.loads(recorded.text)
+        if recorded.text is not None and recorded.form is TextForm.RESULT
+        else {}
+    )
 
 
 def _server(records: Sequence[Recorded]) -> dict[str, Any]:
@@ -137,15 +141,15 @@ class _Rules:
     found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
 
-    def add(self, one: Recorded) -> None:
+    def add(self, recorded: Recorded) -> None:
         """Take an answer: the first of its kind begins a rule, the next are its `then`."""
-        if one.text is None or one.raw is not None:
-            self.left_out.append(LeftOut("broken", one.method, one.name))
+        if recorded.text is None or recorded.raw is not None:
+            self.left_out.append(LeftOut("broken", recorded.method, recorded.name))
             return
         try:
-            condition, turn = _held(_condition(one)), _held(_turn(one))
+            condition, turn = _held(_condition(recorded)), _held(_turn(recorded))
         except _NullError:
-            self.left_out.append(LeftOut("null", one.method, one.name))
+            self.left_out.append(LeftOut("null", recorded.method, recorded.name))
             return
         key = json.dumps(condition)
         turns = self.found.setdefault(key, (condition, []))[1]
@@ -162,38 +166,44 @@ def _rule(condition: dict[str, Any], turns: list[dict[str, Any]]) -> dict[str, A
     return {**condition, **first, **({"then": then} if then else {})}
 
 
-def _condition(one: Recorded) -> dict[str, Any]:
-    params = json.loads(one.params)
-    key = next((key for key, method in NAMED.items() if method == one.method), "method")
-    found: dict[str, Any] = {key: one.name if key != "method" else one.method}
+def _condition(recorded: Recorded) -> dict[str, Any]:
+    params = json.loads(recorded.params)
+    key = next((key for key, method in NAMED.items() if method == recorded.method), "method")
+    found: dict[str, Any] = {key: recorded.name if key != "method" else recorded.method}
     if "inputResponses" in params:
         found["inputResponses"] = True
-    elif _result(one).get("resultType") == "input_required":
+    elif _result(recorded).get("resultType") == "input_required":
         found["inputResponses"] = False
-    if key == "resource" and "{" in one.name:  # a template would stand for other addresses, too
-        found = {**found, "method": one.method, "where": {"uri": one.name}}
+    if (
+        key == "resource" and "{" in recorded.name
+    ):  # a template would stand for other addresses, too
+        found = {**found, "method": recorded.method, "where": {"uri": recorded.name}}
         del found["resource"]
         return found
-    member = methods.of(one.method).arguments
+    member = methods.of(recorded.method).arguments
     where = params.get(member, {}) if member else params if key == "method" else {}
     return {**found, **({"where": where} if where else {})}
 
 
-def _turn(one: Recorded) -> dict[str, Any]:
+def _turn(recorded: Recorded) -> dict[str, Any]:
     """Write one answer, and what the server said before it."""
-    turn: dict[str, Any] = _answer(one)
-    notices = [_notice(said) for said in one.before if said.message and not said.asks]
-    asked = [dict(_question(said, number)) for number, said in enumerate(_asked(one), 1)]
+    turn: dict[str, Any] = _answer(recorded)
+    notices = [
+        _notice(recorded) for recorded in recorded.before if recorded.message and not recorded.asks
+    ]
+    asked = [
+        dict(_question(recorded, number)) for number, recorded in enumerate(_asked(recorded), 1)
+    ]
     turn |= {"notify": notices} if notices else {}
     turn |= {"ask": asked} if asked else {}
     return turn | ({"fill": False} if any(placeholders(turn)) else {})
 
 
-def _answer(one: Recorded) -> dict[str, Any]:
-    value = json.loads(one.text or "{}")
-    if one.form is TextForm.ERROR:
+def _answer(recorded: Recorded) -> dict[str, Any]:
+    value = json.loads(recorded.text or "{}")
+    if recorded.form is TextForm.ERROR:
         return {"error": value}
-    plain = plain_text(value) if one.method == "tools/call" else None
+    plain = plain_text(value) if recorded.method == "tools/call" else None
     return {KEY_OF[plain.form]: plain.text} if plain and plain.text.strip() else {"result": value}
 
 
@@ -214,9 +224,11 @@ def plain_text(result: object) -> TextOfTool | None:
     return None
 
 
-def _notice(said: RecordedMessage) -> dict[str, Any]:
+def _notice(recorded: RecordedMessage) -> dict[str, Any]:
     """Write a notification in the shortest way that a book has for it."""
-    method, params = (said.message.method, dict(said.message.params)) if said.message else ("", {})
+    method, params = (
+        (recorded.message.method, dict(recorded.message.params)) if recorded.message else ("", {})
+    )
     if method == _PROGRESS:
         return {key: params[key] for key in ("progress", "total", "message") if key in params}
     if method == _LOG and "data" in params:
@@ -231,14 +243,14 @@ def _notice(said: RecordedMessage) -> dict[str, Any]:
     return {"method": method, "params": params}
 
 
-def _asked(one: Recorded) -> Iterator[RecordedMessage]:
-    return (said for said in one.before if said.asks)
+def _asked(recorded: Recorded) -> Iterator[RecordedMessage]:
+    return (recorded for recorded in recorded.before if recorded.asks)
 
 
-def _question(said: RecordedMessage, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    if said.message is not None:
-        params = said.message.params
-        asked = {"method": said.message.method, **({"params": params} if params else {})}
+def _question(recorded: RecordedMessage, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    if recorded.message is not None:
+        params = recorded.message.params
+        asked = {"method": recorded.message.method, **({"params": params} if params else {})}
         yield f"question{number}", asked
 
 

@@ -66,12 +66,12 @@ class _Request(NamedTuple):
     memory: BookMemory
 
 
-def _followed(asked: _Request, rule: Rule, retry: asking.Retry) -> Decision:
+def _followed(request: _Request, rule: Rule, retry: asking.Retry) -> Decision:
     """Follow a rule: its answer, or what is asked first."""
-    exchange = asked.exchange
+    exchange = request.exchange
     if rule.deed is not RuleAction.ANSWER:
         return BY_PERSON
-    values = asked.memory.values(rule, exchange) if rule.fills or rule.keep else {}
+    values = request.memory.values(rule, exchange) if rule.fills or rule.keep else {}
     decision = Decision(
         rule.after,
         rule.text,
@@ -87,18 +87,18 @@ def _followed(asked: _Request, rule: Rule, retry: asking.Retry) -> Decision:
         keep=rule.keep,
     )
     if not rule.ask:
-        return _whole(decision.answered({}), exchange, asked.book)
-    undeclared = _undeclared(exchange, rule, asked.established)
+        return _whole(decision.answered({}), exchange, request.book)
+    undeclared = _undeclared(exchange, rule, request.established)
     if undeclared:
         return decision.refused(_lacks_capability(exchange.revision, undeclared))
     if features(exchange.revision).input_required:
-        return _asked_back(asked, rule, decision, retry)
+        return _asked_back(request, rule, decision, retry)
     return decision
 
 
-def _asked_back(asked: _Request, rule: Rule, decision: Decision, retry: asking.Retry) -> Decision:
+def _asked_back(request: _Request, rule: Rule, decision: Decision, retry: asking.Retry) -> Decision:
     """Ask what is still to be asked by a result (2026-07-28), or answer when all is answered."""
-    exchange, book, secret = asked.exchange, asked.book, asked.memory.secret
+    exchange, book, secret = request.exchange, request.book, request.memory.secret
     state = exchange.request.params.get("requestState")
     if state is not None and not asking.is_ours(str(state), rule, secret):
         return decision.refused(asking.BAD_STATE)

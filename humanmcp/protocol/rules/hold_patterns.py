@@ -42,23 +42,23 @@ class Pattern:
     """One thing to hold. What is empty is not asked for; `once` holds one message and no more."""
 
     text: str
-    way: Direction | None = None
+    direction: Direction | None = None
     method: str = ""
     tool: str = ""
     once: bool = False
 
-    def fits(self, heard: ObservedMessage) -> bool:
+    def fits(self, observed: ObservedMessage) -> bool:
         """Return True if a message is meant."""
-        if self.way is not None and heard.way is not self.way:
+        if self.direction is not None and observed.direction is not self.direction:
             return False
         if self.tool:
-            named = heard.method == "tools/call" and heard.name == self.tool
-            return named and self._asked_of(heard) != ""
-        return not self.method or self._asked_of(heard) == self.method
+            named = observed.method == "tools/call" and observed.name == self.tool
+            return named and self._asked_of(observed) != ""
+        return not self.method or self._asked_of(observed) == self.method
 
-    def _asked_of(self, heard: ObservedMessage) -> str:
+    def _asked_of(self, observed: ObservedMessage) -> str:
         """Return the method that counts: without a direction an answer has none."""
-        return heard.message.method if self.way is None else heard.method
+        return observed.message.method if self.direction is None else observed.method
 
 
 def parse(text: str) -> Pattern:
@@ -68,22 +68,22 @@ def parse(text: str) -> Pattern:
         PatternError: it says nothing.
     """
     first, colon, rest = text.partition(":")
-    way = _WAYS.get(first)
-    what = (rest if colon else "") if way else text
+    direction = _WAYS.get(first)
+    what = (rest if colon else "") if direction else text
     if not what:
-        if way is None or colon:
+        if direction is None or colon:
             raise PatternError(text)
-        return Pattern(text, way)
+        return Pattern(text, direction)
     if what == NEXT:
-        return Pattern(text, way, once=True)
+        return Pattern(text, direction, once=True)
     if what.startswith(_TOOL):
         tool = what.removeprefix(_TOOL)
         if not tool:
             raise PatternError(text)
-        return Pattern(text, way, tool=tool)
+        return Pattern(text, direction, tool=tool)
     if not what.strip() or what != what.strip():
         raise PatternError(text)
-    return Pattern(text, way, method=what)
+    return Pattern(text, direction, method=what)
 
 
 def parse_all(texts: Iterable[str]) -> tuple[Pattern, ...]:

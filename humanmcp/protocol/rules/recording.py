@@ -114,7 +114,7 @@ class _Part:
     """A request or a notification of the client's, while it is read."""
 
     seq: int
-    asked: ObservedRequest | None
+    request: ObservedRequest | None
     message: Message
     batch: bool = False
     cancelled: bool = False
@@ -136,7 +136,7 @@ class _Part:
     @property
     def broken(self) -> bool:
         """Return True if something came that may have been meant as the answer."""
-        return any(said.message is None for said in self.before)
+        return any(recorded.message is None for recorded in self.before)
 
 
 class _Reader:
@@ -152,14 +152,16 @@ class _Reader:
 
     def all(self) -> tuple[Recorded, ...]:
         made = [_recorded(part) for part in self._parts]
-        worth = [one for one in made if one.answered or one.before or one.after]
+        worth = [
+            recorded for recorded in made if recorded.answered or recorded.before or recorded.after
+        ]
         return tuple(sorted(worth, key=lambda one: one.seq))
 
     def take(self, frame: Frame) -> None:
         if not frame.raw.strip():
             return
         found = jsonrpc.read(frame.raw)
-        if frame.way is Direction.IN:
+        if frame.direction is Direction.IN:
             items = found.items if isinstance(found, Batch) else (found,)
             for item in items:
                 if isinstance(item, Message):
@@ -174,15 +176,15 @@ class _Reader:
     # -- the client -------------------------------------------------------------------------------
 
     def _from_client(self, frame: Frame, message: Message, *, batch: bool) -> None:
-        heard = self._conversation.observe(Direction.IN, message)
+        observed = self._conversation.observe(Direction.IN, message)
         if message.kind is Kind.REQUEST:
-            part = self._waiting[frame.seq] = _Part(frame.seq, heard.asked, message, batch)
-            if heard.asked is not None:
-                self._by_request[heard.asked.number] = part
+            part = self._waiting[frame.seq] = _Part(frame.seq, observed.request, message, batch)
+            if observed.request is not None:
+                self._by_request[observed.request.number] = part
             if frame.number:
                 self._by_number[frame.number] = part
         elif message.kind is Kind.NOTIFICATION:
-            if (cancelled := self._of(heard)) is not None:
+            if (cancelled := self._of(observed)) is not None:
                 self._give_up(cancelled)
             part = self._last = _Part(frame.seq, None, message)
         else:
@@ -194,15 +196,17 @@ class _Reader:
         part.cancelled = True
         self._waiting.pop(part.seq, None)
 
-    def _of(self, heard: ObservedMessage) -> _Part | None:
-        return self._by_request.get(heard.asked.number) if heard.asked is not None else None
+    def _of(self, observed: ObservedMessage) -> _Part | None:
+        return (
+            self._by_request.get(observed.request.number) if observed.request is not None else None
+        )
 
     # -- the server -------------------------------------------------------------------------------
 
     def _from_server(self, frame: Frame, message: Message) -> None:
-        heard = self._conversation.observe(Direction.OUT, message)
+        observed = self._conversation.observe(Direction.OUT, message)
         if message.kind.is_answer:
-            part = self._of(heard)
+            part = self._of(observed)
             if part is None:
                 self._place(frame, RecordedMessage(frame.seq, frame.raw))
             elif frame.by == BY_STUB:  # to gain time, or for want of room: not what was meant
@@ -234,27 +238,27 @@ class _Reader:
             part.raw = frame.raw
         self._last = part
 
-    def _place(self, frame: Frame, said: RecordedMessage) -> None:
+    def _place(self, frame: Frame, recorded: RecordedMessage) -> None:
         """Find out which request a line of the server's own belongs to."""
         owner = self._by_number.get(frame.number) if frame.number else None
         if owner is None or owner.seq not in self._waiting:
-            owner = _named_in(said, self._waiting.values()) or next(
+            owner = _named_in(recorded, self._waiting.values()) or next(
                 (part for part in reversed(self._waiting.values()) if part.takes_what_comes), None
             )
         if owner is not None:
-            owner.before.append(said)
+            owner.before.append(recorded)
         elif self._last is not None:
-            self._last.after.append(said)
+            self._last.after.append(recorded)
         else:
-            self._early.append(said)
+            self._early.append(recorded)
 
 
-def _named_in(said: RecordedMessage, waiting: Collection[_Part]) -> _Part | None:
+def _named_in(recorded: RecordedMessage, waiting: Collection[_Part]) -> _Part | None:
     """Find the request that a line names: by its progress token, or by the id in a broken line."""
-    if said.message is not None:
-        token = jsonrpc.member(said.message.raw, "params", "progressToken")
+    if recorded.message is not None:
+        token = jsonrpc.member(recorded.message.raw, "params", "progressToken")
         return next((part for part in waiting if token and part.progress_token == token), None)
-    text = said.raw.decode("utf-8", "replace")
+    text = recorded.raw.decode("utf-8", "replace")
     named = {token.strip('"') for token in jsonrpc.ids_in(text)}
     fitting = [part for part in waiting if _id(part.message).strip('"') in named]
     return fitting[-1] if fitting else None
@@ -277,8 +281,8 @@ def _recorded(part: _Part) -> Recorded:
     seq = part.seq
     if part.answer is not None:
         seq = part.answer[0].seq
-    elif part.asked is not None and part.broken and not part.cancelled:
-        at = max(at for at, said in enumerate(before) if said.message is None)
+    elif part.request is not None and part.broken and not part.cancelled:
+        at = max(at for at, recorded in enumerate(before) if recorded.message is None)
         seq, raw = before[at].seq, before[at].raw
         before, after = before[:at], before[at + 1 :] + after
     answer = part.answer[1] if part.answer is not None else None
@@ -286,11 +290,11 @@ def _recorded(part: _Part) -> Recorded:
     return Recorded(
         seq=seq,
         method=part.message.method,
-        name=part.asked.name if part.asked is not None else "",
+        name=part.request.name if part.request is not None else "",
         params=essence(part.message.params),
         text=None if answer is None else jsonrpc.member(answer.raw, form.value) or "{}",
         form=form,
-        modern=part.asked is not None and features(part.asked.revision).stateless,
+        modern=part.request is not None and features(part.request.revision).stateless,
         id=_id(part.message),
         progress_token=part.progress_token,
         raw=raw,

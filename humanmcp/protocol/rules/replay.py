@@ -91,8 +91,8 @@ class FoundAnswer:
     @property
     def decision(self) -> Decision:
         """The same as what the answer book would decide: at once, and as recorded."""
-        one = self.recorded
-        return Decision(0.0, one.text or "", one.form, self.by, replayed=one.seq)
+        recorded = self.recorded
+        return Decision(0.0, recorded.text or "", recorded.form, self.by, replayed=recorded.seq)
 
 
 _HANDSHAKE_ONLY: Final = Recorded(
@@ -122,9 +122,9 @@ class Replay:
         """Requests that the real server has answered."""
         self._left: set[int] = set()
         self._all = tuple(answers)
-        self._answers = tuple(one for one in self._all if one.answered)
+        self._answers = tuple(recorded for recorded in self._all if recorded.answered)
         self._match = match
-        self._modern = any(one.modern for one in self._answers)
+        self._modern = any(recorded.modern for recorded in self._answers)
         self._given: set[int] = set()
 
     def __len__(self) -> int:
@@ -134,40 +134,49 @@ class Replay:
         """Find the answer to a request, without counting it as given; None when none fits."""
         modern = features(exchange.revision).stateless
         asked = (exchange.method, name_of(exchange.request), modern)
-        fitting = [one for one in self._answers if (one.method, one.name, one.modern) == asked]
+        fitting = [
+            recorded
+            for recorded in self._answers
+            if (recorded.method, recorded.name, recorded.modern) == asked
+        ]
         if not fitting and exchange.method == "server/discover" and not self._modern:
             return FoundAnswer(_HANDSHAKE_ONLY)
         wanted = essence(exchange.request.params)
         # each client asks these with its own name and abilities: any recorded answer fits
         introduces = methods.of(exchange.method).introduces
-        exact = [one for one in fitting if introduces or one.params == wanted]
+        exact = [recorded for recorded in fitting if introduces or recorded.params == wanted]
         if exact:
             return FoundAnswer(self._next(exact) or exact[-1])
         if self._match is not Match.EXACT and (following := self._next(fitting)):
             return FoundAnswer(following, "in order")
         if self._match is Match.SIMILAR and fitting:
             score, best = max(
-                ((_alike(one.params, wanted), one) for one in fitting), key=lambda pair: pair[0]
+                ((_alike(recorded.params, wanted), recorded) for recorded in fitting),
+                key=lambda pair: pair[0],
             )
             return FoundAnswer(best, "similar") if score >= ALIKE else None
         return None
 
     def around(self, seq: int) -> Recorded | None:
         """Return the whole of a recorded answer: what was said before and after it."""
-        return next((one for one in self._all if one.seq == seq), None)
+        return next((recorded for recorded in self._all if recorded.seq == seq), None)
 
     def unanswered(self, exchange: Exchange) -> Recorded | None:
         """Find what was said about a request that was never answered, each time in its turn."""
         wanted = (exchange.method, name_of(exchange.request), essence(exchange.request.params))
         return self._take(
-            one
-            for one in self._all
-            if one.id and not one.answered and (one.method, one.name, one.params) == wanted
+            recorded
+            for recorded in self._all
+            if recorded.id
+            and not recorded.answered
+            and (recorded.method, recorded.name, recorded.params) == wanted
         )
 
     def reaction(self, method: str) -> Recorded | None:
         """Find what was said after a notification of the client's, each time in its turn."""
-        return self._take(one for one in self._all if not one.id and one.method == method)
+        return self._take(
+            recorded for recorded in self._all if not recorded.id and recorded.method == method
+        )
 
     def instead(self, exchange: Exchange, decision: Decision) -> Decision:
         """Say what becomes of a request that was not recorded; `decision` is the answer book's."""
@@ -199,7 +208,7 @@ class Replay:
         self._given.add(seq)
 
     def _next(self, answers: list[Recorded]) -> Recorded | None:
-        return next((one for one in answers if one.seq not in self._given), None)
+        return next((recorded for recorded in answers if recorded.seq not in self._given), None)
 
     def _take(self, answers: Iterable[Recorded]) -> Recorded | None:
         found = self._next(list(answers))

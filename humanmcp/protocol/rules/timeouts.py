@@ -57,14 +57,14 @@ class TimeoutPlan(NamedTuple):
     progress: bool = True
 
 
-def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: TimeoutPlan) -> float:
+def gave_up_after(exchange: Exchange, reason: str, waited: float, timeouts: TimeoutPlan) -> float:
     """Return what the end of an exchange teaches of its client's limit; 0 when it teaches nothing.
 
     Only a cancel that says it is for the time counts: a person who pressed Esc has no limit. Nor
     does a call that was kept waiting by something that works, whose last leg is shorter than the
     limit, or whose end came later than it.
     """
-    kept_waiting = exchange.attempts > 0 or patience.means == "progress"
+    kept_waiting = exchange.attempts > 0 or timeouts.means == "progress"
     if exchange.method != _TEACHES or kept_waiting or re.search(_GAVE_UP, reason) is None:
         return 0.0
     return waited if waited >= 1 else 0.0

@@ -454,14 +454,14 @@ def answering(method: str, result_type: Json) -> Extension | None:
 
 
 def has_request(
-    method: str, revision: str, way: MethodDirection = MethodDirection.TO_SERVER
+    method: str, revision: str, direction: MethodDirection = MethodDirection.TO_SERVER
 ) -> bool:
     """Return True if a version knows this request in this direction."""
-    return revision in _sent(REQUESTS.get(method, _UNKNOWN), way)
+    return revision in _sent(REQUESTS.get(method, _UNKNOWN), direction)
 
 
-def _sent(record: Method, way: MethodDirection) -> tuple[str, ...]:
-    return record.to_server if way is MethodDirection.TO_SERVER else record.to_client
+def _sent(record: Method, direction: MethodDirection) -> tuple[str, ...]:
+    return record.to_server if direction is MethodDirection.TO_SERVER else record.to_client
 
 
 def lacking_in(message: Message, revision: str) -> str | None:

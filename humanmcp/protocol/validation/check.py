@@ -185,8 +185,8 @@ def _findings(
     value = reading.value
     inner = _inner_json(value)
     if inner is not None:
-        mend = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
-        return [syntax.AnswerInQuotes(_ROOTS[form], mend)]
+        fix = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
+        return [syntax.AnswerInQuotes(_ROOTS[form], fix)]
     if form is TextForm.RESULT:
         return judge_result(exchange, value, established) + unwritten(
             value, ("result",), reading.json
@@ -273,13 +273,13 @@ def _verdict_on_no_json(
 
 
 def _wrapped(
-    exchange: Exchange, text: str, form: TextForm, found: Diagnostic, result: JsonObject
+    exchange: Exchange, text: str, form: TextForm, diagnostic: Diagnostic, result: JsonObject
 ) -> Diagnostic:
     """Offer the result of plain words or a plain number, where they can be an answer."""
-    if found.code not in PLAIN or exchange.method != "tools/call" or form is TextForm.ERROR:
-        return found
+    if diagnostic.code not in PLAIN or exchange.method != "tools/call" or form is TextForm.ERROR:
+        return diagnostic
     new = message(exchange, "result", result) if form is TextForm.MESSAGE else json_text(result)
-    return found._replace(fix=Fix((TextEdit(0, len(text), new),), "wrap"))
+    return diagnostic._replace(fix=Fix((TextEdit(0, len(text), new),), "wrap"))
 
 
 # -- plain text for a tool call ------------------------------------------------------------------

@@ -99,11 +99,13 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
     return _with_fix(found, spot, tokens[0]) if len(tokens) == 1 else found
 
 
-def _with_fix(found: Diagnostic, spot: tuple[int, int] | None, token: str) -> Diagnostic:
+def _with_fix(diagnostic: Diagnostic, spot: tuple[int, int] | None, token: str) -> Diagnostic:
     if spot is None:
-        return found
-    grade = Applicability.SAFE if found.code == "R04" else Applicability.GUESS
-    return found._replace(fix=Fix((TextEdit(spot[0], spot[1], token),), "replace", grade))
+        return diagnostic
+    applicability = Applicability.SAFE if diagnostic.code == "R04" else Applicability.GUESS
+    return diagnostic._replace(
+        fix=Fix((TextEdit(spot[0], spot[1], token),), "replace", applicability)
+    )
 
 
 def _id_spot(text: str) -> tuple[int, int] | None:

@@ -103,10 +103,10 @@ def _batch(value: list[Json], revision: str) -> RawDiagnostic:
 def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
     """The result itself was typed, without what belongs around it."""
     if "code" in value and "message" in value:
-        mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
+        fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
     else:
-        mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
-    return rpc.NoBody((), mend, typed=_names(value))
+        fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
+    return rpc.NoBody((), fix, typed=_names(value))
 
 
 def _names(value: JsonObject) -> str:
@@ -132,8 +132,8 @@ def version_of_json_rpc(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
 def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
     """Report a member of the envelope whose name is spelt in another way."""
     at = (*path, typed)
-    mend = rename_to(at, meant)
-    return rpc.MemberMisspelt(at, mend, at_name=True, key=meant, typed=shown(typed))
+    fix = rename_to(at, meant)
+    return rpc.MemberMisspelt(at, fix, at_name=True, key=meant, typed=shown(typed))
 
 
 @rule()
@@ -148,8 +148,8 @@ def id_of_the_request(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
         nearly = next((name for name in value if half_width(name) == "id"), None)
         if nearly:
             return (misspelt((), nearly, "id"),)
-        mend = FixAction(FixKind.INSERT, ("id",), wanted, label="insert")
-        return (rpc.IdMissing((), mend, id=wanted),)
+        fix = FixAction(FixKind.INSERT, ("id",), wanted, label="insert")
+        return (rpc.IdMissing((), fix, id=wanted),)
     got = value["id"]
     kind: type[rpc.WrongId] = rpc.OtherId
     if isinstance(got, bool) or not isinstance(got, (str, int, float)):
@@ -160,8 +160,8 @@ def id_of_the_request(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
         kind = rpc.IdOfOtherType
     elif isinstance(got, float):
         kind = rpc.IdMalformed
-    mend = FixAction(FixKind.REPLACE, ("id",), wanted, label="replace")
-    return (kind(("id",), mend, typed=shown(typed or quoted(got)), id=shown(wanted)),)
+    fix = FixAction(FixKind.REPLACE, ("id",), wanted, label="replace")
+    return (kind(("id",), fix, typed=shown(typed or quoted(got)), id=shown(wanted)),)
 
 
 def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
@@ -182,8 +182,8 @@ def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
         return (rpc.LooksLikeRequest(("method",), delete(("method",)), at_name=True),)
     if "result" in value and "error" in value:
         none = next((name for name in ("error", "result") if value[name] is None), None)
-        mend = delete((none,)) if none else None
-        return (rpc.ResultAndError(("error",), mend, at_name=True),)
+        fix = delete((none,)) if none else None
+        return (rpc.ResultAndError(("error",), fix, at_name=True),)
     if "result" in value or "error" in value:
         return ()
     typed = _misspelt_body(answer)
@@ -217,13 +217,13 @@ def _misspelt_body(answer: AnswerEnvelope) -> str | None:
 
 def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawDiagnostic:
     """Neither result nor error: perhaps the members of the result stand at the top."""
-    mend = insert(("result",), {})
+    fix = insert(("result",), {})
     if strange:
         body = json_text({name: value[name] for name in strange})
         member = "error" if "code" in strange and "message" in strange else "result"
         whole = f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": {body}}}'
-        mend = FixAction(FixKind.REPLACE, (), whole, label="wrap")
-    return rpc.NoBody((), mend, typed=_names(value))
+        fix = FixAction(FixKind.REPLACE, (), whole, label="wrap")
+    return rpc.NoBody((), fix, typed=_names(value))
 
 
 # -- what an error must be ------------------------------------------------------------------------
@@ -232,10 +232,10 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
 def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
     """Return what is wrong with the object after `"error":`."""
     if not isinstance(error, dict):
-        mend = None
+        fix = None
         if isinstance(error, str):
-            mend = replace_with(path, {"code": -32603, "message": error}, "wrap")
-        return [rpc.ErrorNoObject(path, mend, got=json_type(error))]
+            fix = replace_with(path, {"code": -32603, "message": error}, "wrap")
+        return [rpc.ErrorNoObject(path, fix, got=json_type(error))]
     found = _judge_code(error, revision, path)
     if not isinstance(error.get("message"), str):
         at = (*path, "message")
@@ -244,8 +244,8 @@ def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
             found.append(_renamed(error, "message", path) or missing)
         else:
             got = error["message"]
-            mend = wrap(at, '"', '"') if isinstance(got, (int, float)) else replace_with(at, "…")
-            found.append(rpc.WordsMissing(at, mend))
+            fix = wrap(at, '"', '"') if isinstance(got, (int, float)) else replace_with(at, "…")
+            found.append(rpc.WordsMissing(at, fix))
     elif not error["message"].strip():
         found.append(rpc.WordsEmpty((*path, "message")))
     taken = {each.path[-1] for each in found if isinstance(each, rpc.MemberMisspelt)}
@@ -303,5 +303,5 @@ def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> li
         own = -32099 <= code <= -32000  # JSON-RPC leaves these to implementations
         return [] if own else [reserved]
     instead = RETIRED_2026.get(code)
-    reserved.mend = replace_with(at, instead) if instead else None
+    reserved.fix = replace_with(at, instead) if instead else None
     return [reserved]

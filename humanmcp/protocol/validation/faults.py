@@ -109,25 +109,29 @@ def _moved(raw: str) -> str:
 # -- around the result -----------------------------------------------------------------------
 
 
-def _number_in(own: RequestId) -> str | None:
+def _number_in(request_id: RequestId) -> str | None:
     """Return the whole number that a text id consists of; None for another one."""
-    text = own.value
+    text = request_id.value
     if not isinstance(text, str) or not (text.isascii() and text.isdigit()):
         return None
     return text if text == "0" or not text.startswith("0") else None
 
 
-def _wrong_id(own: RequestId, parts: dict[str, str]) -> str:
-    token = f'{own.token[:-1]}-wrong"' if isinstance(own.value, str) else str(int(own.value) + _FAR)
+def _wrong_id(request_id: RequestId, parts: dict[str, str]) -> str:
+    token = (
+        f'{request_id.token[:-1]}-wrong"'
+        if isinstance(request_id.value, str)
+        else str(int(request_id.value) + _FAR)
+    )
     return _written({**parts, "id": token})
 
 
-def _both(_own: RequestId, parts: dict[str, str]) -> str:
+def _both(_request_id: RequestId, parts: dict[str, str]) -> str:
     error = '{ "code": -32603, "message": "Internal error" }'
     return _written({**parts, **({"error": error} if "result" in parts else {"result": "{}"})})
 
 
-def _cut(_own: RequestId, parts: dict[str, str]) -> str:
+def _cut(_request_id: RequestId, parts: dict[str, str]) -> str:
     whole = _written(parts)
     return whole[: len(whole) // 2].rstrip()
 

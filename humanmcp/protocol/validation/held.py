@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 class HeldMessage:
     """A message that is held on its way, and what is needed to judge what a person makes of it.
 
-    `way` is where it came from. Of an answer, `asked` is the request that it answers.
+    `direction` is where it came from. Of an answer, `asked` is the request that it answers.
     """
 
     line: str
-    way: Direction
+    direction: Direction
     revision: str
     asked: str = ""
 

@@ -144,17 +144,17 @@ def _placed(
     return tuple(sorted(diagnostics, key=lambda each: each.start))
 
 
-def _level(found: RawDiagnostic, *, strict: bool) -> Severity:
+def _level(diagnostic: RawDiagnostic, *, strict: bool) -> Severity:
     """Return how bad a finding is; in what the peer sent at most a warning.
 
     Another revision than the one asked for is what a server must choose that does not have that
     one; of a person's own draft it is more often a slip.
     """
-    if isinstance(found, OtherVersion):
+    if isinstance(diagnostic, OtherVersion):
         # "Otherwise, the server MUST respond with another protocol version it supports."
         return Severity.HINT
-    is_error = found.severity is Severity.ERROR
-    return Severity.WARNING if is_error and not strict else found.severity
+    is_error = diagnostic.severity is Severity.ERROR
+    return Severity.WARNING if is_error and not strict else diagnostic.severity
 
 
 def _envelope(message: Message) -> list[RawDiagnostic]:

@@ -71,27 +71,27 @@ class Obstacle:
 
 
 def obstacle(
-    question: InputRequest, exchange: Exchange, established: Established
+    input_request: InputRequest, exchange: Exchange, established: Established
 ) -> Obstacle | None:
     """Return what keeps a question from being asked while this request waits; None for nothing."""
     if features(exchange.revision).input_required:
         if not methods.of(exchange.method).asks_back:
             return Obstacle(Why.METHOD)
     else:
-        if exchange.revision not in methods.of(question.method).to_client:
+        if exchange.revision not in methods.of(input_request.method).to_client:
             return Obstacle(Why.REVISION)
         if exchange.method == "initialize" or not established.initialized:
             return Obstacle(Why.EARLY)
     # "Servers MUST NOT send an `inputRequests` that the client has not declared support for"
-    missing = methods.undeclared(question.method, {}, declared_by(exchange, established))
+    missing = methods.undeclared(input_request.method, {}, declared_by(exchange, established))
     return Obstacle(Why.CAPABILITY, missing) if missing else None
 
 
 def params(
-    question: InputRequest, words: str, fields: tuple[SchemaRow, ...] = ()
+    input_request: InputRequest, words: str, fields: tuple[SchemaRow, ...] = ()
 ) -> JsonObject | None:
     """Return the parameters of a question; None for one that has none."""
-    match question:
+    match input_request:
         case InputRequest.USER:
             return {"message": words, "requestedSchema": schema_of(fields)}
         case InputRequest.MODEL:
@@ -101,7 +101,9 @@ def params(
             return None
 
 
-def request(exchange: Exchange, question: InputRequest, asked: JsonObject | None, mark: str) -> str:
+def request(
+    exchange: Exchange, input_request: InputRequest, asked: JsonObject | None, mark: str
+) -> str:
     """Write a question as a request of the server's own, under an id that names the request.
 
     `mark` tells it from other questions at the same request.
@@ -109,22 +111,24 @@ def request(exchange: Exchange, question: InputRequest, asked: JsonObject | None
     body: JsonObject = {
         "jsonrpc": "2.0",
         "id": f"{_prefix(exchange.number)}{mark}",
-        "method": question.method,
+        "method": input_request.method,
     }
     return _pretty(body if asked is None else {**body, "params": asked})
 
 
-def answer(exchange: Exchange, question: InputRequest, asked: JsonObject | None, mark: str) -> str:
+def answer(
+    exchange: Exchange, input_request: InputRequest, asked: JsonObject | None, mark: str
+) -> str:
     """Write a question as the answer to a request (2026-07-28).
 
     The repeat carries the `requestState`, so that it is known which request it goes on with.
     """
-    inner: JsonObject = {"method": question.method}
+    inner: JsonObject = {"method": input_request.method}
     if asked is not None:
-        inner["params"] = {"mode": "form", **asked} if question is InputRequest.USER else asked
+        inner["params"] = {"mode": "form", **asked} if input_request is InputRequest.USER else asked
     result = {
         "resultType": "input_required",
-        "inputRequests": {question.value: inner},
+        "inputRequests": {input_request.value: inner},
         "requestState": f"{_prefix(exchange.number)}{mark}",
     }
     return message(exchange, "result", result)
@@ -145,7 +149,7 @@ def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
 class AskedBack:
     """A question that went out while a request waited, and the answer; None while it is open."""
 
-    question: InputRequest
+    input_request: InputRequest
     token: str
     request: Message
     answer: Message | None = None
@@ -158,7 +162,7 @@ def asked_at(number: int, lines: Iterable[tuple[Direction, bytes]]) -> tuple[Ask
     """
     prefix = _prefix(number)
     found: dict[str, AskedBack] = {}
-    for way, raw in lines:
+    for direction, raw in lines:
         if prefix.encode() not in raw:
             continue
         heard = jsonrpc.read(raw)
@@ -167,11 +171,11 @@ def asked_at(number: int, lines: Iterable[tuple[Direction, bytes]]) -> tuple[Ask
         token = heard.id.value
         if not isinstance(token, str) or not token.startswith(prefix):
             continue
-        if way is Direction.OUT and heard.kind is Kind.REQUEST and heard.method in _BY_METHOD:
+        if direction is Direction.OUT and heard.kind is Kind.REQUEST and heard.method in _BY_METHOD:
             found[token] = AskedBack(_BY_METHOD[heard.method], token, heard)
-        elif way is Direction.IN and token in found and heard.kind.is_answer:
-            found[token] = AskedBack(found[token].question, token, found[token].request, heard)
+        elif direction is Direction.IN and token in found and heard.kind.is_answer:
+            found[token] = AskedBack(found[token].input_request, token, found[token].request, heard)
     return tuple(found.values())
 
 
-_BY_METHOD: Final = {method: question for question, method in _METHODS.items()}
+_BY_METHOD: Final = {method: input_request for input_request, method in _METHODS.items()}

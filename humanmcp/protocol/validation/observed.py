@@ -60,11 +60,11 @@ def hints(
     return tuple(sorted(found, key=lambda diagnostic: _ORDER.index(diagnostic.severity)))
 
 
-def _judged_for(heard: ObservedMessage, established: Established) -> tuple[Diagnostic, ...]:
+def _judged_for(observed: ObservedMessage, established: Established) -> tuple[Diagnostic, ...]:
     """Return what else is wrong with an answer to nothing, as one to the request that waits."""
-    if heard.likely is None:
+    if observed.likely is None:
         return ()
-    found = check.review(heard.likely.exchange, heard.message, established)
+    found = check.review(observed.likely.exchange, observed.message, established)
     return tuple(each for each in found if not issubclass(KINDS[each.code], rpc.WrongId))
 
 
@@ -72,20 +72,20 @@ _ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
 
 
 def _found(
-    heard: ObservedMessage, established: Established, revision: str, *, strict: bool
+    observed: ObservedMessage, established: Established, revision: str, *, strict: bool
 ) -> tuple[Diagnostic, ...]:
-    message = heard.message
+    message = observed.message
     if message.kind.is_answer:
-        if heard.asked is None:
-            return (rpc.AnswerToNothing(("id",)).unplaced(), *_judged_for(heard, established))
-        return check.review(heard.asked.exchange, message, established, strict=strict)
-    if heard.way is Direction.IN:
-        asked = heard.asked if message.kind is Kind.REQUEST else None
-        stated = asked.revision if asked else revision
-        return check.remarks(message, stated, established, heard.found, strict=strict)
+        if observed.request is None:
+            return (rpc.AnswerToNothing(("id",)).unplaced(), *_judged_for(observed, established))
+        return check.review(observed.request.exchange, message, established, strict=strict)
+    if observed.direction is Direction.IN:
+        request = observed.request if message.kind is Kind.REQUEST else None
+        stated = request.revision if request else revision
+        return check.remarks(message, stated, established, observed.found, strict=strict)
     method = message.method
     record = methods.named(method, is_request=message.kind is Kind.REQUEST)
     if revision not in record.to_client:
         return (rpc.NotOfServers(("method",), method=method, revision=revision).unplaced(),)
-    also = (*heard.found, *gates(message, revision, established))
+    also = (*observed.found, *gates(message, revision, established))
     return check.from_server(message, revision, also, strict=strict)

@@ -115,8 +115,8 @@ def _judge(
     record = methods.named(method, is_request=is_request)
     params = value.get("params", {})
     if not isinstance(params, dict):
-        mend = delete(("params",)) if params in (None, []) else None
-        return [*found, rpc.ParamsNoObject(("params",), mend)]
+        fix = delete(("params",)) if params in (None, []) else None
+        return [*found, rpc.ParamsNoObject(("params",), fix)]
     if record.name and not any(isinstance(each, _NO_SUCH) for each in found):
         found += judge(params, record.params, revision, ("params",))
     return found
@@ -178,15 +178,15 @@ def _envelope(value: JsonObject) -> list[RawDiagnostic]:
     found: list[RawDiagnostic] = []
     if value.get("jsonrpc") != "2.0":
         there = "jsonrpc" in value
-        mend = (replace_with if there else insert)(("jsonrpc",), "2.0")
-        found.append(rpc.VersionMissing(("jsonrpc",) if there else (), mend))
+        fix = (replace_with if there else insert)(("jsonrpc",), "2.0")
+        found.append(rpc.VersionMissing(("jsonrpc",) if there else (), fix))
     members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
     for name in value:
         if name in ("result", "error") and "method" in value:
             found.append(rpc.MethodAndBody((name,), delete((name,)), at_name=True))
         elif name not in members:
-            mend = delete((name,))
-            found.append(rpc.MemberStrange((name,), mend, at_name=True, key=shown(name)))
+            fix = delete((name,))
+            found.append(rpc.MemberStrange((name,), fix, at_name=True, key=shown(name)))
     return found
 
 
@@ -256,10 +256,10 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 def _beyond(method: str, revision: str, established: Established) -> list[RawDiagnostic]:
     """Judge a notification that is not of MCP: what was declared may know more than we do."""
-    found = _not_ours(method, revision)
+    diagnostic = _not_ours(method, revision)
     extended = declares_more(established.offered) or declares_more(established.client_capabilities)
-    if found.mend is not None or method in methods.NOTIFICATIONS or not extended:
-        return [found]
+    if diagnostic.fix is not None or method in methods.NOTIFICATIONS or not extended:
+        return [diagnostic]
     if _declared(method, established):
         return []
     return [mcp.MayBeOfExtension(("method",), method=shown(method), revision=revision)]
@@ -281,8 +281,8 @@ def _not_ours(method: str, revision: str) -> RawDiagnostic:
         if revision in methods.of(name).to_client
     ]
     meant = alike(method, ours)
-    mend = replace_with(("method",), meant) if meant else None
-    return rpc.NotSentByServers(("method",), mend, method=shown(method), revision=revision)
+    fix = replace_with(("method",), meant) if meant else None
+    return rpc.NotSentByServers(("method",), fix, method=shown(method), revision=revision)
 
 
 @own_notice()

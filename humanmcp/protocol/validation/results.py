@@ -64,7 +64,7 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
     """Keep one finding for each place: an error before anything else, then the first."""
     kept: dict[tuple[Path, Path], RawDiagnostic] = {}
     for each in found:
-        key = (each.path, each.mend.path if each.mend else each.path)
+        key = (each.path, each.fix.path if each.fix else each.path)
         first = kept.setdefault(key, each)
         # of a member that the shape does not know (M11) a rule knows more
         if blocks(each) and not blocks(first) and not isinstance(each, mcp.NearlyAMember):
@@ -72,9 +72,9 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
     return list(kept.values())
 
 
-def blocks(found: RawDiagnostic) -> bool:
+def blocks(diagnostic: RawDiagnostic) -> bool:
     """Return True if a finding keeps an answer from being sent."""
-    return found.severity is Severity.ERROR
+    return diagnostic.severity is Severity.ERROR
 
 
 # -- something else stands where the result belongs ---------------------------------------------
@@ -103,19 +103,19 @@ def _misplaced(
 def _no_object(
     exchange: Exchange, value: Json, established: Established, path: Path
 ) -> RawDiagnostic:
-    mend: FixAction | None = None
+    fix: FixAction | None = None
     kind = methods.of(exchange.method).result
     if kind == "EmptyResult":
-        mend = replace_with(path, {})
+        fix = replace_with(path, {})
     elif kind == "CallToolResult" and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
-        mend = replace_with(path, tool_text(exchange.revision, text, established), "wrap")
+        fix = replace_with(path, tool_text(exchange.revision, text, established), "wrap")
     elif kind == "CreateMessageResult" and isinstance(value, str):
-        mend = replace_with(path, plain_result(exchange, value, established), "wrap")
+        fix = replace_with(path, plain_result(exchange, value, established), "wrap")
     elif isinstance(value, list) and kind and (member := _list_in(kind)):
         around = json_text(example_of(kind, exchange.revision) | {member: HOLE})
-        mend = wrap(path, *around.split(json_text(HOLE)))
-    return rpc.ResultNoObject(path, mend, got=json_type(value))
+        fix = wrap(path, *around.split(json_text(HOLE)))
+    return rpc.ResultNoObject(path, fix, got=json_type(value))
 
 
 def _list_in(kind: str) -> str:
@@ -194,8 +194,8 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
     asks = "inputRequests" in value and kind != "TaskStateResult"
     if result_type == "complete":
         if asks and asking:
-            mend = (replace_with if "resultType" in value else insert)(at, "input_required")
-            return "", [mcp.AskedAsComplete(at, mend)]
+            fix = (replace_with if "resultType" in value else insert)(at, "input_required")
+            return "", [mcp.AskedAsComplete(at, fix)]
         return kind, []
     if result_type == "input_required":
         if not asking:
@@ -220,8 +220,8 @@ def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> l
     meant = alike(result_type, names) or (
         "complete" if result_type.lower().startswith("complet") else None
     )
-    mend = replace_with(at, meant) if meant else None
-    found = mcp.ResultTypeUnknown(at, mend, value=quoted(result_type), allowed=allowed)
+    fix = replace_with(at, meant) if meant else None
+    found = mcp.ResultTypeUnknown(at, fix, value=quoted(result_type), allowed=allowed)
     rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
     return [found, *rest]
 
@@ -237,6 +237,6 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
     if value.get("inputRequests") == {} or (not there and "requestState" not in value):
         params = {"mode": "form", **example_of("FormInput", versions.LATEST_STATELESS)}
         asked = {"answer": {"method": "elicitation/create", "params": params}}
-        mend = (replace_with if there else insert)(at, asked)
-        return [mcp.NothingAsked(at if there else path, mend)]
+        fix = (replace_with if there else insert)(at, asked)
+        return [mcp.NothingAsked(at if there else path, fix)]
     return []

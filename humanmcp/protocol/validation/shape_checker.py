@@ -237,7 +237,7 @@ def _neither(value: JsonObject, path: Path, kind: types.ByPresence, version: str
         shows, where = json_text(example_uri), wrong.name_of(path)
         return mcp.MemberMissing(path, mend, key="uri", example=shows, where=where)
     lacking = wrong.none_of(tuple(kind.shapes), path)
-    lacking.mend = insert((*path, "text"), "…")
+    lacking.fix = insert((*path, "text"), "…")
     return lacking
 
 

@@ -44,10 +44,10 @@ def name_of(path: Path) -> str:
 
 
 def wrong_type(
-    kind: type[mcp.WrongType], value: Json, path: Path, mend: FixAction | None = None
+    kind: type[mcp.WrongType], value: Json, path: Path, fix: FixAction | None = None
 ) -> RawDiagnostic:
     """Report a value by the place and the JSON type that stands there."""
-    return kind(path, mend, key=name_of(path), got=json_type(value))
+    return kind(path, fix, key=name_of(path), got=json_type(value))
 
 
 def null(path: Path) -> RawDiagnostic:
@@ -57,23 +57,23 @@ def null(path: Path) -> RawDiagnostic:
 
 def not_text(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be text."""
-    mend = None
+    fix = None
     if value is not None and not isinstance(value, (dict, list)):
-        mend = wrap(path, '"', '"')
-    return wrong_type(mcp.NotText, value, path, mend)
+        fix = wrap(path, '"', '"')
+    return wrong_type(mcp.NotText, value, path, fix)
 
 
 def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
     """Report what should be a number, or a whole one."""
-    mend = None
+    fix = None
     if isinstance(value, str):
         digits = value.strip()
         if digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) < 1000:
-            mend = replace_with(path, int(digits), "unquote")
+            fix = replace_with(path, int(digits), "unquote")
     elif isinstance(value, float):
-        mend = replace_with(path, round(value))
+        fix = replace_with(path, round(value))
     kind = mcp.NotWhole if whole else mcp.NotANumber
-    return kind(path, mend, key=name_of(path), value=quoted(value))
+    return kind(path, fix, key=name_of(path), value=quoted(value))
 
 
 def not_an_object(value: Json, path: Path) -> RawDiagnostic:
@@ -81,10 +81,10 @@ def not_an_object(value: Json, path: Path) -> RawDiagnostic:
     if value is None:
         return wrong_type(mcp.NotAnObject, None, path, replace_with(path, {}))
     # `"tools": true` among capabilities means `{}`; a list of names means an object of them
-    mend = replace_with(path, {}) if value is True else None
+    fix = replace_with(path, {}) if value is True else None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        mend = replace_with(path, {item: {} for item in value})
-    return wrong_type(mcp.NotAnObject, value, path, mend)
+        fix = replace_with(path, {item: {} for item in value})
+    return wrong_type(mcp.NotAnObject, value, path, fix)
 
 
 def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawDiagnostic:
@@ -92,34 +92,34 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawD
     names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= revision]
     allowed = ", ".join(json_text(name) for name in names)
     if not isinstance(value, dict):
-        mend = None
+        fix = None
         if kind.member == "type" and isinstance(value, str):
-            mend = replace_with(path, {"type": "text", "text": value}, "wrap")
+            fix = replace_with(path, {"type": "text", "text": value}, "wrap")
         elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-            mend = unwrap(path, (0,))
-        return wrong_type(mcp.NotAnObject, value, path, mend)
+            fix = unwrap(path, (0,))
+        return wrong_type(mcp.NotAnObject, value, path, fix)
     tag = value.get(kind.member)
     at = (*path, kind.member)
     if kind.member not in value:
         meant = next((name for name in names if name in value), None)
-        mend = insert(at, meant) if meant else None
+        fix = insert(at, meant) if meant else None
         where = name_of(path)
-        return mcp.KindMissing(path, mend, key=kind.member, allowed=allowed, where=where)
+        return mcp.KindMissing(path, fix, key=kind.member, allowed=allowed, where=where)
     if isinstance(tag, str) and tag in kind.shapes:
         since = SHAPES[kind.shapes[tag]].since
         return mcp.ValueTooNew(at, value=tag, since=since, revision=revision, allowed=allowed)
     meant = alike(tag, names)
-    mend = None if meant is None else replace_with(at, meant)
+    fix = None if meant is None else replace_with(at, meant)
     strange = kind.strange or (mcp.TypeUnknown if kind.member == "type" else mcp.NotAllowed)
-    return strange(at, mend, value=quoted(tag), allowed=allowed, key=name_of(at))
+    return strange(at, fix, value=quoted(tag), allowed=allowed, key=name_of(at))
 
 
 def missing(name: str, path: Path, member: Member, revision: str) -> RawDiagnostic:
     """Report a member that must be there."""
     value = example(member, revision)
     kind = mcp.ResultTypeMissing if name == "resultType" else mcp.MemberMissing
-    mend = insert((*path, name), value)
-    return kind(path, mend, key=name, example=json_text(value), where=name_of(path))
+    fix = insert((*path, name), value)
+    return kind(path, fix, key=name, example=json_text(value), where=name_of(path))
 
 
 def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
@@ -130,14 +130,14 @@ def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
 
 def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
     """Report a text that does not look like what it must be."""
-    mend = None if trouble.mended is None else replace_with(path, trouble.mended)
-    return trouble.kind(path, mend, key=name_of(path), value=shown(value))
+    fix = None if trouble.mended is None else replace_with(path, trouble.mended)
+    return trouble.kind(path, fix, key=name_of(path), value=shown(value))
 
 
 def beyond(kind: type[mcp.OutOfRange], value: Json, limit: float, path: Path) -> RawDiagnostic:
     """Report a number outside its range."""
-    mend = replace_with(path, limit)
-    return kind(path, mend, key=name_of(path), value=quoted(value), limit=quoted(limit))
+    fix = replace_with(path, limit)
+    return kind(path, fix, key=name_of(path), value=quoted(value), limit=quoted(limit))
 
 
 def too_many(count: int, most: int, path: Path) -> RawDiagnostic:
@@ -154,13 +154,13 @@ _TRUTHS: Final = {
 def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be `true` or `false`."""
     meant = _TRUTHS.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
-    mend = None if meant is None else replace_with(path, meant)
-    return wrong_type(mcp.NotATruth, value, path, mend)
+    fix = None if meant is None else replace_with(path, meant)
+    return wrong_type(mcp.NotATruth, value, path, fix)
 
 
 def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
     """Report a word that is none of the few that have a meaning."""
     allowed = ", ".join(map(json_text, kind.values))
     meant = kind.values[0] if len(kind.values) == 1 else alike(value, kind.values)
-    mend = None if meant is None else replace_with(path, meant)
-    return kind.strange(path, mend, key=name_of(path), allowed=allowed, value=quoted(value))
+    fix = None if meant is None else replace_with(path, meant)
+    return kind.strange(path, fix, key=name_of(path), allowed=allowed, value=quoted(value))

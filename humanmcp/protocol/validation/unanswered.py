@@ -31,14 +31,14 @@ class NeverAnswered(NamedTuple):
     """A request without an answer: the number of its line, and of the line that was dropped."""
 
     seq: int
-    asked: ObservedRequest
+    request: ObservedRequest
     dropped: int = 0
 
     @property
     def diagnostic(self) -> Diagnostic:
         """The same as the check says it."""
-        token = self.asked.request.id.token if self.asked.request.id is not None else ""
-        method, line = self.asked.method, str(self.dropped)
+        token = self.request.request.id.token if self.request.request.id is not None else ""
+        method, line = self.request.method, str(self.dropped)
         if not self.dropped:
             return LeftWithoutAnswer(method=method, id=token).unplaced()
         return AnswerDropped(method=method, id=token, line=line).unplaced()
@@ -52,28 +52,28 @@ class Unanswered:
         """From the number of a request to that of its line."""
         self._in_vain: OrderedDict[int, NeverAnswered] = OrderedDict()
 
-    def heard(self, seq: int, heard: ObservedMessage) -> None:
+    def heard(self, seq: int, observed: ObservedMessage) -> None:
         """Take note of a request; an answer needs no note unless it was dropped."""
-        if heard.asked is not None and heard.message.kind is Kind.REQUEST:
-            self._lines[heard.asked.number] = seq
+        if observed.request is not None and observed.message.kind is Kind.REQUEST:
+            self._lines[observed.request.number] = seq
             if len(self._lines) > MOST_OPEN:
                 self._lines.popitem(last=False)
 
     def checked(
-        self, seq: int, heard: ObservedMessage, said: Iterable[Diagnostic]
+        self, seq: int, observed: ObservedMessage, said: Iterable[Diagnostic]
     ) -> NeverAnswered | None:
         """Take note of what the check said of an answer. Returns the request that it fails."""
-        is_answer = heard.message.kind.is_answer
-        if heard.asked is None or not is_answer or DROPPED.isdisjoint(p.code for p in said):
+        is_answer = observed.message.kind.is_answer
+        if observed.request is None or not is_answer or DROPPED.isdisjoint(p.code for p in said):
             return None
-        return self._failed(seq, heard.asked)
+        return self._failed(seq, observed.request)
 
     def broken(
         self, seq: int, malformed: Malformed, waiting: Collection[ObservedRequest]
     ) -> NeverAnswered | None:
         """Take note of a line that is no message. Returns the request whose id stands in it."""
         named = ids_in(malformed.text)
-        asked = next(
+        request = next(
             (
                 one
                 for one in waiting
@@ -81,11 +81,11 @@ class Unanswered:
             ),
             None,
         )
-        return None if asked is None else self._failed(seq, asked)
+        return None if request is None else self._failed(seq, request)
 
-    def _failed(self, seq: int, asked: ObservedRequest) -> NeverAnswered:
-        failed = NeverAnswered(self._lines.get(asked.number, 0), asked, seq)
-        self._in_vain[asked.number] = failed
+    def _failed(self, seq: int, request: ObservedRequest) -> NeverAnswered:
+        failed = NeverAnswered(self._lines.get(request.number, 0), request, seq)
+        self._in_vain[request.number] = failed
         if len(self._in_vain) > MOST_OPEN:
             self._in_vain.popitem(last=False)
         return failed
@@ -96,7 +96,7 @@ class Unanswered:
         A subscription (2026-07-28) stays open by design.
         """
         left = dict(self._in_vain)
-        for asked in conversation.open:
-            if not methods.of(asked.method).stays_open and asked.number not in left:
-                left[asked.number] = NeverAnswered(self._lines.get(asked.number, 0), asked)
+        for request in conversation.open:
+            if not methods.of(request.method).stays_open and request.number not in left:
+                left[request.number] = NeverAnswered(self._lines.get(request.number, 0), request)
         return tuple(left[number] for number in sorted(left))

@@ -32,7 +32,7 @@ class Judged(NamedTuple):
     """
 
     line: int
-    way: Direction
+    direction: Direction
     text: str
     method: str = ""
     id: str = ""
@@ -57,7 +57,7 @@ class Overheard:
         """The revision that counts by now."""
         return self._conversation.revision or versions.LATEST_HANDSHAKE
 
-    def line(self, number: int, way: Direction, raw: bytes) -> tuple[Judged, ...]:
+    def line(self, number: int, direction: Direction, raw: bytes) -> tuple[Judged, ...]:
         """Judge one line: the line as such, and each message in it."""
         if not raw.strip():
             return ()
@@ -65,41 +65,55 @@ class Overheard:
         about = line_hints(raw, found, self.revision, strict=True)
         match found:
             case Message() as message:
-                return (self._message(number, way, message, about),)
+                return (self._message(number, direction, message, about),)
             case Batch() as batch:
                 items = [
-                    self._message(number, way, item, ())
+                    self._message(number, direction, item, ())
                     if isinstance(item, Message)
-                    else self._broken(number, way, item)
+                    else self._broken(number, direction, item)
                     for item in batch.items
                 ]
-                return (Judged(number, way, batch.raw, diagnostics=about), *items)
+                return (Judged(number, direction, batch.raw, diagnostics=about), *items)
             case Malformed() as malformed:
-                return (self._broken(number, way, malformed, about),)
+                return (self._broken(number, direction, malformed, about),)
 
     def _message(
-        self, number: int, way: Direction, message: Message, about: tuple[Diagnostic, ...]
+        self, number: int, direction: Direction, message: Message, about: tuple[Diagnostic, ...]
     ) -> Judged:
-        heard = self._conversation.observe(way, message)
-        self._unanswered.heard(number, heard)
-        found = (*about, *hints(heard, self._conversation.established, self.revision, strict=True))
-        failed = self._unanswered.checked(number, heard, found)
-        return _judged(number, heard, (*found, *_effect(failed)))
+        observed = self._conversation.observe(direction, message)
+        self._unanswered.heard(number, observed)
+        found = (
+            *about,
+            *hints(observed, self._conversation.established, self.revision, strict=True),
+        )
+        failed = self._unanswered.checked(number, observed, found)
+        return _judged(number, observed, (*found, *_effect(failed)))
 
     def _broken(
-        self, number: int, way: Direction, malformed: Malformed, about: tuple[Diagnostic, ...] = ()
+        self,
+        number: int,
+        direction: Direction,
+        malformed: Malformed,
+        about: tuple[Diagnostic, ...] = (),
     ) -> Judged:
-        waiting = [asked for asked in self._conversation.open if asked.way is not way]
+        waiting = [
+            request for request in self._conversation.open if request.direction is not direction
+        ]
         failed = self._unanswered.broken(number, malformed, waiting)
         found = hints(malformed, self._conversation.established, self.revision)
-        return Judged(number, way, malformed.text, diagnostics=(*about, *found, *_effect(failed)))
+        return Judged(
+            number, direction, malformed.text, diagnostics=(*about, *found, *_effect(failed))
+        )
 
     def end(self) -> tuple[Judged, ...]:
         """Name the requests that never got an answer; whose answer was dropped is named already."""
         return tuple(
             Judged(
-                one.seq, one.asked.way, one.asked.request.raw, diagnostics=(one.diagnostic,)
-            )._replace(method=one.asked.method)
+                one.seq,
+                one.request.direction,
+                one.request.request.raw,
+                diagnostics=(one.diagnostic,),
+            )._replace(method=one.request.method)
             for one in self._unanswered.left(self._conversation)
             if not one.dropped
         )
@@ -116,7 +130,7 @@ class Overheard:
         if message.kind.is_answer:
             own = None if message.id is None else message.id.key
             asked = (one for one in self._conversation.open if one.request.id is not None)
-            ways = [one.way for one in asked if one.request.id and one.request.id.key == own]
+            ways = [one.direction for one in asked if one.request.id and one.request.id.key == own]
             return Direction.IN if ways[:1] == [Direction.OUT] else Direction.OUT
         return Direction.OUT if _only_servers_say(message.method) else Direction.IN
 
@@ -127,9 +141,11 @@ def _only_servers_say(method: str) -> bool:
     return only or method in ("notifications/progress", "notifications/tasks/status")
 
 
-def _judged(number: int, heard: ObservedMessage, diagnostics: tuple[Diagnostic, ...]) -> Judged:
-    token = heard.message.id.token if heard.message.id is not None else ""
-    return Judged(number, heard.way, heard.message.raw, heard.method, token, diagnostics)
+def _judged(number: int, observed: ObservedMessage, diagnostics: tuple[Diagnostic, ...]) -> Judged:
+    token = observed.message.id.token if observed.message.id is not None else ""
+    return Judged(
+        number, observed.direction, observed.message.raw, observed.method, token, diagnostics
+    )
 
 
 def _effect(failed: NeverAnswered | None) -> tuple[Diagnostic, ...]:
@@ -143,7 +159,7 @@ def judge_frames(frames: Iterable[tuple[int, Frame]], revision: str = "") -> Ite
     for number, frame in frames:
         lines[frame.seq] = number
         for seen in view.feed(frame):
-            yield from overheard.line(lines[seen.seq], seen.way, seen.raw)
+            yield from overheard.line(lines[seen.seq], seen.direction, seen.raw)
     yield from overheard.end()
 
 

@@ -26,8 +26,8 @@ def join(request: Request, code: str = "") -> HTMLResponse:
 def _door(
     request: Request, status: int = 200, *, code: str = "", name: str = "", why: str = ""
 ) -> HTMLResponse:
-    room = room_of(request)
-    locked = room.state is DoorState.LOCKED
+    classroom = room_of(request)
+    locked = classroom.state is DoorState.LOCKED
     facts = {"code": code[:16], "sits": name[:LONGEST_NAME], "why": why, "locked": locked}
     return page(request, "join.html", status, around=None, sessions=(), **facts)
 
@@ -35,42 +35,46 @@ def _door(
 @router.post("/login")
 def come_in(request: Request, values: FormValues) -> Response:
     """Swap the code for a seat, or for a place at the door."""
-    room = room_of(request)
+    classroom = room_of(request)
     typed, name = values.get("code", ""), " ".join(values.get("name", "").split())
-    if room.state is DoorState.LOCKED:
+    if classroom.state is DoorState.LOCKED:
         return _door(request, 403)
-    if not fits(typed, room.record.code):
+    if not fits(typed, classroom.record.code):
         return _door(request, 401, name=name, why="code")
     address = request.client.host if request.client else "?"
-    if not room.door.joins.take(address):
+    if not classroom.door.joins.take(address):
         return _door(request, 429, code=typed, name=name, why="busy")
     lost = bool(values.get("lost"))
-    visitor = _at_the_door(room, name, lost=lost) if lost or _waits(room) else _seated(room, name)
+    visitor = (
+        _at_the_door(classroom, name, lost=lost)
+        if lost or _waits(classroom)
+        else _seated(classroom, name)
+    )
     if visitor is None:
         return _door(request, 503, code=typed, name=name, why="full")
-    return entering(request, room, visitor)
+    return entering(request, classroom, visitor)
 
 
-def _waits(room: Classroom) -> bool:
-    return room.state is DoorState.KNOCKING
+def _waits(classroom: Classroom) -> bool:
+    return classroom.state is DoorState.KNOCKING
 
 
-def _seated(room: Classroom, name: str) -> Visitor | None:
-    seat = room.join(name)
+def _seated(classroom: Classroom, name: str) -> Visitor | None:
+    seat = classroom.join(name)
     return None if seat is None else Visitor(Role.LEARNER, seat.record.number)
 
 
-def _at_the_door(room: Classroom, name: str, *, lost: bool) -> Visitor | None:
-    knock = room.knock(name, lost=lost)
+def _at_the_door(classroom: Classroom, name: str, *, lost: bool) -> Visitor | None:
+    knock = classroom.knock(name, lost=lost)
     return None if knock is None else Visitor(Role.KNOCKER, knock.number)
 
 
 @router.get("/waiting")
 def waiting(request: Request) -> Response:
     """Show who knocks that they wait, and lead them to their seat as soon as they have one."""
-    room, visitor = room_of(request), visitor_of(request)
-    seat = room.granted.get(visitor.seat)
+    classroom, visitor = room_of(request), visitor_of(request)
+    seat = classroom.granted.get(visitor.seat)
     if seat is not None:
-        return entering(request, room, Visitor(Role.LEARNER, seat))
-    knock = room.knocks.get(visitor.seat)
+        return entering(request, classroom, Visitor(Role.LEARNER, seat))
+    knock = classroom.knocks.get(visitor.seat)
     return page(request, "waiting.html", around=None, knock=knock, sessions=())

@@ -19,14 +19,14 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 @router.get("/own")
 def own(request: Request) -> Response:
     """Show a learner the links of their seat."""
-    room, visitor = room_of(request), visitor_of(request)
-    seat = room.seat(visitor.seat)
+    classroom, visitor = room_of(request), visitor_of(request)
+    seat = classroom.seat(visitor.seat)
     if visitor.role is not Role.LEARNER or seat is None:
         return RedirectResponse("/", 303)
     return page(
         request,
         "own.html",
-        link=room.link(seat.record.key),
+        link=classroom.link(seat.record.key),
         url=seat.desk.url,
         hosts=offered(request),
         standing=seat.standing,

@@ -31,27 +31,27 @@ LONGEST_COUNT_DOWN: Final = 180
 @router.get("/room")
 def overview(request: Request) -> HTMLResponse:
     """Show every seat, who knocks, and which mistakes there are."""
-    room, language = room_of(request), spoken(request)
-    course = room.course(language)
-    cards = sorted((_card(room, seat, language) for seat in room.seats), key=_urgency)
+    classroom, language = room_of(request), spoken(request)
+    course = classroom.course(language)
+    cards = sorted((_card(classroom, seat, language) for seat in classroom.seats), key=_urgency)
     return page(
         request,
         "room.html",
-        room=room.record,
+        room=classroom.record,
         title=course.title,
         steps=[one.code for one in course.requests],
         seats=cards,
         sums=_sums(cards),
-        lessons=[(one, room.course(language, one).title) for one in room.lessons()],
-        knocks=[one for one in room.knocks.values() if one.number not in room.granted],
-        mistakes=room.misconceptions(),
-        code=spaced(room.record.code),
-        link=room.url,
+        lessons=[(one, classroom.course(language, one).title) for one in classroom.lessons()],
+        knocks=[one for one in classroom.knocks.values() if one.number not in classroom.granted],
+        mistakes=classroom.misconceptions(),
+        code=spaced(classroom.record.code),
+        link=classroom.url,
         doors=[one.value for one in DoorState],
     )
 
 
-def _card(room: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
+def _card(classroom: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
     """Gather what the teacher sees of a seat."""
     rows, standing = seat.board.waiting(), seat.standing
     steps, own = seat.steps, seat.record.lesson
@@ -61,16 +61,16 @@ def _card(room: Classroom, seat: RoomSeat, language: str) -> dict[str, Any]:
         "number": seat.record.number,
         "mark": seat.mark,
         "words": seat.mark.words(language),
-        "name": room.name_of(seat, language),
+        "name": classroom.name_of(seat, language),
         "standing": standing,
-        "lesson": room.course(language, own).title if own else "",
-        "stuck": room.is_stuck(seat),
+        "lesson": classroom.course(language, own).title if own else "",
+        "stuck": classroom.is_stuck(seat),
         "tries": step.tries if step else 0,
         "arrived": rows[0].arrived if rows else 0.0,
         "hand": seat.record.hand,
         "pen": seat.record.pen,
         "hint": seat.record.hint,
-        "presence": room.presence(seat),
+        "presence": classroom.presence(seat),
         "codes": sorted(seat.codes),
         "clients": [one for one in clients if one],
     }
@@ -118,21 +118,21 @@ def act(request: Request, values: FormValues) -> Response:
     return RedirectResponse("/room", 303)
 
 
-def _act(room: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR0912 - one line a button
+def _act(classroom: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR0912 - one line a button
     number = number_of(values.get("seat", ""))
-    seat = room.seat(number)
-    meant = room.seats if not values.get("seat") else [seat] if seat is not None else []
+    seat = classroom.seat(number)
+    meant = classroom.seats if not values.get("seat") else [seat] if seat is not None else []
     match values.get("act", ""):
         case "door":
             if values.get("state") in {one.value for one in DoorState}:
-                room.set_door(DoorState(values["state"]))
+                classroom.set_door(DoorState(values["state"]))
         case "let in":
-            room.let_in(number_of(values.get("knock", "")), number)
+            classroom.let_in(number_of(values.get("knock", "")), number)
         case "let all in":
-            for knock in [one for one in room.knocks.values() if not one.lost]:
-                room.let_in(knock.number)  # who has had a seat is looked at one by one
+            for knock in [one for one in classroom.knocks.values() if not one.lost]:
+                classroom.let_in(knock.number)  # who has had a seat is looked at one by one
         case "send away":
-            room.send_away(number_of(values.get("knock", "")))
+            classroom.send_away(number_of(values.get("knock", "")))
         case "hint":
             hint = values.get("hint", "").strip()[:LONGEST_HINT]
             for one in meant:
@@ -140,43 +140,45 @@ def _act(room: Classroom, values: dict[str, str]) -> None:  # noqa: C901, PLR091
         case "lower" if seat is not None:
             seat.note(hand=0.0)
         case "wall":
-            room.note(on_wall=number if seat is not None else 0)
+            classroom.note(on_wall=number if seat is not None else 0)
         case "names":
-            room.note(names_on_wall=values.get("on") == "yes")
+            classroom.note(names_on_wall=values.get("on") == "yes")
         case "freeze":
-            room.note(frozen=values.get("on") == "yes")
+            classroom.note(frozen=values.get("on") == "yes")
         case "step":
-            room.go_to(max(1, number_of(values.get("step", ""))))
+            classroom.go_to(max(1, number_of(values.get("step", ""))))
         case "lesson":
-            room.take_lesson(values.get("lesson", ""))
+            classroom.take_lesson(values.get("lesson", ""))
         case "remove" if seat is not None:
-            room.remove([seat])
+            classroom.remove([seat])
         case "remove idle":
-            room.remove([one for one in room.seats if not one.has_done_anything])
+            classroom.remove([one for one in classroom.seats if not one.has_done_anything])
         case "reset":
             for one in meant:
                 one.practise()
         case "count down":
             minutes = min(number_of(values.get("minutes", "")), LONGEST_COUNT_DOWN)
-            room.note(ends=time.time() + minutes * 60 if minutes else 0.0)
+            classroom.note(ends=time.time() + minutes * 60 if minutes else 0.0)
 
 
 @router.get("/room/seat/{number}")
 def look_on(request: Request, number: int) -> Response:
     """Lead the teacher to a learner's desk: live, and read only until they take the pen."""
-    room = room_of(request)
-    if room.seat(number) is None:
+    classroom = room_of(request)
+    if classroom.seat(number) is None:
         raise UnknownItemError(str(number))
-    return entering(request, room, Visitor(Role.WATCHER, number))
+    return entering(request, classroom, Visitor(Role.WATCHER, number))
 
 
 @router.get("/room/mistake/{code}")
 def mistake(request: Request, code: str) -> HTMLResponse:
     """Explain a kind of mistake, and show in which seats it is."""
-    room, language = room_of(request), spoken(request)
+    classroom, language = room_of(request), spoken(request)
     found = {
-        "now": [_card(room, one, language) for one in room.seats if code in one.codes],
-        "sent": [_card(room, one, language) for one in room.seats if code in one.sent_codes],
+        "now": [_card(classroom, one, language) for one in classroom.seats if code in one.codes],
+        "sent": [
+            _card(classroom, one, language) for one in classroom.seats if code in one.sent_codes
+        ],
     }
     return mistake_page(request, code, found)
 
@@ -184,29 +186,29 @@ def mistake(request: Request, code: str) -> HTMLResponse:
 @router.get("/room/code.svg")
 def picture(request: Request) -> Response:
     """Draw the QR code of the door."""
-    room = room_of(request)
-    return Response(qr_code(joining_link(room)), media_type="image/svg+xml")
+    classroom = room_of(request)
+    return Response(qr_code(joining_link(classroom)), media_type="image/svg+xml")
 
 
-def joining_link(room: Classroom) -> str:
+def joining_link(classroom: Classroom) -> str:
     """Return the address that leads to the door with the code filled in."""
-    return f"{room.url}/login?code={room.record.code}"
+    return f"{classroom.url}/login?code={classroom.record.code}"
 
 
 @router.get("/room/code")
 def door(request: Request) -> HTMLResponse:
     """Show the address, the code and the QR code, large: for the projector."""
-    room = room_of(request)
-    code = spaced(room.record.code)
-    return page(request, "code.html", code=code, link=room.url, state=room.state.value)
+    classroom = room_of(request)
+    code = spaced(classroom.record.code)
+    return page(request, "code.html", code=code, link=classroom.url, state=classroom.state.value)
 
 
 @router.get("/room/export.zip")
 def export(request: Request) -> Response:
     """Hand in: a page for each seat, and a table of steps, tries and mistakes."""
-    room = room_of(request)
-    attached = {"Content-Disposition": f'attachment; filename="room-{room.record.name}.zip"'}
-    packed = handing_in.packed(room, spoken(request))
+    classroom = room_of(request)
+    attached = {"Content-Disposition": f'attachment; filename="room-{classroom.record.name}.zip"'}
+    packed = handing_in.packed(classroom, spoken(request))
     return Response(packed, media_type="application/zip", headers=attached)
 
 
@@ -221,15 +223,15 @@ def table(request: Request) -> Response:
 @router.get("/wall")
 def wall(request: Request) -> HTMLResponse:
     """Show the chosen seat, large, with its colour and animal; a name only where that is wanted."""
-    room, language = room_of(request), spoken(request)
-    seat = room.seat(room.record.on_wall)
+    classroom, language = room_of(request), spoken(request)
+    seat = classroom.seat(classroom.record.on_wall)
     values: dict[str, Any] = {"seat": None, "step": None, "follow": True, "shown": (), "chosen": ""}
     if seat is not None:
-        named = room.record.names_on_wall
+        named = classroom.record.names_on_wall
         words = seat.mark.words(language)
         values["seat"] = {
             "mark": seat.mark,
-            "words": f"{words} · {room.name_of(seat, language)}" if named else words,
+            "words": f"{words} · {classroom.name_of(seat, language)}" if named else words,
         }
         sessions = seat.board.sessions()
         living = [one for one in sessions if one.facts.life is Life.OPEN]

@@ -232,11 +232,11 @@ class HttpApp:
         streams = session.connection.streams
         if wanted.after is None and streams.is_listened_to:
             return LISTENED_TO
-        last = wanted.after or EventId(OWN, streams.own_until)
-        stream = notes.stream = Stream(last)
+        last_event_id = wanted.after or EventId(OWN, streams.own_until)
+        stream = notes.stream = Stream(last_event_id)
         goes_on = streams.listen(stream)
-        missed = await asyncio.to_thread(_missed, session, last)
-        if not (goes_on or missed or await asyncio.to_thread(_had, session, last)):
+        missed = await asyncio.to_thread(_missed, session, last_event_id)
+        if not (goes_on or missed or await asyncio.to_thread(_had, session, last_event_id)):
             return NO_EVENT
         if not goes_on:
             stream.end()
@@ -289,12 +289,12 @@ def _noted(
     return response.notes
 
 
-def _had(session: HttpSession, last: EventId) -> bool:
+def _had(session: HttpSession, last_event_id: EventId) -> bool:
     """Return True if a stream was one of this session: a client would ask for it for ever."""
-    frames = session.server.ledger.inbox.frames(session.server.ledger.name)
-    return any(frame.number == last.stream for frame in frames)
+    frames = session.server.journal.inbox.frames(session.server.journal.name)
+    return any(frame.number == last_event_id.stream for frame in frames)
 
 
-def _missed(session: HttpSession, last: EventId) -> list[OutEvent]:
+def _missed(session: HttpSession, last_event_id: EventId) -> list[OutEvent]:
     """Read from the transcript what went out on a stream after an event."""
-    return after(session.server.ledger.inbox.frames(session.server.ledger.name), last)
+    return after(session.server.journal.inbox.frames(session.server.journal.name), last_event_id)

@@ -115,20 +115,20 @@ class HttpResponse:
             ],
         )
 
-    async def event(self, line: bytes, name: EventId | None = None) -> None:
+    async def event(self, line: bytes, event_id: EventId | None = None) -> None:
         """Send a message on a stream as an event of this name."""
-        self.note_event(name)
-        await self.send_content(event(line, name))
+        self.note_event(event_id)
+        await self.send_content(event(line, event_id))
 
-    async def prime(self, name: EventId, retry: int) -> None:
+    async def prime(self, event_id: EventId, retry: int) -> None:
         """Send an event without a message: from where to come again, and after how long."""
-        self.note_event(name, retry)
-        await self.send_content(priming(name, retry))
+        self.note_event(event_id, retry)
+        await self.send_content(priming(event_id, retry))
 
-    def note_event(self, name: EventId | None, retry: int | None = None) -> None:
+    def note_event(self, event_id: EventId | None, retry: int | None = None) -> None:
         """Write down that an event goes out."""
         if self.notes is not None:
-            self.notes.event("" if name is None else str(name), retry)
+            self.notes.event("" if event_id is None else str(event_id), retry)
 
     def _cut(self, by: str) -> None:
         if self.notes is not None:
@@ -221,42 +221,42 @@ class HttpAnswer:
         await self._say(first)
         await self._go_on()
 
-    async def _break(self, one: OutEvent, broken: HttpBreak) -> None:
+    async def _break(self, event: OutEvent, broken: HttpBreak) -> None:
         """Send an answer with a fault in what carries it, while its status is open."""
         if broken.fault in INSTEAD:
             status, headers = broken.instead(PATH)
             await self._response.whole(status, more=headers)
         elif broken.fault in ON_STREAM:
-            if one.name is not None:
+            if event.event_id is not None:
                 await self._begin()
-            await self._break_stream(one, broken)
+            await self._break_stream(event, broken)
         else:
-            status = status_of(one.content, self._revision)
-            await self._response.whole(status, one.content, broken=broken)
+            status = status_of(event.content, self._revision)
+            await self._response.whole(status, event.content, broken=broken)
 
     async def _break_stream(self, one: OutEvent, broken: HttpBreak) -> None:
         """Send an answer as the last event of a stream, with a fault in it, and end."""
-        name = one.name if self._revision < "2026" else None
-        whole = event(one.content, name)
+        event_id = one.event_id if self._revision < "2026" else None
+        whole = event(one.content, event_id)
         match broken.fault:
             case Fault.CUT_STREAM:
                 await self._response.send_content(whole[: broken.number]) if broken.number else None
                 await self._response.drop()
                 return
             case Fault.EVENT_TWICE:
-                await self._response.event(one.content, name)
-                await self._response.event(one.content, name)
+                await self._response.event(one.content, event_id)
+                await self._response.event(one.content, event_id)
             case Fault.EVENT_WITHOUT_ID:
                 await self._response.event(one.content)
             case Fault.SLOW_DRIP:
                 for place in range(len(whole)):
                     await self._response.send_content(whole[place : place + 1])
                     await asyncio.sleep(DRIP_EVERY)
-                self._response.note_event(name)
+                self._response.note_event(event_id)
             case Fault.NO_FINAL_EVENT:
                 pass
             case _:  # too late for the head of the response: it is out
-                await self._response.event(one.content, name)
+                await self._response.event(one.content, event_id)
         await self._response.end()
 
     async def _first(self, as_events: bool) -> OutEvent | None:  # noqa: FBT001 - said by its name
@@ -285,8 +285,8 @@ class HttpAnswer:
             await self._begin()
         for one in missed:
             await self._say(one)
-            if one.name is not None:
-                self._skip[one.name.stream] = one.name.place
+            if one.event_id is not None:
+                self._skip[one.event_id.stream] = one.event_id.place
             if one.last:
                 await self._response.end()
                 return
@@ -309,12 +309,14 @@ class HttpAnswer:
                 return
             await self._say(following)
 
-    async def _say(self, one: OutEvent) -> None:
-        if one.raw:
-            await self._response.send_content(one.content)
+    async def _say(self, event: OutEvent) -> None:
+        if event.raw:
+            await self._response.send_content(event.content)
             return
-        if one.name is not None and one.name.place <= self._skip.get(one.name.stream, 0):
+        if event.event_id is not None and event.event_id.place <= self._skip.get(
+            event.event_id.stream, 0
+        ):
             return  # it was said from the transcript
         resumable = self._revision < "2026"
-        self._stream.at = one.name or self._stream.at
-        await self._response.event(one.content, one.name if resumable else None)
+        self._stream.at = event.event_id or self._stream.at
+        await self._response.event(event.content, event.event_id if resumable else None)

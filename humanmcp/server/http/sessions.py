@@ -90,11 +90,11 @@ class HttpSession:
 
     def step(self, now: float) -> float | None:
         """Step the session, while no other process can have it."""
-        ledger = self.server.ledger
-        is_held = not self.id or ledger.inbox.is_held(ledger.name)
+        journal = self.server.journal
+        is_held = not self.id or journal.inbox.is_held(journal.name)
         if is_held:
             if self.connection.notes.are_due:
-                ledger.keep_notes()
+                journal.keep_notes()
             return self._following(now)
         self.is_lost = is_held is False
         return None if self.is_lost else now + LOOKS_AGAIN
@@ -115,7 +115,7 @@ class HttpSession:
         """
         try:
             if not self.is_lost:
-                self.server.ledger.keep_notes()
+                self.server.journal.keep_notes()
             self.server.leave(to_others=not self.server.is_over)
         finally:
             self.has_left = True
@@ -174,12 +174,12 @@ class HttpSession:
 def _left_open(server: ServedSession) -> tuple[dict[int, int], dict[int, int]]:
     """Return the stream of each request that waits, and how much went out on each stream."""
     owed = {one.number: one.batch or one.number for one in server.session.pending}
-    places = {name.stream: name.place for name, _ in said(_frames(server))}
+    places = {event_id.stream: event_id.place for event_id, _ in said(_frames(server))}
     return owed, places
 
 
 def _frames(server: ServedSession) -> Iterator[Frame]:
-    return server.ledger.inbox.frames(server.ledger.name)
+    return server.journal.inbox.frames(server.journal.name)
 
 
 def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession | None:

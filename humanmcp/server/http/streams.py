@@ -38,7 +38,7 @@ class OutEvent(NamedTuple):
     """
 
     content: bytes
-    name: EventId | None = None
+    event_id: EventId | None = None
     last: bool = False
     raw: bool = False
     broken: HttpBreak | None = None
@@ -258,9 +258,12 @@ def said(frames: Iterable[Frame]) -> Iterator[tuple[EventId, bytes]]:
     streams: dict[int, int] = {}
     places: dict[int, int] = {}
     for frame in frames:
-        if frame.way is Direction.IN and frame.raw.startswith(b"["):
+        if frame.direction is Direction.IN and frame.raw.startswith(b"["):
             streams.update(dict.fromkeys(_numbers_of(frame), frame.number))
-        if frame.way is Direction.OUT and frame.note not in (DELIBERATE_BYTES, DELIBERATE_UNENDED):
+        if frame.direction is Direction.OUT and frame.note not in (
+            DELIBERATE_BYTES,
+            DELIBERATE_UNENDED,
+        ):
             number = frame.number or frame.stream
             stream = streams.get(number, number)
             places[stream] = places.get(stream, 0) + 1
@@ -275,10 +278,10 @@ def _numbers_of(frame: Frame) -> range:
     return range(frame.number, frame.number + requests)
 
 
-def after(frames: Iterable[Frame], last: EventId) -> list[OutEvent]:
+def after(frames: Iterable[Frame], last_event_id: EventId) -> list[OutEvent]:
     """Return what a client missed of a stream, by the transcript, after the event that it has."""
     return [
-        OutEvent(line, name, name.stream != OWN and is_answer(line))
-        for name, line in said(frames)
-        if name.stream == last.stream and name.place > last.place
+        OutEvent(line, event_id, event_id.stream != OWN and is_answer(line))
+        for event_id, line in said(frames)
+        if event_id.stream == last_event_id.stream and event_id.place > last_event_id.place
     ]

@@ -73,14 +73,14 @@ class Document(NamedTuple):
 class DocumentOutcome(NamedTuple):
     """What became of a text, and what there is to say about it.
 
-    `mended` is a refused text as it would pass, where that can be said, and `grade` what it took.
+    `mended` is a refused text as it would pass, if any, and `applicability` what that took.
     """
 
-    text: Document
+    document: Document
     sent: bool
     diagnostics: tuple[Diagnostic, ...]
     mended: str = ""
-    grade: Applicability = Applicability.SAFE
+    applicability: Applicability = Applicability.SAFE
 
 
 def texts_of(
@@ -130,10 +130,10 @@ def moved_to(remainder: str, outcomes: Iterable[DocumentOutcome]) -> list[Docume
     """Give each text the place that it has in `remainder`, which holds them in this order."""
     outcomes, starts, at = list(outcomes), [], 0
     for one in outcomes:
-        starts.append(remainder.index(one.text.text, at))
-        at = starts[-1] + len(one.text.text)
+        starts.append(remainder.index(one.document.text, at))
+        at = starts[-1] + len(one.document.text)
     return [
-        one._replace(text=one.text._replace(start=start, line=line, column=column))
+        one._replace(document=one.document._replace(start=start, line=line, column=column))
         for one, start, (line, column) in zip(
             outcomes, starts, places_of(remainder, starts), strict=True
         )

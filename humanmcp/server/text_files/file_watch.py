@@ -53,13 +53,13 @@ class WatchedFile:
         """Return True if it was there at the last look, and not empty."""
         return self._seen is not None and self._seen.size > 0
 
-    def look(self, place: OpenFolder, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
+    def look(self, folder: OpenFolder, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
         """Look once: the content when it has come to rest, None while there is nothing to do.
 
         What must not be read is reported once, without waiting.
         """
-        missing = self._seen is None and not place.may_have_more
-        mark = None if missing else place.mark(self.name)
+        missing = self._seen is None and not folder.may_have_more
+        mark = None if missing else folder.mark(self.name)
         if mark is None:
             was_there, self._seen, self._settled = self._seen is not None, None, None
             return Absence.GONE if was_there else Absence.STILL
@@ -70,7 +70,7 @@ class WatchedFile:
             return mark.unfit
         if mark == self._settled or now < self._next_look:
             return None
-        content = place.read(self.name, mark)
+        content = folder.read(self.name, mark)
         if isinstance(content, Unfit):
             self._next_look = now + LOCKED_EVERY
             return content
@@ -90,9 +90,9 @@ class WatchedFile:
         """Leave the file alone as long as it bears this mark; with None, look again at once."""
         self._seen = self._settled = mark
 
-    def is_as_settled(self, place: OpenFolder) -> bool:
+    def is_as_settled(self, folder: OpenFolder) -> bool:
         """Return True if it has not changed since it was settled."""
-        return self._settled is not None and place.mark(self.name) == self._settled
+        return self._settled is not None and folder.mark(self.name) == self._settled
 
     def send(self, text: str, end: int, refused: str) -> None:
         """Note that nothing before `end` of its text is left to judge; `refused` is what was."""

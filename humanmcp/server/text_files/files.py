@@ -70,7 +70,7 @@ _RETRIES: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
 class _Round(NamedTuple):
     """The texts of one reading that were handed out, and what became of them so far."""
 
-    source: WatchedFile
+    file: WatchedFile
     mark: Mark
     raw: bytes
     reading: TextReading
@@ -78,10 +78,10 @@ class _Round(NamedTuple):
     texts: tuple[Document, ...]
     outcomes: dict[int, DocumentOutcome]
 
-    def asks_for(self, text: Document) -> bool:
+    def asks_for(self, document: Document) -> bool:
         """Return True if this is one of the texts, and still open."""
-        place = text.number - self.texts[0].number
-        return 0 <= place < len(self.texts) and text.number not in self.outcomes
+        place = document.number - self.texts[0].number
+        return 0 <= place < len(self.texts) and document.number not in self.outcomes
 
     @property
     def is_settled(self) -> bool:
@@ -90,7 +90,7 @@ class _Round(NamedTuple):
 
     def became(self, *, sent: bool) -> list[DocumentOutcome]:
         """Return what became of the texts that were sent, or of the others, in their order."""
-        outcomes = (self.outcomes[text.number] for text in self.texts)
+        outcomes = (self.outcomes[document.number] for document in self.texts)
         return [one for one in outcomes if one.sent is sent]
 
 
@@ -106,7 +106,7 @@ class _Move:
 class _GivenBack(NamedTuple):
     """What we wrote into `out.txt` ourselves: refused texts of this source."""
 
-    source: WatchedFile
+    file: WatchedFile
     content: bytes
 
 
@@ -115,7 +115,7 @@ class TextFiles:
 
     def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
-        place: OpenFolder,
+        folder: OpenFolder,
         before: Sequence[bytes] = (),
         *,
         decode: Decode,
@@ -127,7 +127,7 @@ class TextFiles:
         """Begin in a folder that is held already; `claim` is the way to get one."""
         self.shared = shared
         self.note = note_
-        self._place = place
+        self._folder = folder
         self._decode = decode
         self._language = language
         self._now = 0.0
@@ -141,10 +141,10 @@ class TextFiles:
         self._texts = 0
         self._last_text: str | None = None
         self._blames = False
-        self._sent = SentFolder(place, archive)
-        self._on_purpose = OnPurpose(place, self._sent)
+        self._sent = SentFolder(folder, archive)
+        self._on_purpose = OnPurpose(folder, self._sent)
         self._trouble: OSError | None = None
-        self._arrivals = InTxt(place, before)
+        self._arrivals = InTxt(folder, before)
         aside = "" if self._arrivals.was_ours else self._set_old_out_aside()
         self._tell(aside + self._left_over())
         self.tell_status("")
@@ -197,16 +197,16 @@ class TextFiles:
     @property
     def folder(self) -> Path:
         """Where the files are."""
-        return self._place.path
+        return self._folder.path
 
     def release(self) -> None:
         """Let the folder go; the files stay. A second time changes nothing."""
-        self._place.close()
+        self._folder.close()
 
     @property
     def is_gone(self) -> bool:
         """Return True if the folder was taken away."""
-        return self._place.is_gone
+        return self._folder.is_gone
 
     @property
     def trouble(self) -> OSError | None:
@@ -225,7 +225,7 @@ class TextFiles:
         """Write `status.txt`: what has become of the lines of `in.txt`, and what will."""
         self._arrivals.catch_up()
         with self._noting_trouble():
-            self._place.replace(STATUS, text.encode("utf-8", "replace"))
+            self._folder.replace(STATUS, text.encode("utf-8", "replace"))
 
     # -- out.txt ------------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ class TextFiles:
 
     def on_purpose(self, now: float) -> Iterator[Deliberate]:
         """Look around, and yield what was saved to be sent wrong on purpose, each once."""
-        self._place.look_around(now)
+        self._folder.look_around(now)
         with self._noting_trouble():
             for saved in self._on_purpose.look(now):
                 if saved.unfit is None:
@@ -280,24 +280,28 @@ class TextFiles:
         """Say in `problems.txt` that the request has come that stands answered in `out.txt`."""
         self._tell(note("early", self._language, id=token), blames=True)
 
-    def accept(self, text: Document, diagnostics: Sequence[Diagnostic] = ()) -> None:
+    def accept(self, document: Document, diagnostics: Sequence[Diagnostic] = ()) -> None:
         """Say that a text was sent; `diagnostics` are what should be noticed all the same."""
-        self._settle(DocumentOutcome(text, sent=True, diagnostics=tuple(diagnostics)))
+        self._settle(DocumentOutcome(document, sent=True, diagnostics=tuple(diagnostics)))
 
     def refuse(
         self,
-        text: Document,
+        document: Document,
         diagnostics: Sequence[Diagnostic],
         mended: str = "",
-        grade: Applicability = Applicability.SAFE,
+        applicability: Applicability = Applicability.SAFE,
     ) -> None:
         """Say that a text was not sent, and why. It stays in `out.txt`, as typed.
 
-        `mended` is how it would pass, where that can be said: the person may copy it. `grade` says
-        what it took to get it there.
+        `mended` is how it would pass, where that can be said: the person may copy it.
+        `applicability` says what it took to get it there.
         """
         outcome = DocumentOutcome(
-            text, sent=False, diagnostics=tuple(diagnostics), mended=mended, grade=grade
+            document,
+            sent=False,
+            diagnostics=tuple(diagnostics),
+            mended=mended,
+            applicability=applicability,
         )
         self._settle(outcome)
 
@@ -308,20 +312,20 @@ class TextFiles:
         if self._now < self._next_held_look:
             return
         self._next_held_look = self._now + _HELD_EVERY
-        for source in self._held:
+        for file in self._held:
             if self._round is None:
-                self._look(source)
+                self._look(file)
 
-    def _look(self, source: WatchedFile) -> None:
-        found = source.look(self._place, self._now)
+    def _look(self, file: WatchedFile) -> None:
+        found = file.look(self._folder, self._now)
         match found:
-            case Unfit() if source is self._named:
-                self._tell(note(found.value, self._language, file=source.name), blames=True)
+            case Unfit() if file is self._named:
+                self._tell(note(found.value, self._language, file=file.name), blames=True)
             case (bytes() as raw, mark):
-                self._read(source, raw, mark)
-            case Absence() if source is self._named:
+                self._read(file, raw, mark)
+            case Absence() if file is self._named:
                 self._is_absent(found)
-            case None if source is self._named and self._move is not None:
+            case None if file is self._named and self._move is not None:
                 self._try_to_move(self._move)
             case _:
                 pass
@@ -334,41 +338,41 @@ class TextFiles:
         if absence is Absence.GONE and self._blames:
             self._tell("")
 
-    def _read(self, source: WatchedFile, raw: bytes, mark: Mark) -> None:
-        if source is self._named:
+    def _read(self, file: WatchedFile, raw: bytes, mark: Mark) -> None:
+        if file is self._named:
             self._given_back = None  # it is the person's again
         reading = self._decode(raw)
         if blocking(reading.repairs):
-            self._refuse_bytes(source, mark, reading)
+            self._refuse_bytes(file, mark, reading)
             return
-        start = source.start_in(reading.text)
+        start = file.start_in(reading.text)
         found = divide(reading.text[start:])
         unfinished = found.incomplete or found.broken
         if not found.texts and not unfinished:
-            source.settle(mark)
-            if source is self._named and self._blames:
+            file.settle(mark)
+            if file is self._named and self._blames:
                 self._tell("")
         elif len(found.texts) > _MOST_TEXTS:
-            source.settle(mark)
+            file.settle(mark)
             self._tell(note(Unfit.CROWDED.value, self._language, file=OUT), blames=True)
-        elif not unfinished or source.is_silent(self._now):
+        elif not unfinished or file.is_silent(self._now):
             texts = texts_of(reading, found, start, self._texts)
             self._texts += len(texts)
-            self._round = _Round(source, mark, raw, reading, start, texts, {})
+            self._round = _Round(file, mark, raw, reading, start, texts, {})
 
-    def _refuse_bytes(self, source: WatchedFile, mark: Mark, reading: TextReading) -> None:
+    def _refuse_bytes(self, file: WatchedFile, mark: Mark, reading: TextReading) -> None:
         """Explain bytes that are no text in any encoding, once no more of them are written."""
-        if source.is_silent(self._now):
-            source.settle(mark)
+        if file.is_silent(self._now):
+            file.settle(mark)
             whole = Document(-1, reading.text, whole=False, repairs=reading.repairs)
-            aside = "" if source is self._named else source.name
+            aside = "" if file is self._named else file.name
             self._report([DocumentOutcome(whole, sent=False, diagnostics=())], aside)
 
     def _settle(self, outcome: DocumentOutcome) -> None:
         now = self._round
-        if now is None or not now.asks_for(outcome.text):
+        if now is None or not now.asks_for(outcome.document):
             return
-        now.outcomes[outcome.text.number] = outcome
+        now.outcomes[outcome.document.number] = outcome
         if now.is_settled:
             self._round = None
             with self._noting_trouble():
@@ -377,13 +381,13 @@ class TextFiles:
     # -- what becomes of a file ---------------------------------------------------------------
 
     def _finish(self, done: _Round) -> None:
-        source, text = done.source, done.reading.text
-        source.settle(done.mark)
-        sent = [one.text for one in done.became(sent=True)]
+        file, text = done.file, done.reading.text
+        file.settle(done.mark)
+        sent = [one.document for one in done.became(sent=True)]
         if sent:
             end = over_line_end(text, sent[-1].end)
-            source.send(text, end, without(text, done.start, end, sent))
-        if source is not self._named:
+            file.send(text, end, without(text, done.start, end, sent))
+        if file is not self._named:
             self._return_refused(done)
             return
         self._report(done.outcomes.values())
@@ -412,63 +416,63 @@ class TextFiles:
 
     def _moved(self, done: _Round, name: str) -> None:
         """Compare what was renamed with what was judged, and give back what was refused."""
-        source = done.source
-        source.name = name
-        mark = self._place.mark(name)
-        found = None if mark is None else self._place.read(name, mark)
+        file = done.file
+        file.name = name
+        mark = self._folder.mark(name)
+        found = None if mark is None else self._folder.read(name, mark)
         # Anything else was written since: it is looked at like a text in out.txt.
-        source.settle(mark if found == done.raw else None)
+        file.settle(mark if found == done.raw else None)
         if isinstance(found, bytes) and not found.startswith(done.raw):
             self._sent.keep(done.raw)
-        self._held = [source, *self._held[: _MOST_HELD - 1]]
+        self._held = [file, *self._held[: _MOST_HELD - 1]]
         self._named = WatchedFile(OUT)
         self._given_back = None
         self._return_refused(done)
 
     def _return_refused(self, done: _Round) -> None:
         """Put what was refused in a file that was sent back into `out.txt`, and tell why."""
-        source, refused = done.source, done.became(sent=False)
-        remainder = source.early + done.reading.text[source.gone :]
-        self._withdraw(source)
-        aside = self._give_back(source, remainder) if remainder.strip() else ""
+        file, refused = done.file, done.became(sent=False)
+        remainder = file.early + done.reading.text[file.gone :]
+        self._withdraw(file)
+        aside = self._give_back(file, remainder) if remainder.strip() else ""
         self._report([*moved_to(remainder, refused), *done.became(sent=True)], aside)
-        if self._given_back is not None and self._place.mark(OUT) is None:
+        if self._given_back is not None and self._folder.mark(OUT) is None:
             self._tell("")  # they deleted it before it was looked at again
 
-    def _give_back(self, source: WatchedFile, remainder: str) -> str:
+    def _give_back(self, file: WatchedFile, remainder: str) -> str:
         """Write refused texts into `out.txt`. Returns the name it had to take instead, if any."""
         content = remainder.encode("utf-8", "surrogatepass")
         try:
-            self._place.create(OUT, content)
+            self._folder.create(OUT, content)
         except FileExistsError:  # somebody is writing the next one already
-            aside = self._place.free_name(REFUSED)
-            self._place.create(aside, content)
+            aside = self._folder.free_name(REFUSED)
+            self._folder.create(aside, content)
             return aside
         self._named = WatchedFile(OUT)
-        self._named.settle(self._place.mark(OUT))
-        self._given_back = _GivenBack(source, content)
+        self._named.settle(self._folder.mark(OUT))
+        self._given_back = _GivenBack(file, content)
         return ""
 
-    def _withdraw(self, source: WatchedFile) -> None:
+    def _withdraw(self, file: WatchedFile) -> None:
         """Take back what we gave back of this source, unless a person has touched it."""
         back = self._given_back
-        if back is None or back.source is not source or not self._named.is_as_settled(self._place):
+        if back is None or back.file is not file or not self._named.is_as_settled(self._folder):
             return
         self._given_back = None
         name = self._sent.take(OUT)
-        mark = self._place.mark(name)
-        if mark is not None and self._place.read(name, mark) == back.content:
-            self._place.remove(name)
+        mark = self._folder.mark(name)
+        if mark is not None and self._folder.read(name, mark) == back.content:
+            self._folder.remove(name)
         else:
-            self._place.give_back(name, OUT)
+            self._folder.give_back(name, OUT)
 
     def _set_old_out_aside(self) -> str:
         """Never send what stood there before the session: what it answers is unknown."""
-        mark = self._place.mark(OUT)
+        mark = self._folder.mark(OUT)
         if mark is None or not mark.size or mark.unfit not in (None, Unfit.LARGE):
             return ""
-        aside = self._place.free_name(BEFORE)
-        self._place.rename(OUT, aside)
+        aside = self._folder.free_name(BEFORE)
+        self._folder.rename(OUT, aside)
         return note("before", self._language, file=aside)
 
     def _left_over(self) -> str:
@@ -497,7 +501,7 @@ class TextFiles:
         if text == self._last_text:
             return
         try:
-            self._place.replace(PROBLEMS, text.encode("utf-8", "replace"))
+            self._folder.replace(PROBLEMS, text.encode("utf-8", "replace"))
         except OSError as error:
             self._trouble = error
         else:

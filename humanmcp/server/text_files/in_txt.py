@@ -23,7 +23,7 @@ _NO_FILE: Final = frozenset({Unfit.LINK, Unfit.FOLDER, Unfit.SPECIAL, Unfit.FORE
 class InTxt:
     """`in.txt` of one session. `trouble` is what keeps it from being written, None when nothing."""
 
-    def __init__(self, place: OpenFolder, before: Sequence[bytes] = ()) -> None:
+    def __init__(self, folder: OpenFolder, before: Sequence[bytes] = ()) -> None:
         """Begin with the lines that came before; keep what an earlier session left in it.
 
         Copied and emptied in place, not renamed: a `tail -f in.txt` that is still running reads on
@@ -34,22 +34,22 @@ class InTxt:
             OSError: it cannot be written.
         """
         self.trouble: OSError | None = None
-        self._place = place
+        self._folder = folder
         self._backlog = bytearray(b"".join(line + b"\n" for line in before))
         self.was_ours = False
         """Whether the file held these lines already: this session has had the folder before."""
-        mark = place.mark(IN)
+        mark = folder.mark(IN)
         if mark is not None and mark.unfit in _NO_FILE:
-            raise UnsafeFolderError("no-file", folder=place.path / IN)
+            raise UnsafeFolderError("no-file", folder=folder.path / IN)
         if mark is not None and before and mark.size == len(self._backlog):
-            self.was_ours = place.read(IN, mark) == bytes(self._backlog)
+            self.was_ours = folder.read(IN, mark) == bytes(self._backlog)
         if self.was_ours:
             self._backlog.clear()
             return
         if mark is not None and mark.size:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(mark.changed_ns / 1e9))
-            place.copy(IN, place.free_name(f"in.{stamp}"))
-        place.empty(IN)
+            folder.copy(IN, folder.free_name(f"in.{stamp}"))
+        folder.empty(IN)
         self.catch_up()
 
     def add(self, line: bytes, *, later: bool = False) -> None:
@@ -65,7 +65,7 @@ class InTxt:
         """Write what the disk did not take so far."""
         try:
             while self._backlog:
-                self._backlog = self._backlog[self._place.append(IN, self._backlog) :]
+                self._backlog = self._backlog[self._folder.append(IN, self._backlog) :]
         except OSError as error:
             self.trouble = error
         else:

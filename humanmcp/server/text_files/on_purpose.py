@@ -61,20 +61,20 @@ class _Taken:
 class OnPurpose:
     """Watches the files in one folder."""
 
-    def __init__(self, place: OpenFolder, sent: SentFolder) -> None:
+    def __init__(self, folder: OpenFolder, sent: SentFolder) -> None:
         """Leave alone what stood there before the session: what it was meant for is unknown."""
-        self._place = place
+        self._folder = folder
         self._sent = sent
         self._files = [WatchedFile(name) for name in NAMES]
         self._taken: deque[_Taken] = deque(maxlen=len(NAMES))
         self._next_look = -math.inf
         for file in self._files:
-            file.settle(place.mark(file.name))
+            file.settle(folder.mark(file.name))
 
     def left_over(self) -> tuple[str, ...]:
         """List what an earlier session took and did not send: it was killed in between."""
         names = (f"{name.removesuffix('.txt')}{NOT_SENT}.txt" for name in NAMES)
-        return tuple(name for name in names if self._place.mark(name) is not None)
+        return tuple(name for name in names if self._folder.mark(name) is not None)
 
     @property
     def look_again(self) -> float | None:
@@ -95,7 +95,7 @@ class OnPurpose:
             yield from self._saved(file, now)
 
     def _saved(self, file: WatchedFile, now: float) -> Iterator[Deliberate]:
-        found = file.look(self._place, now)
+        found = file.look(self._folder, now)
         if isinstance(found, Unfit):
             yield Deliberate(file.name, b"", found)
         elif isinstance(found, tuple):
@@ -110,8 +110,8 @@ class OnPurpose:
 
         A server that is killed in between leaves it under that name, and the next one tells of it.
         """
-        unsent = self._place.free_name(file.name.removesuffix(".txt") + NOT_SENT)
-        self._place.rename(file.name, unsent)
+        unsent = self._folder.free_name(file.name.removesuffix(".txt") + NOT_SENT)
+        self._folder.rename(file.name, unsent)
         file.settle(None)
         if file.name == DO and b"crash" in content:  # nothing runs after it
             self._sent.take(unsent)
@@ -121,7 +121,7 @@ class OnPurpose:
         self._taken.append(_Taken(file.name, self._sent.take(unsent), content))
 
     def _written_on(self, taken: _Taken, now: float) -> Iterator[Deliberate]:
-        found = taken.file.look(self._place, now)
+        found = taken.file.look(self._folder, now)
         if isinstance(found, tuple):
             content, mark = found
             more = taken.more_in(content)

@@ -38,27 +38,27 @@ class OutTxt:
     """Judges the documents of one `out.txt`, one after the other."""
 
     def __init__(
-        self, files: TextFiles, session: Session, ledger: Journal, answers: ReplyDispatcher
+        self, files: TextFiles, session: Session, journal: Journal, dispatcher: ReplyDispatcher
     ) -> None:
         """Read what `files` hands out."""
         self._files = files
         self._early: RequestId | None = None
         self._session = session
-        self._ledger = ledger
-        self._answers = answers
+        self._journal = journal
+        self._dispatcher = dispatcher
 
     def look(self, now: float) -> float | None:
         """Judge what is complete since the last look.
 
         Returns when to look again while it is being written, else None.
         """
-        for text in self._files.poll(now):
+        for document in self._files.poll(now):
             try:
-                self._take(text)
+                self._take(document)
             except Exception as error:
                 # Each text has to be accepted or refused: before that none after it is read.
                 logger.exception("an answer in out.txt could not be taken; please report it")
-                self._files.refuse(text, (failure(error),))
+                self._files.refuse(document, (failure(error),))
         return self._files.look_again
 
     @property
@@ -81,52 +81,52 @@ class OutTxt:
     def _send_anyway(self, text: str) -> None:
         exchange = addressed(text, self._session.pending) if check.id_of(text) else None
         if exchange is not None and kind_of(text) in (Kind.RESULT, Kind.ERROR):
-            self._answers.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
+            self._dispatcher.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
             return
         verdict = self._session.submit(text, anyway=True)
         line = verdict.line or verdict.forced
         if line:
             note = "" if verdict.sendable else DELIBERATE
-            self._ledger.write(line, by=BY_FILES, note=note)
-            self._answers.said()
+            self._journal.write(line, by=BY_FILES, note=note)
+            self._dispatcher.said()
 
-    def _take(self, text: Document) -> None:
+    def _take(self, document: Document) -> None:
         """Judge one document of `out.txt`: an answer to something pending, or a saying."""
-        if kind_of(text.text) in (Kind.REQUEST, Kind.NOTIFICATION):
-            self._say(text)
+        if kind_of(document.text) in (Kind.REQUEST, Kind.NOTIFICATION):
+            self._say(document)
             return
-        if self._session.unreadable and is_report(text.text):
-            self._say(text)  # a deliberate -32700 to a line nobody could read
+        if self._session.unreadable and is_report(document.text):
+            self._say(document)  # a deliberate -32700 to a line nobody could read
             return
-        exchange = addressed(text.text, self._session.pending)
+        exchange = addressed(document.text, self._session.pending)
         if exchange is not None:
-            self._settle(text, self._session.reply(exchange.number, text.text))
-        elif self._session.may_report(check.id_of(text.text)):
-            self._say(text)  # a deliberate -32600 to a line that was no message
+            self._settle(document, self._session.reply(exchange.number, document.text))
+        elif self._session.may_report(check.id_of(document.text)):
+            self._say(document)  # a deliberate -32600 to a line that was no message
         else:
-            self._refuse(text)
+            self._refuse(document)
 
-    def _say(self, text: Document) -> None:
-        verdict = self._session.submit(text.text)
+    def _say(self, document: Document) -> None:
+        verdict = self._session.submit(document.text)
         if verdict.line is None:
-            self._give_back(text, verdict.diagnostics, self._session.judge)
+            self._give_back(document, verdict.diagnostics, self._session.judge)
             return
-        self._ledger.write(verdict.line, by=BY_FILES)
-        self._answers.said()
-        self._files.accept(text, verdict.diagnostics)
+        self._journal.write(verdict.line, by=BY_FILES)
+        self._dispatcher.said()
+        self._files.accept(document, verdict.diagnostics)
 
-    def _settle(self, text: Document, outcome: Outcome) -> None:
+    def _settle(self, document: Document, outcome: Outcome) -> None:
         match outcome:
             case Sent():
-                self._answers.sent(outcome, BY_FILES)
-                self._files.accept(text, outcome.verdict.diagnostics)
+                self._dispatcher.sent(outcome, BY_FILES)
+                self._files.accept(document, outcome.verdict.diagnostics)
             case Refused():
-                self._give_back(text, outcome.verdict.diagnostics, self._judge)
+                self._give_back(document, outcome.verdict.diagnostics, self._judge)
             case AwaitingRetry(exchange):
-                self._answers.keep(exchange.number, Reply(text.text, by=BY_FILES))
-                self._files.accept(text, ())
+                self._dispatcher.keep(exchange.number, Reply(document.text, by=BY_FILES))
+                self._files.accept(document, ())
             case Late():
-                self._refuse(text)
+                self._refuse(document)
             case impossible:
                 assert_never(impossible)
 
@@ -140,21 +140,21 @@ class OutTxt:
             if self._files.is_being_written:
                 self._files.say_it_has_come(exchange.id.token)
 
-    def _refuse(self, text: Document) -> None:
-        self._early = check.id_of(text.text)
-        self._give_back(text, self._unaddressed(text.text), self._judge)
+    def _refuse(self, document: Document) -> None:
+        self._early = check.id_of(document.text)
+        self._give_back(document, self._unaddressed(document.text), self._judge)
 
     def _unaddressed(self, text: str) -> tuple[Diagnostic, ...]:
         session = self._session
         return unaddressed(text, session.exchanges.remembered, session.notice, session.established)
 
     def _give_back(
-        self, text: Document, diagnostics: Sequence[Diagnostic], judge: Callable[[str], Verdict]
+        self, document: Document, diagnostics: Sequence[Diagnostic], judge: Callable[[str], Verdict]
     ) -> None:
         """Refuse a text, with what it would be if it were right."""
         from humanmcp.protocol.diagnostics.autofix import suggestion  # noqa: PLC0415 - no start needs it
 
-        self._files.refuse(text, diagnostics, *suggestion(text.text, judge))
+        self._files.refuse(document, diagnostics, *suggestion(document.text, judge))
 
     def _judge(self, text: str) -> Verdict:
         """Judge an answer without sending it, as the one it is meant for would have it."""

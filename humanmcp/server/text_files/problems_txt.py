@@ -26,7 +26,7 @@ def report(outcomes: Iterable[DocumentOutcome], language: str, aside: str = "") 
     """
     outcomes = tuple(outcomes)
     refused = [one for one in outcomes if not one.sent]
-    noticed = [one for one in outcomes if one.sent and (one.diagnostics or one.text.notes)]
+    noticed = [one for one in outcomes if one.sent and (one.diagnostics or one.document.notes)]
     lines: list[str] = []
     if refused:
         lines += [say("files", "not-sent", language, file=aside or "out.txt"), ""]
@@ -47,12 +47,12 @@ def _about(outcomes: Iterable[DocumentOutcome], language: str) -> Iterator[str]:
     said: set[str] = set()
     for outcome in outcomes:
         several = _to_tell(outcome)
-        for block in [_sentence(outcome.text, each, language) for each in several]:
+        for block in [_sentence(outcome.document, each, language) for each in several]:
             if block not in said:  # a repair of the file is told once, not for each text in it
                 said.add(block)
                 yield block
         if outcome.mended:
-            code = f"mended {outcome.grade.value}"
+            code = f"mended {outcome.applicability.value}"
             yield say("files", code, language, text=_shown(outcome.mended))
         for page in dict.fromkeys(each.page for each in several if each.blocks and each.page):
             yield say("files", "page", language, page=page)
@@ -61,25 +61,25 @@ def _about(outcomes: Iterable[DocumentOutcome], language: str) -> Iterator[str]:
 
 def _to_tell(outcome: DocumentOutcome) -> list[Diagnostic]:
     """Return what is to be said: of a text that was not sent no repairs, and errors first."""
-    diagnostics = [*outcome.text.notes, *outcome.diagnostics]
+    diagnostics = [*outcome.document.notes, *outcome.diagnostics]
     if outcome.sent:
         return diagnostics
     several = [each for each in diagnostics if each.severity is not Severity.REPAIRED]
     return sorted(several, key=lambda each: not each.blocks)
 
 
-def _sentence(text: Document, found: Diagnostic, language: str) -> str:
-    several = visible(sentence(found, language))
-    if not found.line:
+def _sentence(document: Document, diagnostic: Diagnostic, language: str) -> str:
+    several = visible(sentence(diagnostic, language))
+    if not diagnostic.line:
         return several
-    line, column = _place(text, found)
+    line, column = _place(document, diagnostic)
     return say("files", "place", language, line=line, column=column, sentence=several)
 
 
-def _place(text: Document, found: Diagnostic) -> tuple[int, int]:
+def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
     """Return the line and column in the file of a place in one of its documents."""
-    column = found.column + text.column - 1 if found.line == 1 else found.column
-    return found.line + text.line - 1, column
+    column = diagnostic.column + document.column - 1 if diagnostic.line == 1 else diagnostic.column
+    return diagnostic.line + document.line - 1, column
 
 
 def _shown(mended: str) -> str:

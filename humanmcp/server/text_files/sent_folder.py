@@ -19,9 +19,9 @@ SENT: Final = "sent"
 class SentFolder:
     """The folder `sent` in the archive or, where that cannot be, in the place itself."""
 
-    def __init__(self, place: OpenFolder, archive: Path | None = None) -> None:
-        """Keep files of `place` in `archive`."""
-        self._place = place
+    def __init__(self, folder: OpenFolder, archive: Path | None = None) -> None:
+        """Keep files of `folder` in `archive`."""
+        self._place = folder
         self._folder = SENT if archive is None else str(archive / SENT)
         self._count = 0
 

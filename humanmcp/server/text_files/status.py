@@ -64,18 +64,18 @@ class StatusTxt:
     def __init__(
         self,
         session: Session,
-        answers: ReplyDispatcher,
-        ledger: Journal,
-        manner: ServeOptions,
-        aside: Callable[[str], object],
+        dispatcher: ReplyDispatcher,
+        journal: Journal,
+        options: ServeOptions,
+        tell_stderr: Callable[[str], object],
     ) -> None:
-        """Begin with no line. `aside` is told what the book will do and did instead of a person."""
+        """Begin with no line. `tell_stderr` receives what the book does instead of a person."""
         self._session = session
-        self._answers = answers
-        self._ledger = ledger
-        self._clock = ledger.clock
-        self._manner = manner
-        self._aside = aside
+        self._dispatcher = dispatcher
+        self._journal = journal
+        self._clock = journal.clock
+        self._options = options
+        self._tell_stderr = tell_stderr
         self._entries: list[StatusLine] = []
         self._over = 0
         self._warned: set[int] = set()
@@ -89,7 +89,7 @@ class StatusTxt:
 
     def text(self, now: float) -> str:
         """Return what has become of the lines, newest last."""
-        waiting = [one for one in self._entries[:-MOST] if one.number in self._answers.vigils]
+        waiting = [one for one in self._entries[:-MOST] if one.number in self._dispatcher.timers]
         newest = self._entries[-MOST:]
         self._over += len(self._entries) - len(waiting) - len(newest)
         self._entries = [*waiting, *newest]
@@ -100,26 +100,26 @@ class StatusTxt:
 
     def tell_aside(self, now: float) -> None:
         """Say once of each exchange that the book is about to answer it, and that it did."""
-        for number, vigil in self._answers.vigils.items():
-            if number not in self._warned and vigil.stops_at is not None:
+        for number, timers in self._dispatcher.timers.items():
+            if number not in self._warned and timers.stops_at is not None:
                 self._warned.add(number)
                 self._say_aside(self._session.exchanges[number], now)
-        for number in [one for one in self._warned if one not in self._answers.vigils]:
+        for number in [one for one in self._warned if one not in self._dispatcher.timers]:
             self._warned.discard(number)
             exchange = self._session.exchanges.get(number)
-            if exchange is not None and self._answers.by.get(number, "").startswith("book"):
+            if exchange is not None and self._dispatcher.by.get(number, "").startswith("book"):
                 self._say_aside(exchange, now)
 
     def _say_aside(self, exchange: Exchange, now: float) -> None:
-        self._aside(f"{_title(exchange)}: {self._fate(exchange, now)}\n")
+        self._tell_stderr(f"{_title(exchange)}: {self._fate(exchange, now)}\n")
 
     # -- the sentences ----------------------------------------------------------------------------
 
     def _say(self, code: str, **fillings: object) -> str:
-        return say(ROOM, code, self._manner.language, **fillings)
+        return say(ROOM, code, self._options.language, **fillings)
 
     def _head(self, left_out: int) -> Iterator[str]:
-        mode, opening = self._manner.mode, self._answers.opening
+        mode, opening = self._options.mode, self._dispatcher.opening
         yield self._say("head")
         yield self._say(f"opening {opening.value}" if mode is Mode.NORMAL else f"mode {mode.value}")
         if version := self._session.agreed:
@@ -133,24 +133,24 @@ class StatusTxt:
             exchange = self._session.exchanges.get(entry.number) if entry.number else None
             fate = entry.fate or (self._fate(exchange, now) if exchange else self._say("forgotten"))
             yield self._say("line", line=entry.line, title=entry.title, fate=fate)
-            if exchange is not None and entry.number in self._answers.vigils:
+            if exchange is not None and entry.number in self._dispatcher.timers:
                 yield from self._question(exchange)
-            for found in entry.look():
-                yield f"    {one_line(sentence(found, self._manner.language))}"
+            for diagnostic in entry.look():
+                yield f"    {one_line(sentence(diagnostic, self._options.language))}"
 
     def _reactions(self) -> Iterator[str]:
         """Return what the client made of what was said first, asked, or wrong on purpose."""
-        after = max(0, self._ledger.seq - MOST)
-        if self._ledger.spoke_at <= after:
+        after = max(0, self._journal.seq - MOST)
+        if self._journal.spoke_at <= after:
             return
         # Imported when there is something to tell: most sessions never pay for it.
         from humanmcp.answering.reactions import reactions  # noqa: PLC0415 - the start is counted
 
-        reacted = reactions(self._ledger.inbox.frames(self._ledger.name, after))
+        reacted = reactions(self._journal.inbox.frames(self._journal.name, after))
         if reacted:
             yield f"\n{self._say('reactions')}"
         for one in reacted:
-            yield f"    {one.sentence(self._manner.language)}"
+            yield f"    {one.sentence(self._options.language)}"
 
     def _question(self, exchange: Exchange) -> Iterator[str]:
         # Imported when a question may be there: the start of a server does not pay for it.
@@ -173,9 +173,9 @@ class StatusTxt:
             case NoticeArrived(message, remarks):
                 title = one_line(message.method, LONGEST)
                 return StatusLine(line, title, 0, self._say("notice"), lambda: remarks)
-            case ResponseArrived(message, asked, diagnostics):
+            case ResponseArrived(message, request, diagnostics):
                 title = self._say("an answer", id=one_line(_token(message), LONGEST))
-                fate = self._response(asked)
+                fate = self._response(request)
                 return StatusLine(line, title, 0, fate, lambda: diagnostics)
             case UnreadableArrived(malformed):
                 why = unreadable(malformed)
@@ -185,44 +185,44 @@ class StatusTxt:
             case _:
                 return None
 
-    def _response(self, asked: Message | None) -> str:
-        if asked is None:
+    def _response(self, request: Message | None) -> str:
+        if request is None:
             return self._say("stray response")
-        return self._say("response", method=one_line(asked.method, LONGEST))
+        return self._say("response", method=one_line(request.method, LONGEST))
 
     def _fate(self, exchange: Exchange, now: float) -> str:
-        vigil = self._answers.vigils.get(exchange.number)
-        if vigil is not None:
-            return self._say("and").join(self._prospects(vigil, now))
+        timers = self._dispatcher.timers.get(exchange.number)
+        if timers is not None:
+            return self._say("and").join(self._prospects(timers, now))
         if exchange.state is ExchangeState.ANSWERED:
-            by = self._answers.by.get(exchange.number, "")
+            by = self._dispatcher.by.get(exchange.number, "")
             return self._say("answered", who=self._who(by))
         # What came with the end of input was put before nobody: it is about to be abandoned.
         over = (
             ExchangeState.ABANDONED if exchange.state is ExchangeState.PENDING else exchange.state
         )
-        return say("waits", over.value, self._manner.language)
+        return say("waits", over.value, self._options.language)
 
-    def _prospects(self, vigil: PendingTimers, now: float) -> Iterator[str]:
+    def _prospects(self, timers: PendingTimers, now: float) -> Iterator[str]:
         """Return what waits for whom, and what happens when nothing is done."""
-        decision, waiting = vigil.decision, vigil.waiting()
-        yield self._say("subscription" if vigil.subscribed else "waits")
+        decision, waiting = timers.decision, timers.waiting()
+        yield self._say("subscription" if timers.subscribed else "waits")
         if waiting.book_at is not None:
-            at = self._clock.time_of_day(vigil.arrived + waiting.book_at - now)
+            at = self._clock.time_of_day(timers.arrived + waiting.book_at - now)
             yield self._say("book rule" if decision.rule is not None else "book net", at=at)
         elif decision.after is not None:
             yield self._say("book stopped")
-        if waiting.status_until is not None and now - vigil.arrived < waiting.status_until:
-            at = self._clock.time_of_day(vigil.arrived + waiting.status_until - now)
+        if waiting.status_until is not None and now - timers.arrived < waiting.status_until:
+            at = self._clock.time_of_day(timers.arrived + waiting.status_until - now)
             yield self._say("status open", at=at)
         if waiting.limit is not None:
-            at = self._clock.time_of_day(vigil.arrived + waiting.limit - now)
+            at = self._clock.time_of_day(timers.arrived + waiting.limit - now)
             yield self._say("gives up", at=at)
 
     def _who(self, by: str) -> str:
         if by == BY_US:
             return self._say("by humanmcp")
-        return one_line(who(by, self._manner.language), LONGEST)
+        return one_line(who(by, self._options.language), LONGEST)
 
 
 def _token(message: Message) -> str:

@@ -46,27 +46,27 @@ class TextDesk:
         self,
         claim: Callable[[Sequence[bytes]], TextFiles],
         session: Session,
-        ledger: Journal,
-        answers: ReplyDispatcher,
-        manner: ServeOptions,
+        journal: Journal,
+        dispatcher: ReplyDispatcher,
+        options: ServeOptions,
         *,
-        agenda: PollSchedule,
+        schedule: PollSchedule,
         do: Callable[[bytes, str], str],
-        aside: Callable[[str], object],
+        tell_stderr: Callable[[str], object],
     ) -> None:
-        """Claim the files. `aside` is told what the book will do and did instead of a person.
+        """Claim the files. `tell_stderr` is told what the book will do and did instead of a person.
 
         `claim` is given the lines that came before. `do` follows the words of `out.do.txt`, and
         says why one cannot be followed.
         """
         self._claim = claim
         self._session = session
-        self._ledger = ledger
-        self._answers = answers
-        self._agenda = agenda
+        self._journal = journal
+        self._dispatcher = dispatcher
+        self._schedule = schedule
         self._do = do
-        self._manner = manner
-        self._aside = aside
+        self._options = options
+        self._tell_stderr = tell_stderr
         self._came: list[tuple[int, Sequence[Event]]] = []
         """The lines that `status.txt` does not know yet, and what they meant."""
         self._first_came_at = 0.0
@@ -87,17 +87,17 @@ class TextDesk:
 
     def _came_before(self, *, now: int = 0) -> Sequence[bytes]:
         """Return the lines that were copied, from the transcript; `now` that came are not yet."""
-        frames = self._ledger.inbox.frames(self._ledger.name)
-        came = [one.raw for one in frames if one.way is Direction.IN and not one.note]
+        frames = self._journal.inbox.frames(self._journal.name)
+        came = [one.raw for one in frames if one.direction is Direction.IN and not one.note]
         end = len(came) - now
         return came[max(0, end - self._lines) : end]
 
     def _have(self, files: TextFiles) -> None:
         self.files = files
-        self._agenda.files = files.shared
-        self._out_txt = OutTxt(files, self._session, self._ledger, self._answers)
-        self._ledger.facts = self._ledger.facts._replace(files=str(files.folder))
-        self._ledger.describe(self._session)
+        self._schedule.files = files.shared
+        self._out_txt = OutTxt(files, self._session, self._journal, self._dispatcher)
+        self._journal.facts = self._journal.facts._replace(files=str(files.folder))
+        self._journal.describe(self._session)
         self._follow_events()
 
     def be_woken(self, wake: Callable[[], object]) -> None:
@@ -110,13 +110,13 @@ class TextDesk:
 
     def _follow_events(self) -> None:
         self._forget_events()
-        wake, files, agenda = self._wake, self.files, self._agenda
+        wake, files, schedule = self._wake, self.files, self._schedule
         if wake is None or files is None or not files.shared:
             return
         from humanmcp.inbox.text_events import FolderEvents  # noqa: PLC0415 - no start waits for it
 
         def saved() -> None:
-            agenda.text_saved = True
+            schedule.text_saved = True
             wake()
 
         self._events = FolderEvents.start(files.folder, OWN, saved)
@@ -124,7 +124,7 @@ class TextDesk:
     def _forget_events(self) -> None:
         if self._events is not None:
             self._events.close()
-        self._events, self._agenda.is_told = None, False
+        self._events, self._schedule.is_told = None, False
 
     def make_room(self) -> None:
         """Give a folder that others may want back: a probe gets no answer by hand."""
@@ -145,7 +145,7 @@ class TextDesk:
         """Add a line to `in.txt`; what becomes of it is told later."""
         self._lines += 1
         if not self._came:
-            self._first_came_at = self._ledger.clock.now()
+            self._first_came_at = self._journal.clock.now()
         self._came.append((self._lines, events))
         if self.files is not None:
             self.files.arrived(line, later=later)
@@ -168,17 +168,17 @@ class TextDesk:
             return
         for saved in self.files.on_purpose(now):
             if saved.name == RAW:
-                self._ledger.write_raw(saved.content, by=BY_FILES)
+                self._journal.write_raw(saved.content, by=BY_FILES)
             elif saved.name == ANYWAY:
                 self._out_txt.send_anyway(saved.content)
             else:
-                self.files.complain(self._do(saved.content, self._manner.language))
-            self._agenda.duties = now  # silence may be over
+                self.files.complain(self._do(saved.content, self._options.language))
+            self._schedule.duties = now  # silence may be over
         again = self._out_txt.look(now)
         if again is not None:
-            self._agenda.text_changes(now, again)
-        if self._answers.somebody_writes(writing=self.is_being_written):
-            self._agenda.duties = -math.inf
+            self._schedule.text_changes(now, again)
+        if self._dispatcher.somebody_writes(writing=self.is_being_written):
+            self._schedule.duties = -math.inf
 
     # -- what is told -----------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class TextDesk:
 
         When no line comes for a moment: a client that talks on must not wait for it.
         """
-        if self._ledger.changes == self._changes_shown or self.files is None:
+        if self._journal.changes == self._changes_shown or self.files is None:
             return math.inf
         return min(quiet_at, self._first_came_at + TELL_WITHIN) if self._came else quiet_at
 
@@ -195,11 +195,11 @@ class TextDesk:
         """Say what has become of the lines."""
         if self.files is None:
             return
-        self._changes_shown = self._ledger.changes
+        self._changes_shown = self._journal.changes
         came, self._came = self._came, []
         for line, events in came:
             self._status.arrived(line, events)
-        now = self._ledger.clock.now()
+        now = self._journal.clock.now()
         self.files.tell_status(self._status.text(now))
         self._status.tell_aside(now)
 
@@ -207,7 +207,9 @@ class TextDesk:
     def _status(self) -> StatusTxt:
         from humanmcp.server.text_files.status import StatusTxt  # noqa: PLC0415 - no start waits for it
 
-        return StatusTxt(self._session, self._answers, self._ledger, self._manner, self._aside)
+        return StatusTxt(
+            self._session, self._dispatcher, self._journal, self._options, self._tell_stderr
+        )
 
     # -- a folder that somebody took away ---------------------------------------------------------
 
@@ -223,7 +225,7 @@ class TextDesk:
             return
         self._have(files)
         gone.release()
-        self._ledger.changes += 1
+        self._journal.changes += 1
 
     def _cannot_come_back(self, error: Exception) -> None:
         """Say once why the folder is not there, and try again: the desks go on."""

@@ -102,10 +102,10 @@ def test_a_deep_schema_ends_in_json() -> None:
 )
 def test_a_field_that_is_no_json_says_why_and_how(raw: str, code: str, mended: object) -> None:
     """The codes that exist, with their fixes; their places count in the field's own text."""
-    (found,) = unread(raw)
-    assert (found.code, found.blocks) == (code, True)
-    assert found.fix is not None
-    assert json.loads(applied(raw, found.fix.edits)) == mended
+    (diagnostic,) = unread(raw)
+    assert (diagnostic.code, diagnostic.blocks) == (code, True)
+    assert diagnostic.fix is not None
+    assert json.loads(applied(raw, diagnostic.fix.edits)) == mended
 
 
 def test_json_in_a_field_says_nothing() -> None:

@@ -51,10 +51,10 @@ class Asked:
         self.inbox.deliver(Item(self.key, line, "tools/call", "7", revision, AT))
         self.path = f"/m/{self.key.session}/{self.key.number}"
 
-    def record(self, way: Direction, line: str, number: int = 0) -> None:
+    def record(self, direction: Direction, line: str, number: int = 0) -> None:
         """Put a line into the transcript."""
         self.seq += 1
-        self.inbox.record(self.key.session, Frame(self.seq, AT, way, line.encode(), number))
+        self.inbox.record(self.key.session, Frame(self.seq, AT, direction, line.encode(), number))
 
     @property
     def told(self) -> tuple[ShownRequest, ...]:
@@ -150,8 +150,8 @@ def test_a_question_that_nobody_takes_says_so(asked: Asked) -> None:
     """The session's program is the only one who sends; it is what the test plays here."""
     answer = asked.desk.submit(f"{asked.path}/ask", of="roots", act="send")
     assert "Not sent yet" in answer.text
-    ((_, outgoing),) = asked.inbox.outgoing(asked.key.session)
-    assert json.loads(outgoing.text)["method"] == "roots/list"
+    ((_, reply),) = asked.inbox.outgoing(asked.key.session)
+    assert json.loads(reply.text)["method"] == "roots/list"
 
 
 def test_a_question_that_there_is_not_is_not_found(asked: Asked) -> None:

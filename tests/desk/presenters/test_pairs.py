@@ -21,9 +21,11 @@ def found(*said: tuple[float, Direction, str]) -> list[Pair]:
         step(
             "s",
             A,
-            Frame(seq, stamp(1_800_000_000 + at), way, f'{{"jsonrpc":"2.0",{line}}}'.encode()),
+            Frame(
+                seq, stamp(1_800_000_000 + at), direction, f'{{"jsonrpc":"2.0",{line}}}'.encode()
+            ),
         )
-        for seq, (at, way, line) in enumerate(said, 1)
+        for seq, (at, direction, line) in enumerate(said, 1)
     )
 
 
@@ -54,10 +56,14 @@ def test_an_answer_with_a_wrong_id_stands_with_its_request_unless_another_has_it
                 "s",
                 A,
                 Frame(
-                    seq, stamp(1_800_000_000), way, f'{{"jsonrpc":"2.0",{line}}}'.encode(), number
+                    seq,
+                    stamp(1_800_000_000),
+                    direction,
+                    f'{{"jsonrpc":"2.0",{line}}}'.encode(),
+                    number,
                 ),
             )
-            for seq, (way, number, line) in enumerate(frames, 1)
+            for seq, (direction, number, line) in enumerate(frames, 1)
         )
 
     (one,) = rows(*said[:2])

@@ -168,10 +168,10 @@ def test_an_answer_says_what_it_answers() -> None:
         ("t", Direction.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'),
     ]
     steps = [
-        rows.step(session, summary.badge(0), Frame(seq, "", way, line.encode()))
-        for seq, (session, way, line) in enumerate(lines, 1)
+        rows.step(session, summary.badge(0), Frame(seq, "", direction, line.encode()))
+        for seq, (session, direction, line) in enumerate(lines, 1)
     ]
-    assert [one.answers for one in rows.paired(steps)] == [
+    assert [step.answers for step in rows.paired(steps)] == [
         *("", "", "", "roots/list", "", "dice", "", "ping")
     ]
 

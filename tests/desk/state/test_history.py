@@ -40,7 +40,7 @@ class Past:
         session: int,
         second: int,
         line: str,
-        way: Direction = Direction.IN,
+        direction: Direction = Direction.IN,
         note: str = "",
         *,
         number: int = 0,
@@ -48,7 +48,7 @@ class Past:
         """Record a line of one of them."""
         name = self.names[session]
         self.seq[name] += 1
-        frame = Frame(self.seq[name], at(second), way, line.encode(), number, note=note)
+        frame = Frame(self.seq[name], at(second), direction, line.encode(), number, note=note)
         self.inbox.record(name, frame)
 
     def http(self, second: int, part: str) -> None:
@@ -92,9 +92,9 @@ def test_lines_of_all_sessions_come_newest_first(past: Past) -> None:
     for number in range(60):
         past.say(number % 2, number, ping(number))
     found = history.look(past.board, history.Query(), most=10)
-    assert [one.at for one in found.steps] == [at(second) for second in range(59, 49, -1)]
+    assert [step.at for step in found.steps] == [at(second) for second in range(59, 49, -1)]
     rest = history.look(past.board, history.Query(), start=found.further, most=100)
-    assert [one.at for one in rest.steps] == [at(second) for second in range(49, -1, -1)]
+    assert [step.at for step in rest.steps] == [at(second) for second in range(49, -1, -1)]
     assert rest.further is None
 
 
@@ -103,7 +103,7 @@ def test_recent_lines_are_those_of_any_session(past: Past) -> None:
     past.say(1, 1, ping(1))
     past.say(0, 2, ping(2))
     past.say(1, 3, ping(3))
-    assert [one.at for one in history.recent(past.board, 2)] == [at(3), at(2)]
+    assert [step.at for step in history.recent(past.board, 2)] == [at(3), at(2)]
 
 
 def test_of_many_open_sessions_only_those_are_read_that_spoke_last(
@@ -125,7 +125,7 @@ def test_of_many_open_sessions_only_those_are_read_that_spoke_last(
 
     monkeypatch.setattr(inbox, "before", counted)
     found = history.recent(board, 3)
-    assert [one.session for one in found] == names[:-4:-1]
+    assert [step.session for step in found] == names[:-4:-1]
     assert set(read) <= set(names[-4:])
     inbox.record(names[0], Frame(2, at(59), Direction.IN, ping(2).encode()))
     board.refresh(names[0], 0)
@@ -141,10 +141,10 @@ def test_progress_is_one_row_and_moves_nothing(past: Past) -> None:
     past.progress(60, token=8)
     rows = history.look(past.board, history.Query(), most=12).steps
     assert len(rows) == 13
-    (row,) = [one for one in rows if one.times > 1]
+    (row,) = [step for step in rows if step.times > 1]
     assert (row.at, row.times, row.lasted) == (at(5), 10, 45.0)
     picture = history.conversation(past.board, past.names[0], 3)
-    assert [one.word for one in picture] == ["ping", *["notifications/progress"] * 2]
+    assert [step.word for step in picture] == ["ping", *["notifications/progress"] * 2]
 
 
 def test_progress_is_no_recent_message(past: Past) -> None:
@@ -152,7 +152,7 @@ def test_progress_is_no_recent_message(past: Past) -> None:
     past.say(0, 0, ping(1))
     for second in range(1, 20):
         past.progress(second)
-    assert [one.word for one in history.recent(past.board, 8)] == ["ping"]
+    assert [step.word for step in history.recent(past.board, 8)] == ["ping"]
 
 
 def test_who_searches_for_progress_finds_each_line(past: Past) -> None:
@@ -160,7 +160,7 @@ def test_who_searches_for_progress_finds_each_line(past: Past) -> None:
     for second in range(3):
         past.progress(second)
     found = history.look(past.board, history.parse("method:notifications/progress"))
-    assert [one.times for one in found.steps] == [1, 1, 1]
+    assert [step.times for step in found.steps] == [1, 1, 1]
 
 
 def test_http_32_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
@@ -168,13 +168,13 @@ def test_http_32_the_history_of_a_served_session_is_its_messages(past: Past) -> 
     for call in (1, 2, 3):
         past.call_over_http(call, call)
     steps = history.look(past.board, history.Query()).steps
-    assert [one.kind for one in steps] == ["result", "request"] * 3
-    assert [one.http for one in steps[:2]] == [
+    assert [step.kind for step in steps] == ["result", "request"] * 3
+    assert [step.http for step in steps[:2]] == [
         (),
         ("HTTP 3 -> POST /mcp\nhost: h", "HTTP 3 <- 200 OK\nx: y"),
     ]
     found = history.look(past.board, history.parse("kind:note")).steps
-    assert [one.gist for one in found[:2]] == ["HTTP 3 <- 200 OK", "HTTP 3 -> POST /mcp"]
+    assert [step.gist for step in found[:2]] == ["HTTP 3 <- 200 OK", "HTTP 3 -> POST /mcp"]
     assert len(history.look(past.board, history.parse("/mcp post")).steps) == 3
 
 
@@ -197,7 +197,7 @@ def test_http_32_a_request_that_brought_no_line_is_a_row_with_its_status(past: P
         past.http(call, response_part(call, status, "", ()))
     past.http(4, event_part(1, "0-1"))
     past.http(5, cut_part(1, "client"))
-    assert [one.gist for one in history.look(past.board, history.Query()).steps] == [
+    assert [step.gist for step in history.look(past.board, history.Query()).steps] == [
         "HTTP 1 -- hung up by the client",
         "HTTP 3 -> DELETE /mcp <- 204",
         "HTTP 2 -> POST /mcp <- 415",
@@ -216,7 +216,7 @@ def test_http_32_heads_find_their_line_while_several_are_on_the_way(past: Past) 
     for call in (2, 1, 0, 3):
         past.http(3, response_part(call, 200 + call, "", ()))
     steps = history.look(past.board, history.Query()).steps
-    assert [[text.split(" ", 2)[1] for text in one.http] for one in steps] == [
+    assert [[text.split(" ", 2)[1] for text in step.http] for step in steps] == [
         ["0", "3", "0", "3"],
         ["2", "2"],
         ["1", "1"],
@@ -230,7 +230,7 @@ def test_a_word_is_found_in_any_of_many_lines_without_reading_them_all(past: Pas
         word = "Needle" if number in (3, 350, 700) else "hay"
         past.say(0, number, f'{{"jsonrpc":"2.0","method":"{word}","params":"{filler}"}}')
     found = history.look(past.board, history.parse("needle xxx"))
-    assert [one.seq for one in found.steps] == [701, 351, 4]
+    assert [step.seq for step in found.steps] == [701, 351, 4]
     assert (found.further, found.complete) == (None, True)
     assert history.look(past.board, history.parse("needle hay")).steps == ()
 
@@ -241,7 +241,7 @@ def test_a_phrase_is_found_where_its_words_stand_together(past: Past) -> None:
         past.say(0, number, f'{{"jsonrpc":"2.0","method":"{said}"}}')
     for typed, lines in (("rain in", [2, 1]), ('"Rain in"', [1]), ('"in rain"', [])):
         found = history.look(past.board, history.parse(typed))
-        assert [one.seq for one in found.steps] == lines
+        assert [step.seq for step in found.steps] == lines
 
 
 def test_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
@@ -256,7 +256,7 @@ def test_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
         past.inbox.record(key.session, frame)
     for query in ("kind:error tool:dice", "kind:error method:tools/call tool:dice"):
         found = history.look(past.board, history.parse(query))
-        assert [one.number for one in found.steps] == [1]
+        assert [step.number for step in found.steps] == [1]
 
 
 def call(id_: int, tool: str = "dice") -> str:
@@ -366,7 +366,7 @@ def test_a_recent_line_leads_to_a_page_that_there_is(past: Past) -> None:
     key = Key(past.names[0], 2)
     past.inbox.deliver(Item(key, line, "tools/call", "2", "2025-11-25", arrived=at(2)))
     name = past.names[0]
-    addresses = [one.address for one in history.recent(past.board, 5)]
+    addresses = [step.address for step in history.recent(past.board, 5)]
     assert addresses == [f"/m/{name}/2", f"/line/{name}/1"]
 
 

@@ -160,7 +160,7 @@ def test_a_late_answer_belongs_to_nothing(way: Way) -> None:
         assert client.request("test/pair", {"value": "next"}).result == {"value": "next"}
         until(
             lambda: any(
-                isinstance(one, ResponseArrived) and one.asked is None for one in notes.events
+                isinstance(one, ResponseArrived) and one.request is None for one in notes.events
             ),
             "the late answer",
         )
@@ -523,9 +523,9 @@ def test_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
     client.line_arrived(WRONG)
     assert not begun.is_answered
     assert [one.method for one in notes.strays[0].waiting] == ["ping"]
-    client.give_up(begun.asked)
+    client.give_up(begun.request)
     client.line_arrived(WRONG.replace(b"1,", b"101,"))
-    assert notes.strays[1].late == begun.asked
+    assert notes.strays[1].late == begun.request
     assert notes.strays[1].waiting == ()
 
 
@@ -536,7 +536,7 @@ def test_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
     one = client.begin("ping")
     client.line_arrived(WRONG)
     assert one.response.result == {}
-    assert notes.strays[0].taken == one.asked
+    assert notes.strays[0].taken == one.request
     client.begin("ping")
     two = client.begin("ping")
     client.line_arrived(WRONG)

@@ -113,7 +113,7 @@ def test_a_real_server_of_the_python_sdk_that_starts_slowly_is_modern() -> None:
         assert client.stated == "2026-07-28"
         assert client.call("tools/list").result
         until(
-            lambda: any(isinstance(one, ResponseArrived) and one.asked for one in notes.events),
+            lambda: any(isinstance(one, ResponseArrived) and one.request for one in notes.events),
             "an answer",
         )
     finally:

@@ -214,9 +214,9 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
     language: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """At the terminal and in the inbox: the server that asked is gone."""
-    why = EndedError("exited", command="x", status=3)
+    error = EndedError("exited", command="x", status=3)
     question = Question("elicitation/create", ELICIT)
-    AtTerminal(Typist(), language=language).withdraw(question.exchange, why)
+    AtTerminal(Typist(), language=language).withdraw(question.exchange, error)
     assert said in capsys.readouterr().out
     inbox = FolderInbox(tmp_path)
     desk = AtInbox(inbox, Seat.CLIENT, language=language)
@@ -226,7 +226,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
     asking.start()
     item = until(lambda: inbox.items(desk.name), "the question")[0]
     until(lambda: desk._questions, "the wait")
-    desk.withdraw(question.exchange, why)
+    desk.withdraw(question.exchange, error)
     asking.join(20)
     assert said in inbox.item(item.key).reason
     desk.end()

@@ -69,10 +69,10 @@ class Overheard:
         if line is not None:
             self._passed(self.own, line.encode())
 
-    def _passed(self, way: Direction, line: bytes) -> None:
+    def _passed(self, direction: Direction, line: bytes) -> None:
         message = read(line)
         assert isinstance(message, Message)
-        self.observer.observe(way, message)
+        self.observer.observe(direction, message)
 
     def agree(self) -> None:
         """Compare what both know."""
@@ -80,8 +80,11 @@ class Overheard:
         assert self.session.agreed == self.observer.revision
         waiting = [one.request for one in self.session.pending if not one.awaiting_retry]
         assert _ids(waiting) == _ids(one.request for one in self.observer.in_flight(self.peer))
-        for side in Direction:
-            mine, theirs = self.session.state.in_flight(side), self.observer.in_flight(side)
+        for direction in Direction:
+            mine, theirs = (
+                self.session.state.in_flight(direction),
+                self.observer.in_flight(direction),
+            )
             assert _ids(one.request for one in mine) == _ids(one.request for one in theirs)
 
 
@@ -164,8 +167,8 @@ def give_up(room: Overheard, _draw: st.DataObject) -> None:
     return None
 
 
-def _number(room: Overheard, asked: Message) -> int:
-    (one,) = (each for each in room.observer.in_flight(room.own) if each.request.id == asked.id)
+def _number(room: Overheard, request: Message) -> int:
+    (one,) = (each for each in room.observer.in_flight(room.own) if each.request.id == request.id)
     return one.number
 
 

@@ -17,12 +17,12 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 TIME = "2025-04-06 15:09:35.419"
 
 
-@pytest.mark.parametrize("way", [Direction.IN, Direction.OUT, Direction.ERR])
-def test_what_is_written_is_read_back(way: Direction) -> None:
+@pytest.mark.parametrize("direction", [Direction.IN, Direction.OUT, Direction.ERR])
+def test_what_is_written_is_read_back(direction: Direction) -> None:
     """Time, way and text."""
-    line = write_log_line(Frame(1, "", way, '{"x":"東京] IN: "}'.encode()), TIME)
-    assert line == f'[{TIME}] {label(way)}: {{"x":"東京] IN: "}}'
-    assert read_log_line(line) == (TIME, way, '{"x":"東京] IN: "}')
+    line = write_log_line(Frame(1, "", direction, '{"x":"東京] IN: "}'.encode()), TIME)
+    assert line == f'[{TIME}] {label(direction)}: {{"x":"東京] IN: "}}'
+    assert read_log_line(line) == (TIME, direction, '{"x":"東京] IN: "}')
 
 
 @pytest.mark.parametrize(

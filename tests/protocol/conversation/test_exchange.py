@@ -24,7 +24,7 @@ def exchange(line: str = '{"id":3,"method":"tools/call","params":{"name":"t"}}')
 
 
 @pytest.mark.parametrize(
-    ("happened", "state"),
+    ("transition", "state"),
     [
         (Transition.REPLY_SENT, ExchangeState.ANSWERED),
         (Transition.CLIENT_CANCELLED, ExchangeState.CANCELLED),
@@ -33,9 +33,9 @@ def exchange(line: str = '{"id":3,"method":"tools/call","params":{"name":"t"}}')
         (Transition.CLIENT_WENT_ON, ExchangeState.ABANDONED),
     ],
 )
-def test_a_pending_exchange_ends_once(happened: Transition, state: ExchangeState) -> None:
+def test_a_pending_exchange_ends_once(transition: Transition, state: ExchangeState) -> None:
     """Whatever happens after the first end changes nothing."""
-    done = exchange().after(happened)
+    done = exchange().after(transition)
     assert done.state is state
     for later in Transition:
         assert done.after(later) is done
@@ -58,8 +58,8 @@ def test_the_manual_draws_the_state_table_as_it_is() -> None:
     """docs/explanation/design.md holds the diagram that the table makes."""
     page = Path(__file__).parents[3] / "docs" / "explanation" / "design.md"
     arrows = [
-        f"    {state.value} --> {after.value}: {happened.value}\n"
-        for (state, happened), after in NEXT.items()
+        f"    {state.value} --> {after.value}: {transition.value}\n"
+        for (state, transition), after in NEXT.items()
     ]
     diagram = "stateDiagram-v2\n    [*] --> pending\n" + "".join(arrows) + "```"
     assert diagram in page.read_text(encoding="utf-8")

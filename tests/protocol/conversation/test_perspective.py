@@ -14,9 +14,9 @@ from humanmcp.protocol.conversation.transcript import (
 )
 
 
-def frame(seq: int, way: Direction, number: int = 0, note: str = "") -> Frame:
+def frame(seq: int, direction: Direction, number: int = 0, note: str = "") -> Frame:
     """Make a frame."""
-    return Frame(seq, "", way, b"{}", number, note=note)
+    return Frame(seq, "", direction, b"{}", number, note=note)
 
 
 SESSION = (

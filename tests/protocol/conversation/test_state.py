@@ -28,15 +28,20 @@ class Ear(ConversationState):
         self,
         id: Any,  # noqa: A002, ANN401 - the protocol's own word; any JSON value
         method: str,
-        way: Direction = Direction.IN,
+        direction: Direction = Direction.IN,
         **params: Any,  # noqa: ANN401 - any JSON value
     ) -> ObservedMessage:
         """Hear a request."""
-        return self.observe(way, message(id=id, method=method, params=params))
+        return self.observe(direction, message(id=id, method=method, params=params))
 
-    def answers(self, id: Any, way: Direction = Direction.OUT, **result: Any) -> ObservedMessage:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    def answers(
+        self,
+        id: Any,  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+        direction: Direction = Direction.OUT,
+        **result: Any,  # noqa: ANN401 - as above
+    ) -> ObservedMessage:
         """Hear a result."""
-        return self.observe(way, message(id=id, result=result))
+        return self.observe(direction, message(id=id, result=result))
 
 
 def test_several_requests_in_flight_are_answered_in_any_order() -> None:
@@ -57,8 +62,8 @@ def test_both_sides_count_their_own_ids() -> None:
     ear.asks(1, "tools/call", name="dice")
     ear.asks(1, "sampling/createMessage", Direction.OUT)
     assert ear.answers(1, Direction.IN).method == "sampling/createMessage"
-    heard = ear.answers(1)
-    assert (heard.method, heard.name) == ("tools/call", "dice")
+    observed = ear.answers(1)
+    assert (observed.method, observed.name) == ("tools/call", "dice")
 
 
 def test_an_id_that_comes_again_is_a_new_request() -> None:
@@ -66,44 +71,44 @@ def test_an_id_that_comes_again_is_a_new_request() -> None:
     ear = Ear()
     ear.asks(5, "tools/list")
     ear.answers(5)
-    second = ear.asks(5, "prompts/list").asked
-    assert ear.answers(5).asked == second
+    second = ear.asks(5, "prompts/list").request
+    assert ear.answers(5).request == second
 
 
 def test_an_answer_to_two_open_requests_of_one_id_is_ambiguous() -> None:
     """It is taken for the older one, and said to be uncertain."""
     ear = Ear()
-    first = ear.asks(5, "tools/list").asked
+    first = ear.asks(5, "tools/list").request
     ear.asks(5, "prompts/list")
-    heard = ear.answers(5)
-    assert (heard.asked, heard.ambiguous) == (first, True)
+    observed = ear.answers(5)
+    assert (observed.request, observed.ambiguous) == (first, True)
     assert not ear.answers(5).ambiguous
 
 
 @pytest.mark.parametrize("answer", [{"id": 9, "result": {}}, {"error": {"code": 1, "message": ""}}])
 def test_an_answer_to_nothing_belongs_to_nothing(answer: dict[str, Any]) -> None:
     """An unknown id, or none."""
-    assert Ear().observe(Direction.OUT, message(**answer)).asked is None
+    assert Ear().observe(Direction.OUT, message(**answer)).request is None
 
 
 def test_a_cancelled_request_is_open_no_more() -> None:
     """Except `initialize`, which must not be cancelled."""
     ear = Ear()
     ear.asks(0, "initialize")
-    asked = ear.asks(1, "tools/list").asked
-    for number, cancelled in ((1, asked), (0, None), (7, None), (True, None)):
+    request = ear.asks(1, "tools/list").request
+    for number, cancelled in ((1, request), (0, None), (7, None), (True, None)):
         notice = message(method="notifications/cancelled", params={"requestId": number})
-        assert ear.observe(Direction.IN, notice).asked == cancelled
+        assert ear.observe(Direction.IN, notice).request == cancelled
     assert [one.method for one in ear.open] == ["initialize"]
 
 
 def test_a_modern_repeat_is_linked_by_its_state() -> None:
     """2026-07-28: a new id, the same requestState."""
     ear = Ear()
-    first = ear.asks(1, "tools/call", name="dice", _meta=MODERN).asked
+    first = ear.asks(1, "tools/call", name="dice", _meta=MODERN).request
     assert first is not None
     ear.answers(1, resultType="input_required", requestState="s1", inputRequests={"a": {}})
-    again = ear.asks(2, "tools/call", name="dice", requestState="s1", _meta=MODERN).asked
+    again = ear.asks(2, "tools/call", name="dice", requestState="s1", _meta=MODERN).request
     assert again is not None
     assert again.continues == first.number
     assert ear.revision == "2026-07-28"
@@ -115,9 +120,9 @@ def test_without_a_state_method_name_and_keys_must_tell_for_certain() -> None:
     for number in (1, 2, 3):
         ear.asks(number, "tools/call", name="dice" if number < 3 else "coin", _meta=MODERN)
         ear.answers(number, resultType="input_required", inputRequests={"a": {}})
-    coin = ear.asks(4, "tools/call", name="coin", inputResponses={"a": {}}, _meta=MODERN).asked
-    dice = ear.asks(5, "tools/call", name="dice", inputResponses={"a": {}}, _meta=MODERN).asked
-    other = ear.asks(6, "tools/call", name="coin", inputResponses={"b": {}}, _meta=MODERN).asked
+    coin = ear.asks(4, "tools/call", name="coin", inputResponses={"a": {}}, _meta=MODERN).request
+    dice = ear.asks(5, "tools/call", name="dice", inputResponses={"a": {}}, _meta=MODERN).request
+    other = ear.asks(6, "tools/call", name="coin", inputResponses={"b": {}}, _meta=MODERN).request
     assert coin is not None
     assert dice is not None
     assert other is not None
@@ -128,13 +133,13 @@ def test_without_a_state_method_name_and_keys_must_tell_for_certain() -> None:
 def test_a_state_that_is_none_leaves_the_telling_to_name_and_keys(state: object) -> None:
     """An empty one says nothing; and each question is continued once."""
     ear = Ear()
-    first = ear.asks(1, "tools/call", name="dice", _meta=MODERN).asked
+    first = ear.asks(1, "tools/call", name="dice", _meta=MODERN).request
     ear.answers(1, resultType="input_required", requestState=state, inputRequests={"a": {}})
     again, more = (
         ear.asks(
             number, "tools/call", name="dice", requestState=state, inputResponses={"a": {}},
             _meta=MODERN,
-        ).asked
+        ).request
         for number in (2, 3)
     )  # fmt: skip
     assert first is not None
@@ -186,7 +191,7 @@ def test_a_question_that_is_never_answered_is_forgotten_in_the_end(*, by_state: 
         given: dict[str, Any] = (
             {"requestState": f"s{number}"} if by_state else {"inputResponses": {"a": {}}}
         )
-        again = ear.asks(0, "tools/call", name=f"t{number}", _meta=MODERN, **given).asked
+        again = ear.asks(0, "tools/call", name=f"t{number}", _meta=MODERN, **given).request
         assert again is not None
         found.append(again.continues)
     assert found == [0, 2, MOST_OPEN + 1]
@@ -198,8 +203,8 @@ def test_what_is_never_answered_is_forgotten_in_the_end() -> None:
     for number in range(MOST_OPEN + 10):
         ear.asks(number, "ping")
     assert len(ear.open) == MOST_OPEN
-    assert ear.answers(0).asked is None
-    assert ear.answers(MOST_OPEN).asked is not None
+    assert ear.answers(0).request is None
+    assert ear.answers(MOST_OPEN).request is not None
 
 
 def test_a_copy_knows_the_same_and_goes_its_own_way() -> None:

@@ -25,14 +25,14 @@ from humanmcp.protocol.conversation.transcript import (
     st.integers(0, 10**6),
 )
 def test_a_frame_comes_back_as_it_was_written(  # noqa: PLR0917 - each member of a frame
-    raw: bytes, way: Direction, number: int, by: str, note: str, stream: int
+    raw: bytes, direction: Direction, number: int, by: str, note: str, stream: int
 ) -> None:
     """Any bytes survive, also those that are no UTF-8."""
     try:
         by.encode(), note.encode()
     except UnicodeEncodeError:
         return
-    frame = Frame(1, "2026-11-20T18:49:07.123Z", way, raw, number, by, note, stream)
+    frame = Frame(1, "2026-11-20T18:49:07.123Z", direction, raw, number, by, note, stream)
     line = to_json(frame)
     assert "\n" not in line
     assert from_json(line) == frame
@@ -55,8 +55,8 @@ def test_a_torn_line_is_no_frame(torn: str) -> None:
 def test_the_command_of_the_real_server_is_found_where_a_tap_wrote_it() -> None:
     """The first one that can be read; a message that looks the same is none."""
 
-    def note(raw: bytes, way: Direction = Direction.NOTE, text: str = COMMAND) -> Frame:
-        return Frame(1, "", way, raw, note=text)
+    def note(raw: bytes, direction: Direction = Direction.NOTE, text: str = COMMAND) -> Frame:
+        return Frame(1, "", direction, raw, note=text)
 
     command = note(b'["python",3]')
     others = [note(b'["x"]', Direction.IN), note(b'["x"]', text="other"), note(b'["x"')]

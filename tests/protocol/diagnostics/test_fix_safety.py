@@ -20,7 +20,7 @@ def replaced(old: str, new: str, *path: str) -> Applicability:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "grade"),
+    ("old", "new", "applicability"),
     [
         ('"a"', '"a"', SAFE),
         ('"a"', '[{"type": "text", "text": "a"}]', SAFE),
@@ -41,14 +41,14 @@ def replaced(old: str, new: str, *path: str) -> Applicability:
     ],
 )
 def test_a_mend_is_safe_that_keeps_every_word_and_adds_none(
-    old: str, new: str, grade: Applicability
+    old: str, new: str, applicability: Applicability
 ) -> None:
     """The words of the structure around an answer are no one's."""
-    assert replaced(old, new, "result") == grade
+    assert replaced(old, new, "result") == applicability
 
 
 @pytest.mark.parametrize(
-    ("path", "old", "grade"),
+    ("path", "old", "applicability"),
     [
         ("jsonrpc", '"1.0"', SAFE),
         ("id", "7", SAFE),
@@ -59,10 +59,10 @@ def test_a_mend_is_safe_that_keeps_every_word_and_adds_none(
     ],
 )
 def test_what_belongs_to_the_envelope_is_ours_to_write(
-    path: str, old: str, grade: Applicability
+    path: str, old: str, applicability: Applicability
 ) -> None:
     """Unless the rest of the message was swallowed by it."""
-    assert replaced(old, "99", path) == grade
+    assert replaced(old, "99", path) == applicability
 
 
 def test_a_name_of_the_path_is_no_new_word() -> None:
@@ -72,7 +72,7 @@ def test_a_name_of_the_path_is_no_new_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "old", "new", "grade"),
+    ("found", "old", "new", "applicability"),
     [
         (FOUND, '"is_error"', '"isError"', SAFE),
         (FOUND, '"meta"', '"_meta"', GUESS),
@@ -84,22 +84,22 @@ def test_a_name_of_the_path_is_no_new_word() -> None:
     ],
 )  # fmt: skip
 def test_a_name_is_renamed_to_the_same_in_another_spelling(
-    found: rpc.MethodMissing, old: str, new: str, grade: Applicability
+    found: rpc.MethodMissing, old: str, new: str, applicability: Applicability
 ) -> None:
     """One slip is no guess where the name is known to be missing."""
-    assert trust(found, FixAction(FixKind.RENAME, ("x",), new), old, new) == grade
+    assert trust(found, FixAction(FixKind.RENAME, ("x",), new), old, new) == applicability
 
 
 @pytest.mark.parametrize(
-    ("name", "new", "grade"),
+    ("name", "new", "applicability"),
     [("ttlMs", "0", SAFE), ("jsonrpc", '"2.0"', SAFE), ("city", '"x"', GUESS),
      ("text", '"…"', PLACEHOLDER)],
 )  # fmt: skip
 def test_what_is_inserted_is_a_guess_unless_it_carries_no_answer(
-    name: str, new: str, grade: Applicability
+    name: str, new: str, applicability: Applicability
 ) -> None:
     """And a placeholder where a person has to write."""
-    assert trust(FOUND, FixAction(FixKind.INSERT, ("result", name), new), "", new) == grade
+    assert trust(FOUND, FixAction(FixKind.INSERT, ("result", name), new), "", new) == applicability
 
 
 def test_what_is_cut_out_is_gone_and_what_is_put_around_is_weighed_alone() -> None:

@@ -78,10 +78,10 @@ def test_so_it_does_in_what_a_server_says_of_its_own(
 
 def test_without_a_text_there_is_no_line() -> None:
     """A finding about nothing typed stands nowhere."""
-    (found,) = Placer(Source("{}", "")).diagnostics([rpc.MethodMissing()])
-    assert (found.start, found.end, found.line, found.column) == (0, 2, 0, 0)
-    (found,) = Placer(Source("{}", "{}")).diagnostics([rpc.MethodMissing()])
-    assert (found.line, found.column) == (1, 1)
+    (diagnostic,) = Placer(Source("{}", "")).diagnostics([rpc.MethodMissing()])
+    assert (diagnostic.start, diagnostic.end, diagnostic.line, diagnostic.column) == (0, 2, 0, 0)
+    (diagnostic,) = Placer(Source("{}", "{}")).diagnostics([rpc.MethodMissing()])
+    assert (diagnostic.line, diagnostic.column) == (1, 1)
 
 
 def test_what_is_not_in_the_text_stands_at_what_is_around_it() -> None:
@@ -96,7 +96,7 @@ def test_what_is_not_in_the_text_stands_at_what_is_around_it() -> None:
         (("result", "z"), '{"a": [1, {"b": 2}]}'),
         (("error", "a"), '{"a": [1, {"b": 2}]}'),
     ):
-        (found,) = placer.diagnostics([rpc.MethodMissing(path)])
-        assert text[found.start : found.end] == at, path
+        (diagnostic,) = placer.diagnostics([rpc.MethodMissing(path)])
+        assert text[diagnostic.start : diagnostic.end] == at, path
     assert placer.spot(("error",)) is None
     assert placer.spot(("result", "z")) is None

@@ -48,7 +48,7 @@ def test_a_class_has_a_severity_and_a_reason(code: str) -> None:
     assert isinstance(kind.severity, Severity)
     assert kind.__doc__
     assert kind.__doc__ not in {family.__doc__ for family in kind.__mro__[1:]}
-    assert FIELDS[code].isdisjoint({"code", "severity", "path", "mend", "at_name", "detail"})
+    assert FIELDS[code].isdisjoint({"code", "severity", "path", "fix", "at_name", "detail"})
 
 
 def test_a_code_has_one_class() -> None:
@@ -73,6 +73,6 @@ def test_what_somebody_else_sent_is_noted_without_a_fix() -> None:
     """The finding itself stays as it was."""
     found = TwiceInList(("result",), delete(("result",)), key="a", value="b")
     noted = found.without_fix(Severity.HINT)
-    assert (noted.code, noted.severity, noted.mend) == ("M38", Severity.HINT, None)
+    assert (noted.code, noted.severity, noted.fix) == ("M38", Severity.HINT, None)
     assert noted.detail == found.detail
-    assert (found.severity, found.mend) == (Severity.WARNING, delete(("result",)))
+    assert (found.severity, found.fix) == (Severity.WARNING, delete(("result",)))

@@ -32,8 +32,8 @@ def read(*pieces: bytes, longest: int = 1000) -> list[ServerSentEvent]:
 def test_what_the_server_writes_is_read_as_it_was() -> None:
     """The reader undoes the writer: the same line, the same id, comments and priming apart."""
     line = '{"jsonrpc":"2.0","id":1,"result":{"x":"é"}}'.encode()
-    name = EventId(3, 1)
-    content = COMMENT + priming(EventId(3, 0), 1000) + event(line, name) + event(line)
+    event_id = EventId(3, 1)
+    content = COMMENT + priming(EventId(3, 0), 1000) + event(line, event_id) + event(line)
     assert read(content) == [
         ServerSentEvent(b"", "3-0", "message", 1000),
         ServerSentEvent(line, "3-1"),

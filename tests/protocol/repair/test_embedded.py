@@ -53,12 +53,12 @@ def test_the_one_answer_inside_is_offered_and_what_stands_around_it_named(name: 
     exchange = asked("tools/call")
     verdict = check(exchange, text)
     hold(verdict)
-    found = next(each for each in verdict.diagnostics if each.blocks)
-    assert found.code == code
-    assert locales.describe(found, "en").startswith(english)
-    assert locales.describe(found, "ja").startswith(japanese)
-    assert found.fix is not None
-    assert found.fix.applicability is Applicability.REMOVES
+    diagnostic = next(each for each in verdict.diagnostics if each.blocks)
+    assert diagnostic.code == code
+    assert locales.describe(diagnostic, "en").startswith(english)
+    assert locales.describe(diagnostic, "ja").startswith(japanese)
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.applicability is Applicability.REMOVES
     assert not autofix(text, lambda typed: check(exchange, typed)).verdict.sendable
     offered = suggestion(text, lambda typed: check(exchange, typed))
     assert offered.applicability is Applicability.REMOVES
@@ -95,10 +95,10 @@ def test_an_answer_in_yaml_is_offered_as_json() -> None:
     text = YAML.replace("    'it''s': it''s\n", "")
     exchange = asked("tools/call")
     verdict = check(exchange, text)
-    found = next(each for each in verdict.diagnostics if each.code == "J43")
-    assert found.fix is not None
-    assert found.fix.applicability is Applicability.GUESS
-    result = json.loads(found.fix.apply(text))["result"]
+    diagnostic = next(each for each in verdict.diagnostics if each.code == "J43")
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.applicability is Applicability.GUESS
+    result = json.loads(diagnostic.fix.apply(text))["result"]
     assert [block["text"] for block in result["content"]] == [
         "sunny, 22 degrees", "two\nlines", "flow",
     ]  # fmt: skip

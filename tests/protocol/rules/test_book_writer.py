@@ -16,7 +16,7 @@ AT = "2026-11-20T00:00:00.000Z"
 def book(*lines: tuple[Direction, str]) -> CopiedBook:
     """Copy a session of these lines."""
     numbered = enumerate(lines, 1)
-    return copied([Frame(seq, AT, way, line.encode()) for seq, (way, line) in numbered])
+    return copied([Frame(seq, AT, direction, line.encode()) for seq, (direction, line) in numbered])
 
 
 def asked(name: str, number: int = 1) -> tuple[Direction, str]:

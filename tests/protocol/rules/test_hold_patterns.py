@@ -15,10 +15,10 @@ def fits(pattern: str, *messages: tuple[Direction, str]) -> list[bool]:
     """Say which messages of a conversation a pattern means."""
     state = ConversationState()
     found = []
-    for way, text in messages:
+    for direction, text in messages:
         message = read(text.encode())
         assert isinstance(message, Message)
-        found.append(parse(pattern).fits(state.observe(way, message)))
+        found.append(parse(pattern).fits(state.observe(direction, message)))
     return found
 
 

@@ -29,15 +29,15 @@ LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info
 def read(*lines: tuple[Direction, str, *tuple[int | str, ...]]) -> tuple[Recorded, ...]:
     """Read a recording; a line may have the number of an exchange, and who wrote it."""
     frames = []
-    for seq, (way, line, *rest) in enumerate(lines, 1):
+    for seq, (direction, line, *rest) in enumerate(lines, 1):
         number, by = rest or (0, "")
-        frames.append(Frame(seq, AT, way, line.encode(), int(number), str(by)))
+        frames.append(Frame(seq, AT, direction, line.encode(), int(number), str(by)))
     return recorded(frames)
 
 
-def said(one: Recorded) -> tuple[list[int], list[int]]:
+def said(recorded: Recorded) -> tuple[list[int], list[int]]:
     """Say by their frames what was said before and after an answer."""
-    return [each.seq for each in one.before], [each.seq for each in one.after]
+    return [each.seq for each in recorded.before], [each.seq for each in recorded.after]
 
 
 def test_progress_belongs_to_the_request_whose_token_it_has() -> None:
@@ -64,39 +64,42 @@ def test_a_servers_own_recording_says_by_number_what_a_broken_line_answers() -> 
         (Direction.OUT, result(99), 1, "terminal"),
         (Direction.OUT, result(2), 2, "terminal"),
     )
-    assert [(one.id, one.raw is not None) for one in answers] == [("1", True), ("2", False)]
+    assert [(recorded.id, recorded.raw is not None) for recorded in answers] == [
+        ("1", True),
+        ("2", False),
+    ]
 
 
 def test_what_came_before_a_broken_answer_and_after_it_is_told_apart() -> None:
     """The last broken line of a request that got nothing else was its answer."""
-    (one,) = read(
+    (recorded,) = read(
         (Direction.IN, call(1), 1, ""),
         (Direction.OUT, "starting", 0, ""),
         (Direction.OUT, "{", 1, "terminal"),
         (Direction.OUT, LOG, 1, "terminal"),
     )
-    assert one.raw == b"{"
-    assert said(one) == ([2], [4])
+    assert recorded.raw == b"{"
+    assert said(recorded) == ([2], [4])
 
 
 def test_what_a_server_said_to_gain_time_is_not_said_again() -> None:
     """Its progress and its hold are no part of the server's behaviour: the repeat is answered."""
     hold = '{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s"}}'
-    (one,) = read(
+    (recorded,) = read(
         (Direction.IN, call(1), 1, ""),
         (Direction.OUT, LOG, 1, BY_STUB),
         (Direction.OUT, hold, 1, BY_STUB),
         (Direction.IN, call(2)),
         (Direction.OUT, result(2), 1, "terminal"),
     )
-    assert (one.id, said(one)) == ("2", ([], []))
+    assert (recorded.id, said(recorded)) == ("2", ([], []))
 
 
 def test_a_cancelled_request_has_no_answer() -> None:
     """What comes for it all the same is said after it was cancelled."""
     cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
-    (one,) = read((Direction.IN, call(1)), (Direction.IN, cancel), (Direction.OUT, result(1)))
-    assert (one.method, said(one)) == ("notifications/cancelled", ([], [3]))
+    (recorded,) = read((Direction.IN, call(1)), (Direction.IN, cancel), (Direction.OUT, result(1)))
+    assert (recorded.method, said(recorded)) == ("notifications/cancelled", ([], [3]))
 
 
 def test_the_spelling_of_an_id_stays_when_the_id_changes() -> None:
@@ -113,7 +116,7 @@ def test_an_array_of_answers_answers_each_request_of_an_array() -> None:
         (Direction.IN, f"[{call(1)},{call(2)},7]"),
         (Direction.OUT, f"[{result(2)},7,{result(1)}]"),
     )
-    assert [(one.text, one.raw) for one in (first, second)] == [
+    assert [(recorded.text, recorded.raw) for recorded in (first, second)] == [
         ('{"n":1}', None),
         ('{"n":2}', None),
     ]
@@ -122,24 +125,26 @@ def test_an_array_of_answers_answers_each_request_of_an_array() -> None:
 def test_an_array_is_a_broken_answer_to_a_request_that_came_alone() -> None:
     """Clients drop it; a line of no answers is said as it was."""
     array = f"[{result(1)}]"
-    (one,) = read((Direction.IN, call(1)), (Direction.OUT, array))
-    assert one.raw == array.encode()
+    (recorded,) = read((Direction.IN, call(1)), (Direction.OUT, array))
+    assert recorded.raw == array.encode()
     question = '[{"jsonrpc":"2.0","id":9,"method":"ping"}]'
-    (one,) = read((Direction.IN, call(1)), (Direction.OUT, question), (Direction.OUT, result(1)))
-    assert [said.raw.decode() for said in one.before] == [question]
+    (recorded,) = read(
+        (Direction.IN, call(1)), (Direction.OUT, question), (Direction.OUT, result(1))
+    )
+    assert [recorded.raw.decode() for recorded in recorded.before] == [question]
 
 
 def test_what_a_server_says_before_it_was_asked_comes_before_the_first_request() -> None:
     """Empty lines count for nothing."""
-    (one,) = read(
+    (recorded,) = read(
         (Direction.OUT, "starting"),
         (Direction.OUT, "  "),
         (Direction.IN, call(1)),
         (Direction.OUT, result(1)),
     )
-    assert said(one) == ([1], [])
-    assert one.before[0].message is None
-    assert not one.before[0].asks
+    assert said(recorded) == ([1], [])
+    assert recorded.before[0].message is None
+    assert not recorded.before[0].asks
 
 
 @pytest.mark.parametrize(
@@ -152,8 +157,8 @@ def test_what_a_server_says_before_it_was_asked_comes_before_the_first_request()
 )
 def test_an_answer_that_is_not_as_it_should_be_is_kept_as_it_was(line: str) -> None:
     """It is replayed right or wrong: another spelling of the id, more members, a mark before it."""
-    (one,) = read((Direction.IN, call(1)), (Direction.OUT, line))
-    assert one.raw == line.encode()
+    (recorded,) = read((Direction.IN, call(1)), (Direction.OUT, line))
+    assert recorded.raw == line.encode()
     (plain,) = read((Direction.IN, call(1)), (Direction.OUT, result(1)))
     assert plain.raw is None
     assert plain.answered
@@ -161,28 +166,28 @@ def test_an_answer_that_is_not_as_it_should_be_is_kept_as_it_was(line: str) -> N
 
 def test_a_question_of_the_server_is_told_from_a_notice() -> None:
     """The client has to answer it before the server goes on."""
-    (one,) = read(
+    (recorded,) = read(
         (Direction.IN, call(1)),
         (Direction.OUT, '{"jsonrpc":"2.0","id":9,"method":"roots/list"}'),
         (Direction.IN, '{"jsonrpc":"2.0","id":9,"result":{"roots":[]}}'),
         (Direction.OUT, LOG),
         (Direction.OUT, result(1)),
     )
-    assert [each.asks for each in one.before] == [True, False]
+    assert [each.asks for each in recorded.before] == [True, False]
 
 
 def test_a_subscription_takes_no_line_that_names_no_request() -> None:
     """It waits until the end; its acknowledgement is said anew each time."""
     listen = '{"jsonrpc":"2.0","id":5,"method":"subscriptions/listen"}'
     told = '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}'
-    (one,) = read(
+    (recorded,) = read(
         (Direction.IN, call(1)),
         (Direction.IN, listen),
         (Direction.OUT, told),
         (Direction.OUT, LOG),
         (Direction.OUT, result(1)),
     )
-    assert (one.method, said(one)) == ("tools/call", ([4], []))
+    assert (recorded.method, said(recorded)) == ("tools/call", ([4], []))
 
 
 def test_a_broken_line_belongs_to_the_request_whose_id_stands_in_it() -> None:
@@ -228,7 +233,7 @@ def test_a_broken_line_is_of_the_last_request_that_it_can_name(
         (Direction.IN, asked.format(second)),
         (Direction.OUT, line),
     )
-    assert [(one.id, one.raw) for one in found] == [(owner, line.encode())]
+    assert [(recorded.id, recorded.raw) for recorded in found] == [(owner, line.encode())]
 
 
 PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s}}'
@@ -239,13 +244,13 @@ PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progre
 )
 def test_progress_without_an_owner_is_of_the_last_request(token: str, owner: str) -> None:
     """A token is compared as it is written; one that no request gave names none."""
-    (one,) = read(
+    (recorded,) = read(
         (Direction.IN, call(1, 7)),
         (Direction.IN, call(2, '"7"')),
         (Direction.IN, call(3)),
         (Direction.OUT, PROGRESS % token),
     )
-    assert (one.id, said(one)) == (owner, ([4], []))
+    assert (recorded.id, said(recorded)) == (owner, ([4], []))
 
 
 def test_a_line_is_of_the_last_request_that_nothing_was_meant_to_answer() -> None:
@@ -276,28 +281,28 @@ def test_the_number_of_an_exchange_that_is_over_names_no_request() -> None:
 
 def test_an_answer_to_nothing_that_was_asked_is_a_broken_line() -> None:
     """Of the request that waits for one."""
-    (one,) = read((Direction.IN, call(1)), (Direction.OUT, result(9)))
-    assert (one.id, one.raw, one.text) == ("1", result(9).encode(), None)
+    (recorded,) = read((Direction.IN, call(1)), (Direction.OUT, result(9)))
+    assert (recorded.id, recorded.raw, recorded.text) == ("1", result(9).encode(), None)
 
 
 def test_what_was_cancelled_got_no_answer_by_a_broken_line() -> None:
     """It was said before it was cancelled, and stays so."""
     cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
-    (one,) = read((Direction.IN, call(1)), (Direction.OUT, "{"), (Direction.IN, cancel))
-    assert (one.method, one.answered, said(one)) == ("tools/call", False, ([2], []))
+    (recorded,) = read((Direction.IN, call(1)), (Direction.OUT, "{"), (Direction.IN, cancel))
+    assert (recorded.method, recorded.answered, said(recorded)) == ("tools/call", False, ([2], []))
 
 
 def test_what_was_printed_before_a_notification_answers_it_in_no_way() -> None:
     """There is nothing to answer; it is said again when the notification comes."""
     notice = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-    (one,) = read((Direction.OUT, "starting"), (Direction.IN, notice), (Direction.OUT, LOG))
-    assert (one.method, one.id, one.name, one.answered) == (
+    (recorded,) = read((Direction.OUT, "starting"), (Direction.IN, notice), (Direction.OUT, LOG))
+    assert (recorded.method, recorded.id, recorded.name, recorded.answered) == (
         "notifications/initialized",
         "",
         "",
         False,
     )
-    assert (one.modern, said(one)) == (False, ([1], [3]))
+    assert (recorded.modern, said(recorded)) == (False, ([1], [3]))
 
 
 def test_a_record_holds_what_was_asked_and_how_it_was_answered() -> None:
@@ -333,8 +338,8 @@ def test_a_record_holds_what_was_asked_and_how_it_was_answered() -> None:
 )
 def test_an_answer_with_another_envelope_is_kept_as_it_was(line: str) -> None:
     """Another version of JSON-RPC or none, two ids, two answers."""
-    (one,) = read((Direction.IN, call(1)), (Direction.OUT, line))
-    assert one.raw == line.encode()
+    (recorded,) = read((Direction.IN, call(1)), (Direction.OUT, line))
+    assert recorded.raw == line.encode()
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ from humanmcp.protocol.rules.recording import recorded
 from humanmcp.protocol.rules.replay import Match, Miss, Otherwise, Replay
 
 
-def frame(seq: int, way: Direction, text: str, number: int = 0, note: str = "") -> Frame:
+def frame(seq: int, direction: Direction, text: str, number: int = 0, note: str = "") -> Frame:
     """Make a frame."""
-    return Frame(seq, "2026-11-20T00:00:00.000Z", way, text.encode(), number, note=note)
+    return Frame(seq, "2026-11-20T00:00:00.000Z", direction, text.encode(), number, note=note)
 
 
 def call(id: int, **arguments: Any) -> str:  # noqa: A002, ANN401 - the protocol's own word; any JSON value

@@ -47,16 +47,19 @@ TO_CLIENT = {
 
 
 @pytest.mark.parametrize(
-    ("way", "table"),
+    ("direction", "table"),
     [(MethodDirection.TO_SERVER, TO_SERVER), (MethodDirection.TO_CLIENT, TO_CLIENT)],
 )
 def test_each_request_exists_in_its_revisions_only(
-    way: MethodDirection, table: dict[str, str]
+    direction: MethodDirection, table: dict[str, str]
 ) -> None:
     """Row by row: which revision has which request, and which way it goes."""
     for method, marks in table.items():
         for revision, mark in zip(versions.ALL, marks, strict=True):
-            assert methods.has_request(method, revision, way) is (mark == "x"), (method, revision)
+            assert methods.has_request(method, revision, direction) is (mark == "x"), (
+                method,
+                revision,
+            )
 
 
 def test_2026_has_no_request_to_the_client_at_all() -> None:

@@ -114,12 +114,12 @@ def test_an_answer_to_a_notification_is_told_as_that() -> None:
     (first,) = pinged(session, 0)
     session.reply(first.number, "{}", TextForm.RESULT)
     session.receive(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    (found,) = unaddressed(
+    (diagnostic,) = unaddressed(
         '{"jsonrpc":"2.0","id":0,"result":{}}', session.exchanges.remembered, session.notice
     )
-    assert found.code == "R55"
-    assert dict(found.detail) == {"method": "notifications/initialized", "id": "0"}
-    assert found.blocks
+    assert diagnostic.code == "R55"
+    assert dict(diagnostic.detail) == {"method": "notifications/initialized", "id": "0"}
+    assert diagnostic.blocks
     pinged(session, 1)
     assert session.notice == ""
 

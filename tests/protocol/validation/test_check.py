@@ -460,17 +460,17 @@ def test_the_id_of_a_text_is_found_in_spite_of_mistakes(text: str, token: str | 
 def test_an_answer_to_nobody_names_who_waits() -> None:
     """R50: the answer had the id 1."""
     pending = [asked("ping", token="0"), asked("ping", token="2")]
-    found = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
-    assert (found.code, dict(found.detail)) == ("R50", {"pending": "0, 2", "typed": "1"})
-    assert (found.start, found.end, found.fix) == (22, 23, None)
+    diagnostic = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
+    assert (diagnostic.code, dict(diagnostic.detail)) == ("R50", {"pending": "0, 2", "typed": "1"})
+    assert (diagnostic.start, diagnostic.end, diagnostic.fix) == (22, 23, None)
 
 
 def test_with_one_pending_the_id_can_be_replaced() -> None:
     """R03 with a fix: there is only one that can be meant."""
     text = '{"jsonrpc":"2.0","id":1,"result":{}}'
-    found = draft_check.unmatched(text, [asked("ping", token='"x"')])
-    assert found.fix is not None
-    assert found.fix.apply(text) == '{"jsonrpc":"2.0","id":"x","result":{}}'
+    diagnostic = draft_check.unmatched(text, [asked("ping", token='"x"')])
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.apply(text) == '{"jsonrpc":"2.0","id":"x","result":{}}'
 
 
 def test_an_answer_to_a_notification_says_that_nobody_waits() -> None:
@@ -481,19 +481,19 @@ def test_an_answer_to_a_notification_says_that_nobody_waits() -> None:
 def test_an_id_that_two_requests_have_is_named_once() -> None:
     """It is the only one that can be meant, too."""
     pending = [asked("ping", token="3"), asked("ping", token="3")]
-    found = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
-    assert dict(found.detail) == {"pending": "3", "typed": "1"}
-    assert found.fix is not None
-    assert found.fix.edits[0].new == "3"
+    diagnostic = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
+    assert dict(diagnostic.detail) == {"pending": "3", "typed": "1"}
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.edits[0].new == "3"
 
 
 def test_an_id_of_the_other_type_belongs_to_its_request() -> None:
     """The id keeps its type, and the fix writes it so."""
     text = '{"id":"2","result":{}}'
-    found = draft_check.unmatched(text, [asked("ping", token="1"), asked("ping", token="2")])
-    assert found.code == "R04"
-    assert found.fix is not None
-    assert found.fix.apply(text) == '{"id":2,"result":{}}'
+    diagnostic = draft_check.unmatched(text, [asked("ping", token="1"), asked("ping", token="2")])
+    assert diagnostic.code == "R04"
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.apply(text) == '{"id":2,"result":{}}'
 
 
 def test_a_batch_with_two_waiting_is_called_a_batch() -> None:
@@ -505,10 +505,10 @@ def test_a_batch_with_two_waiting_is_called_a_batch() -> None:
 
 def test_an_answer_without_an_id_is_told_which_to_choose() -> None:
     """With two pending there is no guess."""
-    found = draft_check.unmatched(
+    diagnostic = draft_check.unmatched(
         '{"result":{}}', [asked("ping", token="1"), asked("ping", token="2")]
     )
-    assert (found.code, dict(found.detail)["id"]) == ("R54", "1, 2")
+    assert (diagnostic.code, dict(diagnostic.detail)["id"]) == ("R54", "1, 2")
 
 
 def test_without_an_id_one_of_those_that_wait_is_asked_for() -> None:

@@ -53,10 +53,10 @@ def test_a_fault_of_the_check_is_a_problem_that_blocks_and_keeps_the_text(
     monkeypatch.setattr("humanmcp.protocol.validation.rules.judge", fail)
     verdict = check.check(asked("tools/list", {}), GOOD)
     assert (verdict.text, verdict.line, verdict.forced) == (GOOD, None, GOOD)
-    (found,) = verdict.diagnostics
-    assert found.code == "X01"
-    assert found.blocks
-    assert "StrangeError: the moon" in locales.describe(found, language)
+    (diagnostic,) = verdict.diagnostics
+    assert diagnostic.code == "X01"
+    assert diagnostic.blocks
+    assert "StrangeError: the moon" in locales.describe(diagnostic, language)
 
 
 def test_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(

@@ -50,21 +50,21 @@ FIELDS = (
 )
 
 
-@pytest.mark.parametrize("question", list(InputRequest))
-def test_what_a_client_declared_may_be_asked(question: InputRequest) -> None:
+@pytest.mark.parametrize("input_request", list(InputRequest))
+def test_what_a_client_declared_may_be_asked(input_request: InputRequest) -> None:
     """In both eras: as a request, or as the answer."""
     for revision in ERAS:
-        assert obstacle(question, exchange(revision), KNOWN) is None
+        assert obstacle(input_request, exchange(revision), KNOWN) is None
 
 
-@pytest.mark.parametrize("question", list(InputRequest))
-def test_what_it_did_not_declare_may_not(question: InputRequest) -> None:
+@pytest.mark.parametrize("input_request", list(InputRequest))
+def test_what_it_did_not_declare_may_not(input_request: InputRequest) -> None:
     """R32 and M57: the capability is named."""
     nothing = KNOWN._replace(client_capabilities={})
-    capability = {"user": "elicitation", "model": "sampling", "roots": "roots"}[question.value]
+    capability = {"user": "elicitation", "model": "sampling", "roots": "roots"}[input_request.value]
     for revision in ERAS:
         asked = exchange(revision, experimental={})
-        assert obstacle(question, asked, nothing) == Obstacle(Why.CAPABILITY, capability)
+        assert obstacle(input_request, asked, nothing) == Obstacle(Why.CAPABILITY, capability)
 
 
 def test_a_client_that_only_opens_pages_has_no_forms() -> None:
@@ -107,22 +107,22 @@ def test_a_request_without_capabilities_is_asked_nothing() -> None:
 
 
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
-@pytest.mark.parametrize("question", list(InputRequest))
+@pytest.mark.parametrize("input_request", list(InputRequest))
 def test_a_question_passes_the_check_of_what_is_said_first(
-    question: InputRequest, revision: str
+    input_request: InputRequest, revision: str
 ) -> None:
     """The same check that the server makes; the id names the request that waits."""
-    text = request(exchange(revision), question, params(question, "Which?", FIELDS), "1")
+    text = request(exchange(revision), input_request, params(input_request, "Which?", FIELDS), "1")
     verdict = check.check_outgoing(text, revision, KNOWN)
     assert verdict.errors == ()
     assert json.loads(text)["id"] == "ask-3-1"
 
 
-@pytest.mark.parametrize("question", list(InputRequest))
-def test_a_question_in_the_place_of_an_answer_passes_the_check(question: InputRequest) -> None:
+@pytest.mark.parametrize("input_request", list(InputRequest))
+def test_a_question_in_the_place_of_an_answer_passes_the_check(input_request: InputRequest) -> None:
     """2026-07-28: `input_required`, with a state that the repeat will carry."""
     asked = exchange(ERAS[1])
-    text = answer(asked, question, params(question, "Which?", FIELDS), "1")
+    text = answer(asked, input_request, params(input_request, "Which?", FIELDS), "1")
     assert check.check(asked, text).errors == ()
     assert json.loads(text)["result"]["requestState"] == "ask-3-1"
 
@@ -153,7 +153,7 @@ SAID = b'{"jsonrpc":"2.0","id":"ask-3-1","result":{"action":"decline"}}'
 def test_an_answer_is_found_at_the_request_that_waits() -> None:
     """Open first, then with what was said."""
     (still,) = asked_at(3, [(Direction.OUT, ASKED)])
-    assert (still.question, still.token, still.answer) == (InputRequest.USER, "ask-3-1", None)
+    assert (still.input_request, still.token, still.answer) == (InputRequest.USER, "ask-3-1", None)
     (done,) = asked_at(3, [(Direction.OUT, ASKED), (Direction.IN, SAID)])
     assert done.answer is not None
     assert done.answer.body["result"] == {"action": "decline"}

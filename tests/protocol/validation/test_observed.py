@@ -19,11 +19,11 @@ def said(*messages: tuple[Direction, dict[str, Any]], revision: str = "2025-06-1
     """Let messages pass and collect what is said of the last one."""
     state = ConversationState()
     codes: list[str] = []
-    for way, body in messages:
+    for direction, body in messages:
         found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
         assert isinstance(found, Message)
-        heard = state.observe(way, found)
-        codes = [diagnostic.code for diagnostic in hints(heard, state.established, revision)]
+        observed = state.observe(direction, found)
+        codes = [diagnostic.code for diagnostic in hints(observed, state.established, revision)]
     return codes
 
 
@@ -38,9 +38,9 @@ def levels(*passed: tuple[Direction, Message]) -> list[tuple[str, Severity]]:
     """Let recorded lines pass; return what is said of the last one, and how loudly."""
     state = ConversationState()
     told: list[tuple[str, Severity]] = []
-    for way, message in passed:
-        heard = state.observe(way, message)
-        found = hints(heard, state.established, "2025-11-25")
+    for direction, message in passed:
+        observed = state.observe(direction, message)
+        found = hints(observed, state.established, "2025-11-25")
         told = [(diagnostic.code, diagnostic.severity) for diagnostic in found]
     return told
 
@@ -66,7 +66,7 @@ def test_a_server_that_chooses_another_revision_makes_no_mistake() -> None:
 
     The line is from the server of Python's `mcp` 1.9.4.
     """
-    asked = line_of(
+    request = line_of(
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
         '"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
     )
@@ -76,7 +76,7 @@ def test_a_server_that_chooses_another_revision_makes_no_mistake() -> None:
         '"listChanged":false},"tools":{"listChanged":false}},"serverInfo":{"name":"fm",'
         '"version":"1.9.4"}}}'
     )
-    assert levels((Direction.IN, asked), (Direction.OUT, answer)) == [("M04", Severity.HINT)]
+    assert levels((Direction.IN, request), (Direction.OUT, answer)) == [("M04", Severity.HINT)]
 
 
 def test_a_form_that_a_program_made_of_a_class_is_a_form() -> None:

@@ -109,8 +109,8 @@ def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) ->
 def test_a_cancellation_without_params_is_refused(revision: str) -> None:
     """Nothing said which request it cancels."""
     text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
-    (found,) = check.check_outgoing(text, revision, Established()).diagnostics
-    assert (found.code, dict(found.detail)["key"]) == ("M09", "params")
+    (diagnostic,) = check.check_outgoing(text, revision, Established()).diagnostics
+    assert (diagnostic.code, dict(diagnostic.detail)["key"]) == ("M09", "params")
 
 
 @pytest.mark.parametrize(

@@ -639,8 +639,8 @@ def test_what_both_typescript_clients_refuse_is_an_error(
 def test_the_limit_of_a_number_is_written_out() -> None:
     """9007199254740991, and not 9.0072e+15."""
     text = '{"completion":{"values":[],"total":1e16}}'
-    (found,) = check(asked("completion/complete", {}), text, TextForm.RESULT).diagnostics
-    assert "9007199254740991" in locales.describe(found, "en")
+    (diagnostic,) = check(asked("completion/complete", {}), text, TextForm.RESULT).diagnostics
+    assert "9007199254740991" in locales.describe(diagnostic, "en")
 
 
 # -- forms that are asked --------------------------------------------------------------------
@@ -708,8 +708,10 @@ def test_the_name_of_an_extension_has_a_prefix() -> None:
     """SEP-2133, "the prefix is mandatory"."""
     declared = OPENED.replace("{}", '{"extensions":{"ui":{}}}', 1)
     text = f"{{{declared}}}"
-    (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, TextForm.RESULT).diagnostics
-    assert (found.code, found.severity) == ("M93", WARNING)
+    (diagnostic,) = check(
+        asked(OPEN, {"protocolVersion": R2025}), text, TextForm.RESULT
+    ).diagnostics
+    assert (diagnostic.code, diagnostic.severity) == ("M93", WARNING)
 
 
 @pytest.mark.parametrize(
@@ -774,9 +776,9 @@ def test_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], code: 
 def test_a_schema_that_clients_cannot_use_is_told(schema: dict[str, Any], pointer: str) -> None:
     """An unknown dialect, a reference to nothing, a reference that nobody may fetch."""
     text = json.dumps({"tools": [{"name": "t", "inputSchema": schema}]})
-    (found,) = check(asked(TOOLS, {}), text, TextForm.RESULT).diagnostics
-    assert (found.code, found.severity) == ("M92", WARNING)
-    assert found.pointer == f"/result/tools/0/inputSchema/{pointer}"
+    (diagnostic,) = check(asked(TOOLS, {}), text, TextForm.RESULT).diagnostics
+    assert (diagnostic.code, diagnostic.severity) == ("M92", WARNING)
+    assert diagnostic.pointer == f"/result/tools/0/inputSchema/{pointer}"
 
 
 @pytest.mark.parametrize(
@@ -788,8 +790,8 @@ def test_a_task_holds_what_its_status_says(status: str, member: str) -> None:
     task = {"resultType": "complete", "taskId": "a", "status": status, "ttlMs": None}
     task |= dict.fromkeys(("createdAt", "lastUpdatedAt"), "2026-11-20T10:30:00Z")
     exchange = asked("tasks/get", {"taskId": "a", "_meta": stating({})}, revision=R2026)
-    (found,) = check(exchange, json.dumps(task), TextForm.RESULT).diagnostics
-    assert (found.code, dict(found.detail)["key"]) == ("M09", member)
+    (diagnostic,) = check(exchange, json.dumps(task), TextForm.RESULT).diagnostics
+    assert (diagnostic.code, dict(diagnostic.detail)["key"]) == ("M09", member)
     whole = task | {member: {"code": 1, "message": "x"} if member == "error" else {}}
     assert check(exchange, json.dumps(whole), TextForm.RESULT).sendable
 

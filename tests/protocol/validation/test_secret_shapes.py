@@ -104,10 +104,10 @@ def test_a_picture_is_no_secret_whatever_stands_in_it() -> None:
 def test_the_check_warns_at_the_place_and_blocks_nothing(form: TextForm, text: str) -> None:
     """In every form; the secret itself is not in what is said."""
     verdict = check(asked(CALL), text, form)
-    (found,) = [each for each in verdict.diagnostics if each.code == "J45"]
-    assert (found.severity, found.line) == (Severity.WARNING, 2)
-    assert "sk-abcdefghijklmnop1234" in text[found.start : found.end]
-    assert "abcdefgh" not in str(found.detail)
+    (diagnostic,) = [each for each in verdict.diagnostics if each.code == "J45"]
+    assert (diagnostic.severity, diagnostic.line) == (Severity.WARNING, 2)
+    assert "sk-abcdefghijklmnop1234" in text[diagnostic.start : diagnostic.end]
+    assert "abcdefgh" not in str(diagnostic.detail)
     assert verdict.line is not None
 
 

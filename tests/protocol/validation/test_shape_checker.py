@@ -31,10 +31,10 @@ def test_digits_in_quotes_are_the_number_that_they_spell(typed: str, meant: str 
     """With a minus before them; anything else is a person's to mend."""
     text = f'{{"completion":{{"values":[],"total":{typed}}}}}'
     params = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "x"}}
-    (found,) = [
+    (diagnostic,) = [
         one
         for one in check(asked("completion/complete", params), text).diagnostics
         if one.pointer.endswith("/total")
     ]
-    made = found.fix.apply(text) if found.fix else None
+    made = diagnostic.fix.apply(text) if diagnostic.fix else None
     assert made == (None if meant is None else text.replace(typed, meant))

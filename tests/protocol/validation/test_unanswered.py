@@ -25,13 +25,13 @@ class Talk:
         self.state = ConversationState()
         self.unanswered = Unanswered()
 
-    def hears(self, seq: int, way: Direction, **body: Any) -> ObservedMessage:  # noqa: ANN401 - any JSON value
+    def hears(self, seq: int, direction: Direction, **body: Any) -> ObservedMessage:  # noqa: ANN401 - any JSON value
         """Take a line."""
         found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
         assert isinstance(found, Message)
-        heard = self.state.observe(way, found)
-        self.unanswered.heard(seq, heard)
-        return heard
+        observed = self.state.observe(direction, found)
+        self.unanswered.heard(seq, observed)
+        return observed
 
     def asks(self, seq: int, token: object, method: str = "ping") -> ObservedMessage:
         """Take a request of the client."""
@@ -39,8 +39,8 @@ class Talk:
 
     def answers(self, seq: int, token: object, *said: Diagnostic) -> NeverAnswered | None:
         """Take an answer, and what the check said of it."""
-        heard = self.hears(seq, Direction.OUT, id=token, result={})
-        return self.unanswered.checked(seq, heard, said)
+        observed = self.hears(seq, Direction.OUT, id=token, result={})
+        return self.unanswered.checked(seq, observed, said)
 
     def breaks(self, seq: int, text: str) -> NeverAnswered | None:
         """Take a line that is no message."""
@@ -51,7 +51,7 @@ class Talk:
     def left(self) -> list[tuple[int, str, int]]:
         """Return the lines of the requests, their methods and what was dropped."""
         return [
-            (one.seq, one.asked.method, one.dropped) for one in self.unanswered.left(self.state)
+            (one.seq, one.request.method, one.dropped) for one in self.unanswered.left(self.state)
         ]
 
 
@@ -78,7 +78,7 @@ def test_an_answer_that_clients_drop_answers_nothing() -> None:
     assert talk.answers(5, 2, note) is None
     found = talk.answers(6, 1, note, WRONG)
     assert found is not None
-    assert (found.seq, found.asked.method, found.dropped) == (3, "ping", 6)
+    assert (found.seq, found.request.method, found.dropped) == (3, "ping", 6)
     assert found.diagnostic.code == "N39"
     assert dict(found.diagnostic.detail) == {"method": "ping", "id": "1", "line": "6"}
     assert talk.left() == [(3, "ping", 6)]
@@ -88,8 +88,8 @@ def test_an_answer_that_clients_drop_answers_nothing() -> None:
 def test_what_the_check_says_of_a_request_fails_none() -> None:
     """Only an answer can be dropped."""
     talk = Talk()
-    heard = talk.asks(3, 1)
-    assert talk.unanswered.checked(3, heard, (WRONG,)) is None
+    observed = talk.asks(3, 1)
+    assert talk.unanswered.checked(3, observed, (WRONG,)) is None
     assert talk.left() == [(3, "ping", 0)]
 
 

@@ -41,16 +41,21 @@ DONE = answer(content=[])
 
 def told(judged: Judged) -> tuple[int, Direction, str, list[str]]:
     """Return what a row of the judgement says."""
-    return judged.line, judged.way, judged.method, [found.code for found in judged.diagnostics]
+    return (
+        judged.line,
+        judged.direction,
+        judged.method,
+        [diagnostic.code for diagnostic in judged.diagnostics],
+    )
 
 
 def heard(*lines: tuple[Direction, bytes], revision: str = "2025-06-18") -> list[Judged]:
     """Judge a conversation to its end; lines are counted from 1."""
     overheard = Overheard(revision, initialized=True)
     found = [
-        one
-        for number, (way, raw) in enumerate(lines, 1)
-        for one in overheard.line(number, way, raw)
+        judged
+        for number, (direction, raw) in enumerate(lines, 1)
+        for judged in overheard.line(number, direction, raw)
     ]
     return [*found, *overheard.end()]
 
@@ -92,7 +97,7 @@ def test_a_batch_is_judged_as_a_line_and_message_by_message() -> None:
     assert told(broken)[:3] == (1, IN, "")
     assert broken.text == "7"
     assert len(broken.diagnostics) == 1
-    assert [one.method for one in left] == ["tools/call"]
+    assert [judged.method for judged in left] == ["tools/call"]
     assert told(heard((IN, raw), revision="2025-03-26")[0])[3] == []
 
 
@@ -110,7 +115,7 @@ def test_a_request_that_got_no_answer_is_named_at_the_end() -> None:
     assert told(second)[:3] == (2, OUT, "roots/list")
     assert first.diagnostics[0].detail == (("method", "tools/call"), ("id", "1"))
     listening = request("subscriptions/listen")
-    assert [one.line for one in heard((IN, listening), revision="2026-07-28")] == [1]
+    assert [judged.line for judged in heard((IN, listening), revision="2026-07-28")] == [1]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +137,7 @@ def test_an_answer_that_clients_drop_names_the_request_that_waits_on(said: bytes
 def test_a_broken_line_fails_only_a_request_of_the_other_side_whose_id_is_in_it() -> None:
     """A print of the server belongs to none."""
     *_said, broken, left = heard((IN, CALL), (OUT, b"hello"))
-    assert [found.code for found in broken.diagnostics][1:] == []
+    assert [diagnostic.code for diagnostic in broken.diagnostics][1:] == []
     assert told(left)[3] == ["N38"]
     *_said, broken, left = heard((IN, CALL), (IN, b'{"id":1,"resu'))
     assert len(broken.diagnostics) == 1
@@ -142,13 +147,13 @@ def test_a_broken_line_fails_only_a_request_of_the_other_side_whose_id_is_in_it(
 def test_an_error_in_an_answer_that_arrives_fails_no_request() -> None:
     """The client has it, whatever it thinks of it."""
     _call, judged = heard((IN, CALL), (OUT, answer(content=4)))
-    assert [found.code for found in judged.diagnostics] == ["M01"]
+    assert [diagnostic.code for diagnostic in judged.diagnostics] == ["M01"]
 
 
 def test_of_very_many_open_requests_the_oldest_lines_are_forgotten() -> None:
     """A bound: a recording may be as long as a day."""
     calls = [(IN, request("ping", number)) for number in range(1, MOST_OPEN + 3)]
-    left = [one.line for one in heard(*calls) if one.diagnostics]
+    left = [judged.line for judged in heard(*calls) if judged.diagnostics]
     assert left == list(range(3, MOST_OPEN + 3))
 
 
@@ -187,7 +192,7 @@ def test_messages_of_a_pipe_are_judged_without_being_told_who_said_them() -> Non
         (4, IN, "roots/list"),
         (5, OUT, "tools/call"),
     ]
-    assert [told(one) for one in judge_messages([CALL], "2025-06-18")][-1] == (
+    assert [told(judged) for judged in judge_messages([CALL], "2025-06-18")][-1] == (
         1,
         IN,
         "tools/call",
@@ -198,8 +203,8 @@ def test_messages_of_a_pipe_are_judged_without_being_told_who_said_them() -> Non
 def test_a_recording_is_judged_as_the_client_saw_it() -> None:
     """A held line counts where it was let go, with the line of the file on which it stands."""
 
-    def frame(seq: int, way: Direction, raw: bytes, note: str = "", number: int = 0) -> Frame:
-        return Frame(seq, "2026-11-20T00:00:00.000Z", way, raw, number, note=note)
+    def frame(seq: int, direction: Direction, raw: bytes, note: str = "", number: int = 0) -> Frame:
+        return Frame(seq, "2026-11-20T00:00:00.000Z", direction, raw, number, note=note)
 
     frames = [
         (10, frame(1, IN, CALL)),

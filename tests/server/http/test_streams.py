@@ -24,8 +24,8 @@ def recorded(
 ) -> list[Frame]:
     """Return the frames of a transcript."""
     return [
-        Frame(seq, "", way, raw, number, note="".join(note))
-        for seq, (way, raw, number, *note) in enumerate(lines, start=1)
+        Frame(seq, "", direction, raw, number, note="".join(note))
+        for seq, (direction, raw, number, *note) in enumerate(lines, start=1)
     ]
 
 
@@ -47,7 +47,7 @@ def test_a_batch_is_one_stream_whichever_of_its_requests_a_line_is_about() -> No
     streams.posted(stream, (3, 4))
     for line, number in ((PROGRESS, 4), (PROGRESS, 3), (ANSWERS, 4)):
         streams.send(line, number)
-    names = [(event.name, event.last) for event in heard(stream)]
+    names = [(event.event_id, event.last) for event in heard(stream)]
     assert names == [(EventId(3, 1), False), (EventId(3, 2), False), (EventId(3, 3), True)]
     assert streams.is_idle
 
@@ -62,7 +62,7 @@ def test_a_batch_that_is_resumed_is_complete() -> None:
         (Direction.OUT, ANSWERS, 4),
     )
     missed = after(frames, EventId(3, 1))
-    assert [(event.name, event.content) for event in missed] == [
+    assert [(event.event_id, event.content) for event in missed] == [
         (EventId(3, 2), PROGRESS),
         (EventId(3, 3), ANSWERS),
     ]
@@ -78,7 +78,7 @@ def test_a_batch_goes_on_for_the_requests_that_still_wait() -> None:
     assert streams.listen(again)
     streams.unanswered(3)
     streams.send(ANSWERS, 3)
-    assert [event.name for event in heard(again)] == [EventId(3, 1)]
+    assert [event.event_id for event in heard(again)] == [EventId(3, 1)]
 
 
 def test_bytes_that_were_typed_as_such_move_no_place() -> None:
@@ -87,7 +87,7 @@ def test_bytes_that_were_typed_as_such_move_no_place() -> None:
         (Direction.OUT, b"x", 0, DELIBERATE_BYTES),
         (Direction.OUT, PROGRESS, 0),
     )
-    assert [event.name for event in after(frames, EventId(OWN, 0))] == [EventId(OWN, 1)]
+    assert [event.event_id for event in after(frames, EventId(OWN, 0))] == [EventId(OWN, 1)]
 
 
 def test_a_session_that_another_process_began_goes_on_at_its_places() -> None:
@@ -100,8 +100,8 @@ def test_a_session_that_another_process_began_goes_on_at_its_places() -> None:
     streams.send(PROGRESS, 0)
     streams.send(ANSWERS, 5)
     streams.close()
-    assert [event.name for event in heard(stream)] == [EventId(5, 3)]
-    assert [event.name for event in heard(own)] == [EventId(OWN, 2)]
+    assert [event.event_id for event in heard(stream)] == [EventId(5, 3)]
+    assert [event.event_id for event in heard(own)] == [EventId(OWN, 2)]
 
 
 def test_a_stream_that_is_over_cannot_go_on() -> None:

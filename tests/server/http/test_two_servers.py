@@ -114,7 +114,7 @@ def test_what_a_visitor_of_2026_waits_for_is_taken_over_from_a_server_that_was_k
         answered = json.loads(response.response.read())
         assert (answered["id"], answered["result"]["content"][0]["text"]) == (7, f"to {question}")
     out = [frame for each in desk.sessions() for frame in desk.frames(each.name)]
-    assert len([frame for frame in out if frame.way is Direction.OUT]) == 2
+    assert len([frame for frame in out if frame.direction is Direction.OUT]) == 2
 
 
 def test_what_waits_is_answered_once_when_the_server_that_ran_it_stood_still(
@@ -138,5 +138,5 @@ def test_what_waits_is_answered_once_when_the_server_that_ran_it_stood_still(
     assert (refused.status, "Mcp-Session-Id" in refused.text) == (421, True)
     missed = two.open({**session, "Last-Event-ID": f"{number}-0"}, verb="GET")
     assert any(b"sunny" in data for _, data in missed.events())
-    said = [frame.text for frame in desk.frames(held.name) if frame.way is Direction.OUT]
+    said = [frame.text for frame in desk.frames(held.name) if frame.direction is Direction.OUT]
     assert len([line for line in said if "sunny" in line]) == 1

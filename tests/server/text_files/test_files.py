@@ -51,7 +51,7 @@ class Desk:
 
     def look(self, after: float = 0.03) -> list[str]:
         """Let some seconds pass and look once; return what was handed out."""
-        return [text.text for text in self.take(after)]
+        return [document.text for document in self.take(after)]
 
     def take(self, after: float = 0.03) -> list[Document]:
         """Do the same; return the texts themselves."""
@@ -62,9 +62,9 @@ class Desk:
         """Look as often as the loop does, for some seconds, and accept everything."""
         got = []
         for _ in range(round(seconds / every)):
-            for text in self.take(every):
-                got.append(text.text)
-                self.files.accept(text)
+            for document in self.take(every):
+                got.append(document.text)
+                self.files.accept(document)
         return got
 
     def read(self) -> list[Document]:
@@ -74,16 +74,16 @@ class Desk:
     def accept_all(self) -> list[str]:
         """Read and accept."""
         texts = self.read()
-        for text in texts:
-            self.files.accept(text)
-        return [text.text for text in texts]
+        for document in texts:
+            self.files.accept(document)
+        return [document.text for document in texts]
 
     def refuse_all(self, *problems: Diagnostic) -> list[str]:
         """Read and refuse."""
         texts = self.read()
-        for text in texts:
-            self.files.refuse(text, problems or (WRONG,))
-        return [text.text for text in texts]
+        for document in texts:
+            self.files.refuse(document, problems or (WRONG,))
+        return [document.text for document in texts]
 
     def type(self, content: str | bytes) -> None:
         """Save `out.txt` the way most programs do: truncate, write, close."""
@@ -144,9 +144,9 @@ def test_lines_that_are_answered_already_are_added_together_and_in_their_order(
     writes: list[bytes] = []
     append = OpenFolder.append
 
-    def counting(place: OpenFolder, name: str, content: bytes) -> int:
+    def counting(folder: OpenFolder, name: str, content: bytes) -> int:
         writes.append(bytes(content))
-        return append(place, name, content)
+        return append(folder, name, content)
 
     monkeypatch.setattr(OpenFolder, "append", counting)
     for line in (b"one", b"two"):
@@ -273,11 +273,11 @@ def test_a_text_is_taken_after_two_looks_that_see_the_same(desk: Desk) -> None:
     """And is kept; `out.txt` is gone."""
     desk.type(PRETTY)
     assert desk.look() == []
-    (text,) = desk.take()
-    assert text.text == PRETTY.strip()
-    assert (text.line, text.column, text.start, text.whole) == (1, 1, 0, True)
+    (document,) = desk.take()
+    assert document.text == PRETTY.strip()
+    assert (document.line, document.column, document.start, document.whole) == (1, 1, 0, True)
     assert desk.out.exists()
-    desk.files.accept(text)
+    desk.files.accept(document)
     assert not desk.out.exists()
     assert desk.sent == [PRETTY.encode()]
     assert desk.problems == ""
@@ -295,13 +295,13 @@ def test_two_looks_in_the_same_moment_are_one(desk: Desk) -> None:
 def test_a_text_is_handed_out_once(desk: Desk) -> None:
     """Also while the loop still thinks about it, however often it is woken."""
     desk.type(ONE)
-    (text,) = desk.read()
+    (document,) = desk.read()
     assert desk.look() == []
     assert desk.look(5) == []
-    desk.files.accept(text)
+    desk.files.accept(document)
     assert desk.look(5) == []
-    desk.files.accept(text)
-    desk.files.refuse(text, (WRONG,))
+    desk.files.accept(document)
+    desk.files.refuse(document, (WRONG,))
     assert (desk.look(5), desk.problems, desk.sent) == ([], "", [ONE.encode()])
 
 
@@ -309,10 +309,10 @@ def test_several_answers_in_one_file_come_in_order(desk: Desk) -> None:
     """One per line, pretty-printed, without a line end: each where it stands."""
     desk.type(f"{ONE}\n{PRETTY}{TWO}")
     texts = desk.read()
-    assert [text.text for text in texts] == [ONE, PRETTY.strip(), TWO]
-    assert [(text.line, text.column) for text in texts] == [(1, 1), (2, 1), (9, 1)]
-    for text in reversed(texts):
-        desk.files.accept(text)
+    assert [document.text for document in texts] == [ONE, PRETTY.strip(), TWO]
+    assert [(document.line, document.column) for document in texts] == [(1, 1), (2, 1), (9, 1)]
+    for document in reversed(texts):
+        desk.files.accept(document)
     assert not desk.out.exists()
 
 
@@ -345,9 +345,9 @@ def test_what_is_not_complete_is_a_mistake_after_two_silent_seconds(desk: Desk, 
     """Until then somebody may still be typing."""
     desk.type(typed)
     assert desk.looks(1.9) == []
-    got = [text for _ in range(30) for text in desk.take(0.01)]
-    assert [text.whole for text in got] == ([False] if len(got) == 1 else [True, False])
-    assert "".join(text.text for text in got) == typed.replace("} ", "}")
+    got = [document for _ in range(30) for document in desk.take(0.01)]
+    assert [document.whole for document in got] == ([False] if len(got) == 1 else [True, False])
+    assert "".join(document.text for document in got) == typed.replace("} ", "}")
 
 
 @pytest.mark.parametrize("blank", ["", "\n", " \r\n\t\n"])
@@ -419,10 +419,10 @@ def test_what_notepad_and_powershell_write_is_read_and_named(
 ) -> None:
     """The same text each time, and a note of what was repaired."""
     desk.type(raw)
-    (text,) = desk.read()
-    assert text.text == OSAKA
-    assert [repair.code for repair in text.repairs] == [code]
-    desk.files.accept(text)
+    (document,) = desk.read()
+    assert document.text == OSAKA
+    assert [repair.code for repair in document.repairs] == [code]
+    desk.files.accept(document)
     assert desk.problems.startswith("Sent.")
     assert desk.sent == [raw]
 
@@ -517,9 +517,9 @@ def test_what_was_refused_comes_back_and_what_was_sent_is_gone(desk: Desk) -> No
 def test_a_report_names_the_place_in_the_file(desk: Desk) -> None:
     """Line and column count from the beginning of the file, not of the document."""
     desk.type(f"\n  {PRETTY}")
-    (text,) = desk.read()
+    (document,) = desk.read()
     desk.files.refuse(
-        text,
+        document,
         (
             Diagnostic("R50", Severity.ERROR, WRONG.detail, line=1, column=4),
             Diagnostic("R50", Severity.ERROR, WRONG.detail, line=3, column=5),
@@ -535,8 +535,8 @@ def test_a_report_names_the_place_in_the_file(desk: Desk) -> None:
 def test_a_report_shows_how_the_text_would_be_right(desk: Desk) -> None:
     """Whole, below the problems, ready to be copied; several lines stay several lines."""
     desk.type('{"id": 1,\n "result": {},}\n')
-    (text,) = desk.read()
-    desk.files.refuse(text, (WRONG,), '{"id": 1,\n "result": {}}')
+    (document,) = desk.read()
+    desk.files.refuse(document, (WRONG,), '{"id": 1,\n "result": {}}')
     assert desk.problems.endswith(':\n    {"id": 1,\n     "result": {}}\n')
 
 
@@ -574,8 +574,10 @@ def test_a_report_speaks_japanese(tmp_path: Path) -> None:
 def test_what_is_to_be_noticed_in_a_sent_text_is_told(desk: Desk) -> None:
     """A warning does not keep a text from being sent; the next clean one clears it."""
     desk.type(ONE)
-    (text,) = desk.read()
-    desk.files.accept(text, (Diagnostic("R50", Severity.WARNING, WRONG.detail, line=1, column=8),))
+    (document,) = desk.read()
+    desk.files.accept(
+        document, (Diagnostic("R50", Severity.WARNING, WRONG.detail, line=1, column=8),)
+    )
     assert desk.problems.startswith("Sent.")
     assert "line 1, column 8" in desk.problems
     desk.type(TWO)
@@ -615,10 +617,10 @@ def test_what_is_appended_while_a_text_is_judged_is_the_next_text(desk: Desk) ->
     with desk.out.open("w", encoding="utf-8") as out:
         out.write(ONE)
         out.flush()
-        (text,) = desk.read()
+        (document,) = desk.read()
         out.write(f"\n{TWO}")
         out.flush()
-        desk.files.accept(text)
+        desk.files.accept(document)
         assert not desk.out.exists()
         assert desk.looks(0.5) == [TWO]
         out.write(OSAKA[:9])  # and still goes on
@@ -635,9 +637,9 @@ def test_what_is_appended_while_a_text_is_judged_is_the_next_text(desk: Desk) ->
 def test_what_replaces_the_text_while_it_is_judged_is_the_next_text(desk: Desk) -> None:
     """Truncated and written anew in the same file: both were sent, and both are kept."""
     desk.type(ONE)
-    (text,) = desk.read()
+    (document,) = desk.read()
     desk.type(TWO)
-    desk.files.accept(text)
+    desk.files.accept(document)
     assert desk.looks(0.5) == [TWO]
     assert sorted(desk.sent) == sorted([ONE.encode(), TWO.encode()])
 
@@ -645,9 +647,9 @@ def test_what_replaces_the_text_while_it_is_judged_is_the_next_text(desk: Desk) 
 def test_a_truncate_that_comes_before_its_write_loses_nothing(desk: Desk) -> None:
     """The second `echo` opens the file before the rename and writes after it."""
     desk.type(ONE)
-    (text,) = desk.read()
+    (document,) = desk.read()
     with desk.out.open("w", encoding="utf-8") as out:
-        desk.files.accept(text)
+        desk.files.accept(document)
         assert desk.looks(0.2) == []
         out.write(TWO)
     assert desk.looks(0.5) == [TWO]
@@ -656,10 +658,10 @@ def test_a_truncate_that_comes_before_its_write_loses_nothing(desk: Desk) -> Non
 def test_another_file_renamed_over_it_while_it_is_judged_is_the_next_text(desk: Desk) -> None:
     """An editor that saves by rename, in the worst moment."""
     desk.type(ONE)
-    (text,) = desk.read()
+    (document,) = desk.read()
     (desk.folder / "tmp").write_text(TWO)
     (desk.folder / "tmp").rename(desk.out)
-    desk.files.accept(text)
+    desk.files.accept(document)
     assert desk.looks(0.5) == [TWO]
     assert ONE.encode() in desk.sent
 
@@ -667,9 +669,9 @@ def test_another_file_renamed_over_it_while_it_is_judged_is_the_next_text(desk: 
 def test_a_text_that_is_taken_away_while_it_is_judged_was_sent_all_the_same(desk: Desk) -> None:
     """It is kept, from what was read."""
     desk.type(ONE)
-    (text,) = desk.read()
+    (document,) = desk.read()
     desk.out.unlink()
-    desk.files.accept(text)
+    desk.files.accept(document)
     assert desk.sent == [ONE.encode()]
     assert desk.looks(3) == []
 
@@ -682,8 +684,8 @@ def test_a_refused_text_of_a_writer_that_goes_on_comes_to_out_txt(desk: Desk) ->
         desk.accept_all()
         out.write(TWO[:12])
         out.flush()
-        texts = [text for _ in range(300) for text in desk.take(0.01)]
-        assert [text.text for text in texts] == [TWO[:12]]
+        texts = [document for _ in range(300) for document in desk.take(0.01)]
+        assert [document.text for document in texts] == [TWO[:12]]
         desk.files.refuse(texts[0], (WRONG,))
         assert desk.out.read_text(encoding="utf-8") == TWO[:12]
         assert desk.problems
@@ -779,9 +781,9 @@ def test_each_way_to_save_gives_one_answer(desk: Desk, save: str) -> None:
 def look_now(desk: Desk) -> list[str]:
     """Look with the real clock, and accept."""
     texts = desk.files.poll(time.monotonic())
-    for text in texts:
-        desk.files.accept(text)
-    return [text.text for text in texts]
+    for document in texts:
+        desk.files.accept(document)
+    return [document.text for document in texts]
 
 
 def test_a_slow_writer_with_the_real_clock(desk: Desk) -> None:
@@ -1202,11 +1204,11 @@ def test_any_bytes_are_read_or_refused(desk: Desk, content: bytes | str) -> None
     desk.type(content)
     typed = desk.out.read_bytes()
     for _ in range(40):
-        for text in desk.take(0.1):
-            desk.files.refuse(text, (WRONG,))
+        for document in desk.take(0.1):
+            desk.files.refuse(document, (WRONG,))
     assert desk.out.read_bytes() == typed
-    for text in desk.take(3):
-        raise AssertionError(text)
+    for document in desk.take(3):
+        raise AssertionError(document)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -1224,9 +1226,9 @@ def test_each_text_is_sent_once_or_comes_back(desk: Desk, plan: list[tuple[str, 
     handed: list[str] = []
     for _ in range(60):
         texts = desk.take(0.1)
-        for text, good in zip(texts, answers, strict=False):
-            handed.append(text.text)
-            (desk.files.accept(text) if good else desk.files.refuse(text, (WRONG,)))
+        for document, good in zip(texts, answers, strict=False):
+            handed.append(document.text)
+            (desk.files.accept(document) if good else desk.files.refuse(document, (WRONG,)))
     assert handed == [text for text, _good in whole] + broken
     left = desk.out.read_text(encoding="utf-8").split() if desk.out.exists() else []
     assert "".join(left) == "".join(

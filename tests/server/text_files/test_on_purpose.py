@@ -131,9 +131,9 @@ def test_what_is_half_written_waits_for_its_other_half(
     tmp_path: Path, name: str, half: str, rest: str
 ) -> None:
     """`exit 1` becomes `exit 17`; a half by itself is meant after two seconds."""
-    place = OpenFolder.open(tmp_path)
-    assert place is not None
-    files = OnPurpose(place, SentFolder(place))
+    folder = OpenFolder.open(tmp_path)
+    assert folder is not None
+    files = OnPurpose(folder, SentFolder(folder))
     clock = itertools.count(0.0, 0.25)
 
     def looks(count: int) -> list[bytes]:
@@ -146,7 +146,7 @@ def test_what_is_half_written_waits_for_its_other_half(
     assert looks(6) == [(half + rest).encode()]
     (tmp_path / name).write_text(half)
     assert looks(12) == [half.encode()]
-    place.close()
+    folder.close()
 
 
 @pytest.mark.parametrize("call", range(1, 7))
@@ -156,9 +156,9 @@ def test_a_server_that_is_killed_leaves_what_it_did_not_send(
 ) -> None:
     """Killed at each call: nothing is lost, and nothing lies in sent/ that was not sent."""
     content = f"{WRONG}\n".encode()
-    place = OpenFolder.open(tmp_path)
-    assert place is not None
-    files, sent = OnPurpose(place, SentFolder(place)), []
+    folder = OpenFolder.open(tmp_path)
+    assert folder is not None
+    files, sent = OnPurpose(folder, SentFolder(folder)), []
     wire = os.open(tmp_path / "wire", os.O_WRONLY | os.O_CREAT)
     (tmp_path / name).write_bytes(content)
     with killed_at(call):
@@ -167,7 +167,7 @@ def test_a_server_that_is_killed_leaves_what_it_did_not_send(
                 os.write(wire, saved.content)
                 sent.append(saved.content)
     os.close(wire)
-    place.close()
+    folder.close()
     left = [one for one in tmp_path.rglob("*.txt") if one.read_bytes() == content]
     assert len(left) == 1
     assert left[0].parent.name != "sent" or sent == [content]
@@ -208,9 +208,9 @@ def test_an_idle_folder_is_looked_at_as_a_whole_and_what_is_saved_is_found(
     asked: list[str] = []
     mark = OpenFolder.mark
 
-    def asking(place: OpenFolder, name: str) -> Mark | None:
+    def asking(folder: OpenFolder, name: str) -> Mark | None:
         asked.append(name)
-        return mark(place, name)
+        return mark(folder, name)
 
     def look(now: float) -> list[bytes]:
         found = [one.content for one in files.on_purpose(now)]

@@ -73,6 +73,8 @@ def test_nothing_to_say_is_nothing() -> None:
 
 def test_what_the_peer_wrote_is_escaped() -> None:
     """An escape sequence in a name cannot reach the terminal that shows the file."""
-    found = Diagnostic("M12", Severity.WARNING, (("key", "\x1b[2J"), ("revision", "2025-11-25")))
-    said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(found,))], "en")
+    diagnostic = Diagnostic(
+        "M12", Severity.WARNING, (("key", "\x1b[2J"), ("revision", "2025-11-25"))
+    )
+    said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(diagnostic,))], "en")
     assert "\x1b" not in said

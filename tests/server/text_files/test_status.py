@@ -347,7 +347,7 @@ def test_an_acknowledged_subscription_waits_for_nobody(
         assert "Nothing waits" in shown
         board = Board(FolderInbox(server.home))
         board.refresh_all()
-        assert (board.count(), [one.subscription for one in board.waiting()]) == (0, [True])
+        assert (board.count(), [row.subscription for row in board.waiting()]) == (0, [True])
         server.say(CALL)
         server.says("line 2: tools/call sky (id 7): waits for you")
         assert main(["answer", "--text", "sunny", *words]) == 0
@@ -367,15 +367,15 @@ def test_what_came_back_may_be_deleted_at_once(
     """Before the server has looked at it; problems.txt kept its text for ever."""
     create = OpenFolder.create
 
-    def create_and_delete(place: OpenFolder, name: str, content: bytes) -> None:
-        create(place, name, content)
+    def create_and_delete(folder: OpenFolder, name: str, content: bytes) -> None:
+        create(folder, name, content)
         if name == "out.txt":
-            place.remove(name)
+            folder.remove(name)
 
     monkeypatch.setattr(OpenFolder, "create", create_and_delete)
     files = TextFiles.claim(tmp_path / "desk", decode=decode, language="en")
     (tmp_path / "desk" / "out.txt").write_text('{"id":7,"result":{}}\n{"id":9,"result":{}}\n')
-    texts = [text for now in range(4) for text in files.poll(now)]
+    texts = [document for now in range(4) for document in files.poll(now)]
     files.accept(texts[0])
     files.refuse(texts[1], ())
     assert (tmp_path / "desk" / "problems.txt").read_text() == ""

@@ -19,12 +19,13 @@ class JsonDiagnostic(RawDiagnostic, page=JSON):
     """A mistake in a text as JSON. What fills its sentence is made safe to show.
 
     With `everywhere` a person makes it all over a text, so that many are one with one fix. `label`
-    is that of its fix where the edit does not tell it, `grade` says how far the fix may be trusted.
+    names its fix where the edit does not tell it. `applicability` says how far the fix may be
+    trusted.
     """
 
     everywhere: ClassVar[bool] = False
     label: ClassVar[str] = ""
-    grade: ClassVar[Applicability] = Applicability.SAFE
+    applicability: ClassVar[Applicability] = Applicability.SAFE
 
     def __init_subclass__(  # noqa: PLR0913 - the columns of the table
         cls,
@@ -34,11 +35,11 @@ class JsonDiagnostic(RawDiagnostic, page=JSON):
         page: str = "",
         everywhere: bool = False,
         label: str = "",
-        grade: Applicability = Applicability.SAFE,
+        applicability: Applicability = Applicability.SAFE,
     ) -> None:
         """Register a kind of mistake."""
         super().__init_subclass__(code=code, severity=severity, page=page)
-        cls.everywhere, cls.label, cls.grade = everywhere, label, grade
+        cls.everywhere, cls.label, cls.applicability = everywhere, label, applicability
 
     if not TYPE_CHECKING:
 
@@ -77,7 +78,7 @@ class Unexpected(JsonDiagnostic, code="J29"):
     typed: str
 
 # -- white space and comments -------------------------------------------------------------------
-class Comment(JsonDiagnostic, code="J08", everywhere=True, grade=Applicability.REMOVES):
+class Comment(JsonDiagnostic, code="J08", everywhere=True, applicability=Applicability.REMOVES):
     """Some programs allow comments in their settings; a message is plain JSON."""
 class FullWidthSpace(JsonDiagnostic, code="J11", everywhere=True):
     """Between the parts of JSON stand plain spaces, tabs and line breaks only."""
@@ -104,14 +105,14 @@ class ControlCharacter(JsonDiagnostic, code="J15", everywhere=True):
 class EscapeUnknown(JsonDiagnostic, code="J16", everywhere=True):
     r"""A backslash begins an escape: a path is written `C:\\Users`."""
     typed: str
-class QuoteNotClosed(JsonDiagnostic, code="J17", label="close", grade=Applicability.GUESS):
+class QuoteNotClosed(JsonDiagnostic, code="J17", label="close", applicability=Applicability.GUESS):
     """Without its end the rest of the line belongs to the text."""
-class QuoteNotOpened(JsonDiagnostic, code="J37", grade=Applicability.GUESS):
+class QuoteNotOpened(JsonDiagnostic, code="J37", applicability=Applicability.GUESS):
     """Where such a text begins is a guess."""
 class TextUnquoted(JsonDiagnostic, code="J22", label="quote"):
     """Only numbers, `true`, `false` and `null` are values without quotes."""
     text: str
-class HalfCharacter(JsonDiagnostic, code="J23", grade=Applicability.GUESS):
+class HalfCharacter(JsonDiagnostic, code="J23", applicability=Applicability.GUESS):
     """Python clients reject a whole message for half of a surrogate pair."""
     value: str
 class QuoteInText(JsonDiagnostic, code="J33", everywhere=True):
@@ -120,7 +121,7 @@ class TextsJoined(JsonDiagnostic, code="J36", label="join"):
     """Python joins texts that stand side by side, and its `pprint` breaks long ones so."""
 
 # -- numbers, words, values ---------------------------------------------------------------------
-class NoJsonNumber(JsonDiagnostic, code="J10", everywhere=True, grade=Applicability.GUESS):
+class NoJsonNumber(JsonDiagnostic, code="J10", everywhere=True, applicability=Applicability.GUESS):
     """JavaScript's parser drops a line with NaN or an infinity, and the call times out."""
     value: str
 class LiteralMisspelt(JsonDiagnostic, code="J14", everywhere=True):
@@ -131,9 +132,11 @@ class NumberMisspelt(JsonDiagnostic, code="J21"):
     """No leading zero or plus, and digits on both sides of the point."""
     value: str
     meant: str
-class NumberTooLong(JsonDiagnostic, code="J24", label="quote", grade=Applicability.GUESS):
+class NumberTooLong(JsonDiagnostic, code="J24", label="quote", applicability=Applicability.GUESS):
     """Parsers limit the length of numbers: long ones take very long."""
-class ValueMissing(JsonDiagnostic, code="J34", label="null", grade=Applicability.PLACEHOLDER):
+class ValueMissing(
+    JsonDiagnostic, code="J34", label="null", applicability=Applicability.PLACEHOLDER
+):
     """A name and its colon are followed by a value."""
 
 # -- the text as a whole ------------------------------------------------------------------------
@@ -149,7 +152,7 @@ class TooDeep(JsonDiagnostic, code="J25"):
 class TooLarge(JsonDiagnostic, code="J27", page=""):
     """The TypeScript SDK closes the connection at a line above 10 MiB."""
     size: str
-class TextAfter(JsonDiagnostic, code="J30", grade=Applicability.REMOVES):
+class TextAfter(JsonDiagnostic, code="J30", applicability=Applicability.REMOVES):
     """Whatever follows the last bracket breaks the line for a client."""
 class ShellQuotes(JsonDiagnostic, code="J31"):
     """cmd.exe writes the quotes of `echo '{…}'`."""

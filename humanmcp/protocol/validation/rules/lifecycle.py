@@ -173,13 +173,13 @@ def versions_that_there_are(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     named, at = answer.value.get("supportedVersions"), answer.at("supportedVersions")
     if not isinstance(named, list):
         return
-    mend = replace_with(at, list(versions.STATELESS))
+    fix = replace_with(at, list(versions.STATELESS))
     unknown = [each for each in named if isinstance(each, str) and each not in versions.ALL]
     if not named:
-        yield NoVersions(at, mend)
+        yield NoVersions(at, fix)
     elif unknown or not any(each in versions.STATELESS for each in named):
         wrong = shown(json_text(unknown or named))
-        yield OtherVersions(at, mend, value=wrong, allowed=", ".join(versions.ALL))
+        yield OtherVersions(at, fix, value=wrong, allowed=", ".join(versions.ALL))
 
 
 # -- tasks and subscriptions --------------------------------------------------------------------

@@ -113,9 +113,9 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnost
     }
     if name not in offered:
         meant = alike(name, list(offered))
-        mend = replace_with((*path, "name"), meant) if meant else None
+        fix = replace_with((*path, "name"), meant) if meant else None
         tools = shown(", ".join(offered)) or "-"
-        return [ToolNotOffered((*path, "name"), mend, tool=quoted(name), tools=tools)]
+        return [ToolNotOffered((*path, "name"), fix, tool=quoted(name), tools=tools)]
     at = (*path, "input")
     differences, missed = validator.compare(given, offered[name].get("inputSchema"))
     if not differences:

@@ -72,8 +72,8 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
         if not features(exchange.revision).any_schema:
             return []  # the shape says so
         at = (*path, "required")
-        mend = replace_with(at, [required]) if isinstance(required, str) else None
-        return [NotAList(at, mend, key="required", got="text", example='["…"]')]
+        fix = replace_with(at, [required]) if isinstance(required, str) else None
+        return [NotAList(at, fix, key="required", got="text", example='["…"]')]
     for kind, look in _LOOKS:
         trouble = look(schema)
         if trouble is not None:
@@ -150,10 +150,10 @@ def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     fitting = isinstance(structured, dict) or features(answer.exchange.revision).any_schema
     if not fitting or not _structures(answer):
         return
-    mend = None
+    fix = None
     if not validator.is_large(structured):
-        mend = replace_with(at, [{"type": "text", "text": json_text(structured)}])
-    yield NotAsText(at, mend)
+        fix = replace_with(at, [{"type": "text", "text": json_text(structured)}])
+    yield NotAsText(at, fix)
 
 
 def _structures(answer: JudgedAnswer) -> bool:
@@ -210,8 +210,8 @@ def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
             continue
         really = mime_of(first)
         where = answer.at("content", at, "mimeType")
-        mend = replace_with(where, really) if really else None
-        yield OtherPicture(where, mend, said=shown(str(said)), really=really or "?")
+        fix = replace_with(where, really) if really else None
+        yield OtherPicture(where, fix, said=shown(str(said)), really=really or "?")
 
 
 class ErrorNotSeen(RawDiagnostic, code="M50", severity=Severity.HINT):

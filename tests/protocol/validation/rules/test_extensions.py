@@ -113,9 +113,9 @@ def test_a_page_of_an_app_says_that_it_is_one(
     """Where it is read, and where it is listed with a type."""
     exchange = asked("resources/read", {"uri": uri})
     text = json.dumps({"contents": [{"uri": uri, "text": "<p>", **mime}]})
-    judged = check(exchange, text, TextForm.RESULT)
-    assert codes(judged.diagnostics) == found
-    for fix in (one.fix for one in judged.diagnostics):
+    verdict = check(exchange, text, TextForm.RESULT)
+    assert codes(verdict.diagnostics) == found
+    for fix in (one.fix for one in verdict.diagnostics):
         assert fix is not None
         assert json.loads(fix.apply(text))["contents"][0]["mimeType"] == APP
     listed = json.dumps({"resources": [{"uri": uri, "name": "a", **mime}]})

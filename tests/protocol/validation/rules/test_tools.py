@@ -40,5 +40,5 @@ def test_structured_content_is_offered_as_text_unless_it_is_large(
 ) -> None:
     """Nobody reads thousands of values in a text."""
     result = {"content": [], "structuredContent": {"a": list(range(count))}}
-    (found,) = check(asked("tools/call", {"name": "t"}), json.dumps(result)).diagnostics
-    assert (found.code, found.fix is not None) == ("M59", offered)
+    (diagnostic,) = check(asked("tools/call", {"name": "t"}), json.dumps(result)).diagnostics
+    assert (diagnostic.code, diagnostic.fix is not None) == ("M59", offered)
