@@ -15,6 +15,13 @@ def test_a_sentence_is_filled_in_the_wanted_language() -> None:
     assert "3" in say("demo", "understood-tools", "ja", count=3, names="a")
 
 
+def test_one_thing_is_not_plural() -> None:
+    """English has a wording for one; Japanese needs none."""
+    assert say("desk", "talk.earlier", "en", count=1) == "1 earlier turn"
+    assert say("desk", "talk.earlier", "en", count=2) == "2 earlier turns"
+    assert say("desk", "talk.earlier", "ja", count=1) == "その前の 1 ターン"
+
+
 def test_a_code_without_a_sentence_says_what_to_do() -> None:
     """It is a mistake of ours, and names the place."""
     with pytest.raises(UnknownSentenceError, match=r"no sentence for demo\.nonsense"):

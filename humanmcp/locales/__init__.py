@@ -64,12 +64,16 @@ def _is_fresh(source: str, stamp: list[int]) -> bool:
 def say(room: str, code: str, language: str, /, **fillings: object) -> str:
     """Return one sentence, filled, in the language of its reader, or in English.
 
+    With a `count` of 1 it is the wording for one, `CODE one`, if there is such a wording.
+
     Raises:
         UnknownSentenceError: neither the language nor English has it.
     """
     for candidate in (language, "en"):
         if candidate in LANGUAGES:
-            sentence = sentences_of(room, candidate).get(code)
+            sentences = sentences_of(room, candidate)
+            singular = sentences.get(f"{code} one") if fillings.get("count") == 1 else None
+            sentence = singular or sentences.get(code)
             if sentence is not None:
                 return sentence.format(**fillings) if fillings else sentence
     raise UnknownSentenceError(room, code)

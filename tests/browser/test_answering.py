@@ -87,7 +87,7 @@ def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(
     code = diagnostic.locator("a.code")
     expect(code).to_have_attribute("href", re.compile(rf"^/~[^/]+/mistake/{code.inner_text()}$"))
     expect(page.locator(".editor .sign.error, #document[aria-invalid=true]").first).to_be_visible()
-    expect(page.locator("#found")).to_contain_text("before it can be sent")
+    expect(page.locator("#found")).to_contain_text("before you can send")
     page.locator("#send").click()
     expect(page.locator("#problems button, #problems a").first).to_be_focused()
     diagnostic.locator(".fix").click()

@@ -57,7 +57,7 @@ def test_the_user_is_asked_while_the_call_waits_and_the_answer_appears(
     said = {"action": "accept", "content": {"answer": "Shinjuku"}}
     host.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}))
     expect(page.locator(".question.told")).to_contain_text("Shinjuku")
-    expect(page.locator("#said")).to_contain_text("An answer to your question came")
+    expect(page.locator("#said")).to_contain_text("Your question was answered")
     expect(box).to_be_focused()
     page.keyboard.type("Shinjuku")
     page.keyboard.press("Control+Enter")

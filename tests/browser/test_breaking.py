@@ -1,4 +1,4 @@
-"""Break it on purpose, in the page: by keyboard, put back, sent."""
+"""Add a fault in the page: by keyboard, put back, sent."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(
 def test_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """*Send, keep it open* writes the line, and the same page then sends the right answer."""
+    """The button writes the line, and the same page then sends the right answer."""
     begin(host, desk)
     host.say(call())
     page = window().page

@@ -174,7 +174,7 @@ def test_capabilities_are_switches(sitting: Sitting) -> None:
     sitting.heard()
     line = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "h"}}
     page = sitting.asked(request("initialize", {**line, "version": "1"}, "24"))
-    expect(page.locator(".filled")).to_contain_text("filled in for you")
+    expect(page.locator(".filled")).to_contain_text("This answer is filled in")
     tools = page.get_by_role("checkbox", name="tools", exact=True)
     prompts = page.get_by_role("checkbox", name="prompts", exact=True)
     expect(tools).to_be_checked()
@@ -220,7 +220,7 @@ def test_arguments_are_a_tree_with_what_was_declared(sitting: Sitting) -> None:
 def test_the_quiet_view_is_question_box_and_send(sitting: Sitting) -> None:
     """Nothing else is there, also on the next request, until it is left again."""
     page = sitting.asked(call("27", city="Tokyo"))
-    page.get_by_role("button", name="Quiet view").click()
+    page.get_by_role("button", name="Focus view").click()
     for number in ("27", "28"):
         expect(page.locator("body.quiet #sentence")).to_be_focused()
         for part in ("nav.list", ".side", ".tools", "#more", ".places", ".raw"):
@@ -232,7 +232,7 @@ def test_the_quiet_view_is_question_box_and_send(sitting: Sitting) -> None:
         page.keyboard.insert_text("sunny")
         page.keyboard.press("Control+Enter")
         assert sitting.heard()["id"] == 27
-    page.get_by_role("button", name="Quiet view").click()
+    page.get_by_role("button", name="Focus view").click()
     expect(page.locator("nav.list")).to_be_visible()
     page.locator("#sentence").fill("sunny")
     page.locator("#send").click()

@@ -88,7 +88,7 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Wi
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()
     assert "It is sunny." in download.value.path().read_text(encoding="utf-8")
-    page.get_by_role("button", name="Again without help").click()
+    page.get_by_role("button", name="Repeat without help").click()
     expect(page.locator("article.message")).to_be_visible(timeout=15_000)
     expect(lesson).to_have_count(0)
 

@@ -104,7 +104,7 @@ def test_the_next_page_does_not_send_in_its_first_moment(
     page.locator("#send").click()
     assert json.loads(host.hear())["id"] == 1
     expect(page.locator("body[data-pressed]")).to_have_count(1)
-    expect(page.locator("#said")).to_contain_text("Press again to send it")
+    expect(page.locator("#said")).to_contain_text("Press again to send")
     expect(page.locator("article .ids .mono")).to_have_text("tools/list")
     page.locator("#rows .row", has_text="Osaka").locator("a").click()
     page.locator("#sentence").fill("rain")

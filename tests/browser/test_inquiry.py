@@ -150,7 +150,7 @@ def test_a_long_question_can_be_read_as_it_was_meant(
     assert question.locator("img").count() == 0
     question.get_by_label("Show all").check()
     assert question.locator(".read").evaluate("one => one.scrollHeight - one.clientHeight") <= 1
-    question.get_by_label("As plain text").check()
+    question.get_by_label("Show as plain text").check()
     expect(question.locator(".as-came")).to_contain_text("**two**")
     expect(question.locator(".read")).to_be_hidden()
 
@@ -176,10 +176,10 @@ def test_a_digit_that_shall_not_send_leads_to_the_option(
     begin(host, desk)
     host.say(call("7", **ASKED))
     page = window().page
-    hint = page.get_by_text("Keys 1 to 9 send an option at once.")
+    hint = page.get_by_text("The keys 1 to 9 send an option immediately.")
     expect(hint).to_be_visible()
     page.locator("header .menu").click()
-    page.get_by_label("Keys 1 to 9 send an option").uncheck()
+    page.get_by_label("Send an option with the keys 1 to 9").uncheck()
     page.keyboard.press("Escape")
     expect(hint).to_be_hidden()
     until(lambda: page.evaluate(OLD_ENOUGH), "the page is no longer young")

@@ -187,7 +187,7 @@ def test_of_two_people_one_answers_and_the_other_keeps_the_text(
         "花子 <b> is writing an answer to this in another window."
     )
     second.locator("#sentence").fill("rain")
-    expect(first.locator(".banner.writer")).to_contain_text("Somebody is writing")
+    expect(first.locator(".banner.writer")).to_contain_text("Someone is writing")
     for page in (first, second):
         page.evaluate("setTimeout(() => document.getElementById('send').click(), 300)")
     sent = json.loads(host.hear())["result"]["content"][0]["text"]

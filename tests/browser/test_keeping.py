@@ -59,13 +59,13 @@ def test_a_rule_is_made_of_an_answer_and_removed(
     page = window().page
     write(page, "sunny")
     page.get_by_label("Only when days is 3").uncheck()
-    page.get_by_role("button", name="Show the sentence").click()
+    page.get_by_role("button", name="Update the preview").click()
     expect(page.locator(".reads")).to_contain_text('with city = "Tokyo", answer “sunny”')
     page.get_by_role("button", name="Save the rule").click()
     expect(page.locator("ol.kept-things li")).to_contain_text("get_forecast")
     assert dict(read_book(desk.home / "book.toml").rules[0].where) == {"city": "Tokyo"}
     page.get_by_role("button", name="Remove").click()
-    expect(page.locator("ol.kept-things")).to_contain_text("No rules yet")
+    expect(page.locator("ol.kept-things")).to_contain_text("There are no rules yet")
 
 
 def test_an_answer_that_was_sent_can_be_kept(desk: Desking, host: Serving, window: Windows) -> None:

@@ -81,9 +81,9 @@ def test_the_history_is_live_newest_first_and_has_dates(
 
 
 def test_a_search_that_found_nothing_yet_says_so(window: Windows) -> None:
-    """The rule: "Nothing found" is said where there is nothing."""
+    """The rule: "No matches" is said where there is nothing."""
     page = window().goto("/history?q=nowhere")
-    expect(page.locator("#lines")).to_contain_text("Nothing found.")
+    expect(page.locator("#lines")).to_contain_text("No matches.")
     expect(page.get_by_role("link", name="Search further back")).to_have_count(0)
 
 
@@ -136,9 +136,9 @@ def test_a_row_opens_in_place_stays_open_and_new_ones_are_counted(
     row.locator("summary").click()
     expect(row.locator("pre").nth(1)).to_contain_text("answer 6")
     host.say(request("tools/list", None, "9"))
-    expect(page.locator("#newer")).to_have_text("New lines: 1")
+    expect(page.locator("#newer")).to_have_text("1 new line")
     expect(row).to_have_attribute("open", "")
-    row.get_by_role("link", name="Compare with the last time").click()
+    row.get_by_role("link", name="Compare with the previous call").click()
     expect(page.locator(".difference .gone").nth(1)).to_contain_text("answer 5")
     page.go_back()
     page.get_by_role("link", name="method:tools/call").click()

@@ -116,7 +116,7 @@ def test_what_is_typed_in_the_designer_comes_back(
     name.fill("forecast")
     for at in (0, 1):
         page.locator(f"[name='in name {at}']").fill(f"place_{at}")
-    page.get_by_role("button", name="Another row").click()
+    page.get_by_role("button", name="Add a row").click()
     second.fill("city")
     page.locator("header .places a").first.click()
     page.goto(designer)

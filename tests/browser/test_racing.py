@@ -45,7 +45,7 @@ def test_send_just_after_an_answer_from_elsewhere_says_who_was_first(
     assert json.loads(host.hear())["result"]["content"][0]["text"] == "cloudy"
     expect(page.locator("#send")).to_be_enabled()
     page.locator("#send").click()
-    expect(page.locator("#lock")).to_contain_text("terminal answered first. Your text is kept")
+    expect(page.locator("#lock")).to_contain_text("terminal answered first. Your text is saved")
     expect(page.locator("#send")).to_be_disabled()
     assert any("sunny" in one.text for one in inbox.item(item.key).kept)
     assert host.close()[1] == []

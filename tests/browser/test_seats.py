@@ -173,9 +173,9 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
     expect(page.locator("h1")).to_contain_text("That is what I found out")
     # the host's page shows the conversation.
     expect(page.locator(".turn.user .words").first).to_have_text("How is the weather?")
-    expect(page.locator(".turn.user .speaker").first).to_have_text("You, the user")
+    expect(page.locator(".turn.user .speaker").first).to_have_text("You (the user)")
     expect(page.locator(".turn.tool")).to_contain_text("sunny")
-    page.get_by_label("What you do").select_option(label="Decline")
+    page.get_by_role("combobox", name="Action").select_option(label="Decline")
     page.locator("#send").click()
     out = table.end()
     assert "  host | How is the weather?" in out
@@ -189,7 +189,7 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     """The client's seat has a voice of its own in the page: lists, calls, and mistakes."""
     table = lay("host,client")
     client = table.pages["client"]
-    client.get_by_role("link", name="Ask the server").first.click()
+    client.get_by_role("link", name="Send a message to the server").first.click()
     box = client.locator(
         "textarea[name=text]"
     )  # the JSON editor, where it was built, writes into it
@@ -201,7 +201,7 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     client.get_by_role("button", name="Call get-japan-forecast").click()
     # a form of the tool's inputSchema, and the JSON of it.
     client.get_by_label("location").fill("Kyoto")
-    client.get_by_role("button", name="Show it as JSON").click()
+    client.get_by_role("button", name="Show as JSON").click()
     asked = json.loads(box.input_value())
     assert asked["params"]["arguments"] == {"location": "Kyoto"}
     asked["params"]["arguments"]["location"] = ""
@@ -236,9 +236,9 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     assert sum('"location":"東京"' in line for line in sent) == 1, "one line, however it was typed"
 
     host = table.pages["host"]
-    expect(host.get_by_role("link", name="Ask the server")).to_have_count(0)
+    expect(host.get_by_role("link", name="Send a message to the server")).to_have_count(0)
     shows(host, "elicitation/create")
-    host.get_by_label("What you do").select_option(label="Decline")
+    host.get_by_role("combobox", name="Action").select_option(label="Decline")
     host.locator("#send").click()
     table.end()
 

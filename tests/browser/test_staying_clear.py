@@ -111,7 +111,7 @@ def test_a_disabled_view_says_why(desk: Desking, host: Serving, window: Windows)
     host.say('{"jsonrpc":"2.0","id":"own","method":"example/own"}')
     page = window().page
     expect(page.locator("#tab-form")).to_have_attribute(
-        "title", "There is no form for this. Write it in JSON."
+        "title", "There is no form for this answer. Write it as JSON."
     )
     expect(page.locator("#tab-text")).to_be_enabled()
     expect(page.locator("#tab-text")).to_have_attribute("title", "")
@@ -153,7 +153,7 @@ def test_of_many_sessions_one_is_found_by_keys(home: Path, desk: Desking, window
     page.locator("button.finding").click()
     expect(page.locator("#all-sessions li:visible")).to_have_count(9)
     page.goto(page.url.partition("?")[0] + "?find=nobody")  # as a browser without scripts asks
-    expect(menu.get_by_role("status")).to_have_text("There is none.")
+    expect(menu.get_by_role("status")).to_have_text("No sessions found.")
 
 
 def test_a_box_below_the_fold_comes_no_further_up_than_it_must(

@@ -62,11 +62,11 @@ def _answer_one_let_one_go_change_one(page: Page) -> None:
     page.locator("#sentence").fill("asked a person")
     page.locator("#send").click()
     expect(page.locator("article.message td.value")).to_have_text("大阪")
-    page.get_by_role("button", name="Let it go").click()
+    page.get_by_role("button", name="Release").click()
     expect(page.locator("article.message td.value")).to_have_text("北海道")
     page.get_by_role("link", name="Change").click()
     page.locator("#view-form").get_by_label("location").fill("東京")
-    page.get_by_role("button", name="Let the changed one go").click()
+    page.get_by_role("button", name="Send the changed message").click()
 
 
 def test_a_held_notification_can_be_dropped_in_the_page(
@@ -99,10 +99,10 @@ def test_a_refused_edit_is_put_back_with_one_button(
         page.get_by_role("link", name="Change").click()
         expect(page.locator(".scripted #view-json")).to_be_visible()
         write_json(page, call.decode().replace('"id":0', '"id":5'))
-        page.get_by_role("button", name="Let the changed one go").click()
+        page.get_by_role("button", name="Send the changed message").click()
         expect(page.locator("#problems .problem.error")).to_contain_text("id")
         open_menu(page)
-        page.get_by_role("button", name="Put the original back").click()
+        page.get_by_role("button", name="Restore the original").click()
         assert '"id": 0' in read_json(page)
         assert tapped.hears_nothing_yet()
 
@@ -142,7 +142,7 @@ def test_a_held_call_is_changed_in_a_form_of_what_its_tool_takes(
         expect(page.locator("#view-form .help")).to_have_text("How many faces")
         page.locator("#tab-json").click()
         assert json.loads(read_json(page)) == changed
-        page.get_by_role("button", name="Let the changed one go").click()
+        page.get_by_role("button", name="Send the changed message").click()
         assert tapped.hear() == done + b"\n"
         tapped.say(other + b"\n")
         expect(page.locator("h1")).to_contain_text("coin")
@@ -214,24 +214,24 @@ def test_what_is_to_be_held_is_said_in_the_page_and_all_go_at_once(
         tapped.hear()
         page = window().goto("/taps")
         expect(page.locator("section.tap")).to_have_count(1)
-        page.get_by_text("By a pattern").click()
+        page.get_by_text("Use patterns").click()
         page.locator("input[name=patterns]").fill("tool:")
-        page.get_by_role("button", name="Hold this").click()
+        page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("alert")).to_be_visible()
         expect(page.locator("#holding")).to_have_count(0)
         tapped.inbox.hold(tapped.session, ["in:tools/list", "out:tools/list"])
-        expect(page.locator("#holding")).to_have_text("‖ holding tools/list")
+        expect(page.locator("#holding")).to_have_text("‖ Holding tools/list")
         page.get_by_label("tools/call: from the client").check()
-        page.get_by_role("button", name="Hold this").click()
+        page.get_by_role("button", name="Save").click()
         expect(page.get_by_label("tools/call: from the client")).to_be_checked()
-        expect(page.locator("#holding")).to_contain_text("holding tools/call")
+        expect(page.locator("#holding")).to_contain_text("Holding tools/call")
         until(lambda: _is_held(tapped, lines[0]), "a held call")
         tapped.say(lines[1])
         tapped.held(2)
         expect(page.locator("section.tap li.row")).to_have_count(2)
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth") == 390
-        page.get_by_role("button", name="Let all 2 go").click()
+        page.get_by_role("button", name="Release all 2").click()
         assert {tapped.hear(), tapped.hear()} == set(lines)
 
 

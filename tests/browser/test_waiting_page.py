@@ -55,7 +55,7 @@ def test_the_clock_counts_up_and_down_and_speaks_twice(desk: Desking, window: Wi
             page.clock.set_fixed_time(arrived + timedelta(seconds=second))
             expect(page.locator("#status .waited b")).to_have_text(f"0:{second:02d}")
         page.clock.set_fixed_time(arrived + timedelta(seconds=61))
-        expect(page.locator("#status .limit")).to_contain_text("probably given up")
+        expect(page.locator("#status .limit")).to_contain_text("probably timed out")
         expect(page.locator("#send")).to_be_enabled()
         assert page.evaluate("window.spoken") == ["30 seconds left", "10 seconds left"]
 
@@ -69,7 +69,7 @@ def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -
         )
         host.say(line)
         page = window().page
-        expect(page.locator(".keeping summary")).to_contain_text("every few seconds")
+        expect(page.locator(".keeping summary")).to_contain_text("sends progress notifications")
         seen = [json.loads(host.hear()) for _ in range(2)]
         assert [one["method"] for one in seen] == ["notifications/progress"] * 2
         assert seen[0]["params"]["progress"] < seen[1]["params"]["progress"]
@@ -83,7 +83,7 @@ def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -
         host.say(call("6"))
         page.goto(desk.facts.address)
         expect(page.locator(".keeping summary")).to_contain_text(
-            "Nothing makes this client wait longer"
+            "humanmcp cannot make this client wait longer"
         )
         page.locator(".keeping summary").click()
         expect(page.locator(".keeping")).to_contain_text("progressToken")
@@ -118,7 +118,7 @@ def test_the_countdown_can_be_held(desk: Desking, window: Windows) -> None:
     with Serving(desk.home) as host:
         host.say(INITIALIZE)
         page.locator("#hold").click()
-        expect(page.locator("#status .book")).to_contain_text("waits for you")
+        expect(page.locator("#status .book")).to_contain_text("Nothing is answered automatically")
         with pytest.raises(AssertionError, match="no line on stdout"):
             host.hear(within=4)
 

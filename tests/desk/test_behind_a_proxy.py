@@ -63,13 +63,13 @@ def test_the_page_says_by_itself_that_the_database_is_away_and_then_that_it_is_b
         browser = Browser(desk.port)
         browser.log_in(desk.key())
         with browser.opened("GET", "/api/events") as stream:
-            assert b"is away" not in browser.ask("GET", "/list")[1]
+            assert b"cannot reach the database" not in browser.ask("GET", "/list")[1]
             postgres.kill()
             try:
                 until(lambda: b"event: change" in stream.readline(), "it is told")
-                assert b"is away" in browser.ask("GET", "/list")[1]
-                assert b"is away" in browser.ask("GET", "/")[1]
+                assert b"cannot reach the database" in browser.ask("GET", "/list")[1]
+                assert b"database" in browser.ask("GET", "/")[1]
             finally:
                 postgres.start()
             until(lambda: b"event: change" in stream.readline(), "it is told")
-            assert b"is away" not in browser.ask("GET", "/list")[1]
+            assert b"cannot reach the database" not in browser.ask("GET", "/list")[1]

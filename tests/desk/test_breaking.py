@@ -1,4 +1,4 @@
-"""Break it on purpose: what the page asks for, and what the client makes of it."""
+"""Add a fault: what the page asks for, and what the client makes of it."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_no_browser_is_said_to_be_opened_where_there_is_none(
         monkeypatch.setattr(webbrowser, "get", none)
         assert main(["desk", "--open", "--home", str(home), "--lang", "en"]) == 0
     said = capfd.readouterr().out
-    assert "No browser can be opened here" in said
+    assert "humanmcp cannot open a browser here" in said
     assert "ssh -L" in said
 
 

@@ -43,18 +43,18 @@ def test_what_is_not_there_is_said_in_both_languages(desk: Desking) -> None:
     """An exchange, a line, an address, a key: 404 and 401 with a sentence."""
     for path, english, japanese in (
         ("/api/exchanges/nobody/1", "nobody is not in the inbox", "nobody は受信箱にありません"),
-        ("/api/nowhere", "There is no such message or page", "このメッセージやページ"),
+        ("/api/nowhere", "This message or page does not exist", "このメッセージやページ"),
     ):
         for address, said in ((path, english), (f"{path}?lang=ja", japanese)):
             answer = desk.ask("GET", address, headers=desk.bearer)
             assert (answer.status, said in detail(answer)) == (404, True)
-    for language, said in (("en", "This key or code does not open"), ("ja", "5 分")):
+    for language, said in (("en", "This key or code is not valid"), ("ja", "5 分")):
         answer = desk.post(f"/api/login?lang={language}", {"key": "wrong"})
         assert (answer.status, said in detail(answer)) == (401, True)
     answer = desk.post("/api/rules?lang=ja", {"method": 5})
     assert answer.status == 422
     assert "text" in answer.json["at"]
-    assert "説明と違います" in detail(answer)
+    assert "正しくありません" in detail(answer)
 
 
 def test_a_line_that_was_not_recorded_is_not_there(desk: Desking, home: Path) -> None:
@@ -94,10 +94,10 @@ def test_every_refusal_of_the_guard_has_its_sentence() -> None:
 def test_a_refusal_speaks_the_language_of_the_browser(desk: Desking) -> None:
     """Nobody is known yet: the browser's own wish counts."""
     for accepted, path, said in (
-        ("en", "/", "This desk has another name"),
-        ("ja,en", "/", "このデスクの名前"),
-        ("en", "/?lang=ja", "このデスクの名前"),
-        ("ja", "/?lang=en", "This desk has another name"),
+        ("en", "/", "This is not the address of this page"),
+        ("ja,en", "/", "このページのアドレスではありません"),
+        ("en", "/?lang=ja", "このページのアドレスではありません"),
+        ("ja", "/?lang=en", "This is not the address of this page"),
     ):
         headers = {"Host": "elsewhere", "Accept-Language": accepted}
         answer = desk.ask("GET", path, headers=headers)
@@ -114,8 +114,8 @@ def test_a_desk_that_does_not_start_is_said_in_both_languages(
     monkeypatch.setattr(launch, "_start", lambda _folder, _flags: None)
     monkeypatch.setattr(launch, "wait_for_facts", lambda _folder: None)
     for language, said in (
-        ("en", "The desk did not start."),
-        ("ja", "デスクを起動できませんでした。"),
+        ("en", "The page did not start."),
+        ("ja", "ページを起動できませんでした。"),
     ):
         assert launch.main(str(tmp_path / "home"), language) == 1
         complaint = capsys.readouterr().err

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.desk.desking import Desking
 
 READERS: Final = {
-    "en": ("Settings", "Nothing found", "There is no such message or page"),
+    "en": ("Settings", "No matches", "This message or page does not exist"),
     "ja": ("設定", "見つかりません", "このメッセージやページ"),
 }
 """What each of two readers finds on the list, in the history and where nothing is."""
@@ -75,7 +75,7 @@ def waiting(desking: Desking) -> Iterator[str]:
 def test_the_text_to_start_from_is_in_the_readers_language(
     desking: Desking, waiting: str, language: str
 ) -> None:
-    """In the interface, and after *Hold*: these were in English."""
+    """In the interface, and after *Pause*: these were in English."""
     asked, inbox = f"lang={language}", FolderInbox(desking.home)
     key = Key(waiting.partition("/")[0], 1)
     shown = desking.get(f"/api/exchanges/{waiting}?{asked}")

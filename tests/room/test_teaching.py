@@ -52,7 +52,7 @@ def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
     asked = ann.question("tools/list")
     until(lambda: "step 2 of 5" in card(teacher, "Ann"), "Ann's second step")
     assert "step 1 of 5" in card(teacher, "Ben")
-    until(lambda: "waits for" in card(teacher, "Ben"), "Ben's first request")
+    until(lambda: "waiting" in card(teacher, "Ben"), "Ben's first request")
     ben.submit("/own", act="raise")
     assert "Hand raised" in card(teacher, "Ben")
     for one, found in ((ann, asked), (ben, ben.question())):
@@ -88,7 +88,7 @@ def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Roomin
     assert watching.call(draft, {"text": "no"}).status == 403
     watching.submit("/own", act="take")
     assert watching.call(draft, {"text": "by the teacher"}).status == 200
-    assert "The teacher has the pen" in learner.get("/list").text
+    assert "The teacher is writing here" in learner.get("/list").text
     assert "pen" in learner.call(draft, {"text": "again"}).json["detail"]
     page = learner.get(f"/m/{asked['session']}/{asked['number']}").text
     assert 'id="send"' not in page
@@ -108,7 +108,7 @@ def test_everybody_is_led_to_a_step_stopped_and_begun_anew(room: Rooming) -> Non
     calls = [one.question("tools/call") for one in learners]
     teacher.submit("/room", act="freeze", on="yes")
     assert learners[0].answer(calls[0], "sunny", "text").status == 403
-    assert "has stopped everybody" in learners[1].get("/").text
+    assert "has paused everyone" in learners[1].get("/").text
     teacher.submit("/room", act="freeze", on="no")
     assert learners[0].answer(calls[0], "sunny", "text").status == 200
     teacher.submit("/room", act="count down", minutes=5)
@@ -232,7 +232,7 @@ def test_who_has_finished_takes_the_next_lesson_and_the_table_has_both(tmp_path:
         rows = list(csv.DictReader(io.StringIO(text)))
         found = [[row[one] for one in ("lesson", "steps", "passed", "tries")] for row in rows]
         assert found == [["first-answer", "2", "2", "2"], ["picked-tool", "3", "1", "1"]]
-        assert "Back to the lesson of the class" not in learner.get("/").text
+        assert "Back to the class lesson" not in learner.get("/").text
         teacher.submit("/room", act="lesson", lesson="recover")
         asked = learner.question("initialize")
         page = learner.get(f"/m/{asked['session']}/{asked['number']}")
@@ -331,7 +331,7 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
         asked = ann.question("ping")
         ann.answer(asked, '{"code": -32603, "message": "no"}', "error")
         until(lambda: "does not pass" in ann.get("/").text, "the verdict")
-        until(lambda: "Once more" in ann.get("/").text, "the end of the lesson")
+        until(lambda: "Repeat" in ann.get("/").text, "the end of the lesson")
 
 
 def test_a_lesson_over_http_is_for_one_person_alone(tmp_path: Path) -> None:

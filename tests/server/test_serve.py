@@ -388,7 +388,7 @@ def test_a_host_is_told_when_the_book_offers_something_else(home: Path) -> None:
 
 
 def test_whoever_holds_the_opening_answers_it_until_they_give_it_back(home: Path) -> None:
-    """*Hold the opening* of the page, whatever the host's entry says."""
+    """*Answer the handshake myself* of the page, whatever the host's entry says."""
     inbox = FolderInbox(home)
     inbox.hold_opening(on=True)
     with Serving(home, "--opening", "book") as server:

@@ -93,5 +93,5 @@ def test_the_page_offers_what_the_command_prints(
 def test_a_file_of_a_project_is_named_as_such(desking: Desking) -> None:
     """The desk does not know which project: it names no folder of its own."""
     page = desking.page("/connect?lang=en")
-    assert "In .vscode/mcp.json in the folder of your project:" in page
+    assert "In .vscode/mcp.json in your project folder:" in page
     assert re.search(r"In /\S+/\.cursor/mcp\.json:", page)

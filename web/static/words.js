@@ -8,7 +8,8 @@ const sentences = new Map(Object.entries(block ? JSON.parse(block.textContent ??
 
 /** @param {string} code @param {Record<string, any>} [fillings] */
 export function say(code, fillings = {}) {
-  const sentence = sentences.get(code) ?? code;
+  const singular = fillings.count === 1 ? sentences.get(`${code} one`) : undefined;
+  const sentence = singular ?? sentences.get(code) ?? code;
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => fillings[name] ?? whole);
 }
 

@@ -177,5 +177,5 @@ def test_the_terminal_shows_the_new_code(home: Path) -> None:
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         for _ in range(TRIES):
             assert desk.ask("POST", "/login", body=b"code=AAAA", headers=form).status == 401
-        new = "The new one is "
+        new = "The new code is "
         until(lambda: new in desk.out.read_text("utf-8"), "the terminal shows it")

@@ -65,7 +65,7 @@ def said_after(desk: Desking, before: str, last: str) -> str:
 
 @pytest.mark.parametrize(
     ("language", "sentence"),
-    [("en", "something happened that it did not expect"), ("ja", "予期しないこと")],
+    [("en", "because of an unexpected error"), ("ja", "予期しないエラー")],
 )
 def test_a_page_that_fails_says_so_in_a_sentence(
     failing: Desking, language: str, sentence: str
@@ -92,7 +92,7 @@ def test_a_call_that_fails_answers_with_an_object(failing: Desking) -> None:
     assert answer.status == 500
     record = answer.json
     assert record["log"] == str(failing.home / launch.LOG_NAME)
-    assert "予期しないこと" in record["detail"]
+    assert "予期しないエラー" in record["detail"]
 
 
 def test_the_log_has_the_way_to_the_error(failing: Desking) -> None:

@@ -88,7 +88,7 @@ def test_a_page_says_that_the_client_reads_nothing(desking: Desking) -> None:
             inbox.describe(SessionFacts(name, AT, stuck=stuck), Established())
             until(lambda: desking.session(name).get("stuck") is stuck, "the desk knows")  # noqa: B023 - asked at once
             page_ = desking.page(f"/m/{name}/1/status")
-            shown.append("has read nothing for half a minute" in page_)
+            shown.append("has not read anything for half a minute" in page_)
     assert shown == [False, True]
 
 
@@ -213,6 +213,6 @@ def test_a_page_forgets_an_answered_exchange(desking: Desking) -> None:
         desking.submit(f"/m/{name}/1", act="forget")
         assert inbox.item(Key(name, 1)).state is ExchangeState.PENDING
         inbox.close(Key(name, 1), ExchangeState.ANSWERED, Answer('{"secret":1}', "desk", AT))
-        assert "Forget it for good" in desking.page(f"/m/{name}/1")
+        assert "Delete permanently" in desking.page(f"/m/{name}/1")
         assert desking.submit(f"/m/{name}/1", act="forget").status == 303
         assert desking.ask("GET", f"/m/{name}/1", headers=desking.bearer).status == 404

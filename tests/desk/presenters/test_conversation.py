@@ -109,11 +109,13 @@ def test_the_page_says_who_speaks_what_is_called_and_what_failed() -> None:
     talk = read(ASKED, CALLED, FAILED, systemPrompt="Be kind.", tools=[TOOL])
     read_as = words(shown(talk))
     assert "System prompt Be kind. User Weather in 東京?" in read_as
-    assert "You, the model I will look. call forecast(city: &#34;東京&#34;, days: 3)" in read_as
+    assert "You (the model) I will look. call forecast(city: &#34;東京&#34;, days: 3)" in read_as
     assert "Tool result forecast failed too far" in read_as
-    assert "forecast Tell the weather city string, needed which one days integer | null" in read_as
+    assert (
+        "forecast Tell the weather city string, required which one days integer | null" in read_as
+    )
     assert "unit C | F | 1.0 any" in read_as
-    assert "You, the model" not in shown(talk, seat=Seat.CLIENT)
+    assert "You (the model)" not in shown(talk, seat=Seat.CLIENT)
     assert "これまでの会話" in shown(talk, "ja")
 
 
@@ -178,7 +180,7 @@ def test_a_message_that_is_none_is_shown_as_it_came(message: Any) -> None:  # no
     assert talk.recent[0].speaker is Speaker.USER
     assert talk.recent[1].speaker is Speaker.OTHER
     assert isinstance(talk.recent[1].parts[0], Unread)
-    assert "as it came:" in shown(talk)
+    assert "raw:" in shown(talk)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +310,7 @@ def test_a_long_text_is_cut_and_says_so() -> None:
 
 
 def test_of_a_long_conversation_the_newest_turns_are_shown() -> None:
-    """Those before the last ones are folded, those before them only in the message as it came."""
+    """Those before the last ones are folded, those before them only in the raw message."""
     said = [
         {"role": "user", "content": {"type": "text", "text": str(at)}}
         for at in range(conversation.MOST_TURNS + 10)

@@ -139,7 +139,7 @@ def test_the_form_becomes_a_request_of_our_own(asked: Asked) -> None:
     assert list(asked.inbox.outgoing(asked.key.session)) == []
 
 
-@pytest.mark.parametrize(("of", "words"), [("user", "user fills in"), ("model", "model is asked")])
+@pytest.mark.parametrize(("of", "words"), [("user", "to fill in"), ("model", "for the model")])
 def test_each_question_has_its_own_form(asked: Asked, of: str, words: str) -> None:
     """The roots are asked for without a word."""
     assert words in asked.page(of)

@@ -308,7 +308,7 @@ def test_a_book_that_cannot_be_added_to_is_said_to_be_that(
     monkeypatch.setattr("tomlkit.parse", lambda _text: {})
     with pytest.raises(rules.RuleError) as caught:
         rules.add(book, RULES[0])
-    assert "laid out in a way" in caught.value.sentence("en")
+    assert "without changing other parts" in caught.value.sentence("en")
     assert book.read_text(encoding="utf-8") == "rules = []\n"
 
 
@@ -330,11 +330,11 @@ def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
     [
         (
             '{"a": 1,\n"b": tru}',
-            "Line 2, column 6 of the answer: Put the string in double quotes",
+            "Answer, line 2, column 6: Put the string in double quotes",
             "回答の 2 行 6 文字目: ",
         ),
-        ("[1]", "Its answer must be an object {…}, not […].", "オブジェクト {…} にして"),
-        ('{"a": [null]}', "its answer has a null in it", "回答に null がありますが"),
+        ("[1]", "The answer must be an object {…}, not […].", "オブジェクト {…} にして"),
+        ('{"a": [null]}', "Its answer contains null", "回答に null がありますが"),
     ],
 )
 def test_a_rule_that_cannot_be_written_says_why_in_both_languages(

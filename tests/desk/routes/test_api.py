@@ -320,7 +320,7 @@ def test_what_the_check_says_of_a_request_stands_beside_it(seats: tuple[Desking,
     here = f"{last['session']}/{last['number']}"
     assert {"N10", "M87"} <= {one["code"] for one in desk.get(f"/api/exchanges/{here}")["remarks"]}
     shown = desk.page(f"/m/{here}")
-    assert "What the check says of this message" in shown
+    assert "Problems in this message" in shown
     assert "The server sees no arguments." in shown
     assert '/mistake/M87"' in shown
 

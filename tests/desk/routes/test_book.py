@@ -40,11 +40,11 @@ def test_a_rule_is_counted_and_switched_off_and_on(desk: Desking) -> None:
         host.say(call("7", city="Nagoya"))
         assert "sunny in Nagoya" in host.hear()
         page = desk.page("/book")
-        assert "answered 1 in the open sessions" in page
-        assert "Rules on: 1" in desk.page("/")
+        assert "answered once in open sessions" in page
+        assert "1 active rule<" in desk.page("/")
         seen = RULE.strip("\n")
         desk.submit("/book", seen=seen, act="off")
-        assert "Rules on" not in desk.page("/")
+        assert "active rule" not in desk.page("/")
         off = RULE.replace("[[rules]]\n", "[[rules]]\non = false\n")
         assert (desk.home / "book.toml").read_text(encoding="utf-8") == off
         assert read_book(desk.home / "book.toml").rules[0].on is False
@@ -115,17 +115,17 @@ def test_what_was_changed_or_removed_is_put_back(desk: Desking) -> None:
     book = desk.home / "book.toml"
     assert 'value="undo"' not in desk.page("/book")
     desk.submit("/book", seen=RULE.strip("\n"), act="remove")
-    assert "No rules yet" in desk.page("/book")
+    assert "There are no rules yet" in desk.page("/book")
     assert desk.submit("/book", act="undo").status == 303
     assert book.read_text(encoding="utf-8") == RULE
     assert 'value="undo"' not in desk.page("/book")
     desk.submit("/book", seen=RULE.strip("\n"), act="off")
     book.write_text(RULE + "# mine\n", encoding="utf-8")
-    assert "nothing is put back" in desk.submit("/book", act="undo").text
+    assert "nothing was restored" in desk.submit("/book", act="undo").text
     assert book.read_text(encoding="utf-8") == RULE + "# mine\n"
     desk.post("/api/answers", {"name": "sun", "method": "tools/call", "text": "sunny"})
     desk.submit("/book", act="forget 1")
-    assert "Bring “sun” back" in desk.page("/book")
+    assert "Restore “sun”" in desk.page("/book")
     desk.submit("/book", act="bring back")
     assert [one["text"] for one in desk.get("/api/answers")["answers"]] == ["sunny"]
 

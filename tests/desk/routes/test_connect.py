@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 
 
 def test_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -> None:
-    """*Hold the opening*: one press, and one to give it back."""
+    """*Answer the handshake myself*: one press, and one to give it back."""
     inbox = FolderInbox(desking.home)
-    assert "Hold the opening" in desking.page("/connect")
-    for act, on, said in (("hold", True, "Let the answer book open"), ("book", False, "Hold the")):
+    assert "Answer the handshake myself" in desking.page("/connect")
+    for act, on, said in (
+        ("hold", True, "Let rules answer"),
+        ("book", False, "Answer the handshake"),
+    ):
         answer = desking.submit("/opening", act=act)
         assert answer.status == 303
         assert inbox.opening_is_held() is on

@@ -106,5 +106,5 @@ def test_a_request_that_waits_is_copied_and_an_answer_has_a_card(
         assert "humanmcp answer" not in raw
         assert f'/export/{name}"' in raw
         page = desk.page(f"/present?name={name}")
-        assert "What went wrong" in page
+        assert '<p class="aside">Error</p>' in page
         assert "<dd>No dice.</dd>" in page

@@ -46,7 +46,7 @@ def test_limits_are_set_checked_beside_their_fields_and_kept(tmp_path: Path) -> 
         assert wrong.status == 422
         assert 'value="soon"' in page
         assert 'aria-describedby="wrong-call-1"' in page
-        assert "Seconds from 1 to 604,800" in page
+        assert "Type 1 to 604,800 seconds" in page
         assert not (home / "grace.json").exists()
         desk.submit("/settings/clients", **{"call_my agent": "600", "grace_my agent": "9"})
         assert json.loads((home / "limits.json").read_text(encoding="utf-8")) == {"my agent": 600}
