@@ -1,14 +1,14 @@
 """A whole MCP server in plain Python: one tool that adds numbers.
 
 Start it through a client, for example: humanmcp client -- python samples/servers/calculate.py
-It speaks the revisions with a handshake (2024-11-05 to 2025-11-25).
+It speaks the protocol versions with a handshake (2024-11-05 to 2025-11-25).
 """
 
 import json
 import sys
 from typing import Any
 
-REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 CALCULATE = {
     "name": "calculate",
@@ -38,7 +38,7 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         case "initialize":
             asked = params.get("protocolVersion")
             return {
-                "protocolVersion": asked if asked in REVISIONS else REVISIONS[-1],
+                "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
                 "capabilities": {"tools": {}, "resources": {}},
                 "serverInfo": {"name": "calculate", "version": "1.0.0"},
             }
@@ -64,7 +64,7 @@ def named(params: object) -> dict[str, Any]:
 
 
 def calculate(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Run the tool. Wrong arguments are a result with `isError`, so that a model can mend them."""
+    """Run the tool. Wrong arguments are a result with `isError`, so that a model can fix them."""
     second = arguments.get("second")
     numbers = [arguments.get("first"), *(second if isinstance(second, list) else [None])]
     if not all(map(is_number, numbers)):

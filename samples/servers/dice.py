@@ -10,7 +10,7 @@ import random
 import sys
 from typing import Any
 
-REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 DICE = {
     "name": "dice",
@@ -68,7 +68,7 @@ class DiceServer:
         if method == "initialize":
             asked = params.get("protocolVersion")
             return {
-                "protocolVersion": asked if asked in REVISIONS else REVISIONS[-1],
+                "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "dice", "version": "1.0.0"},
             }
@@ -85,7 +85,7 @@ class DiceServer:
         return self.roll(named(params.get("arguments", {})).get("sides"))
 
     def roll(self, sides: object) -> dict[str, Any]:
-        """Roll. Wrong arguments are a result with `isError`, so that a model can mend them."""
+        """Roll. Wrong arguments are a result with `isError`, so that a model can fix them."""
         if not isinstance(sides, int) or isinstance(sides, bool) or sides < 1:
             why = "sides must be a whole number from 1"
             return {"content": [{"type": "text", "text": why}], "isError": True}

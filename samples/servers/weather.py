@@ -1,7 +1,7 @@
 """An MCP server made with the official SDK (`pip install mcp`): the weather, as far as it is known.
 
 Start it through a client, for example: humanmcp client -- python samples/servers/weather.py
-It speaks every revision, 2026-07-28 too.
+It speaks every protocol version, 2026-07-28 too.
 """
 
 from typing import Annotated
