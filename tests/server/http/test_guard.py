@@ -157,6 +157,30 @@ def test_a_stream_that_a_session_never_had_is_400(server: ServingHttp) -> None:
         assert server.ask("GET", headers={**session, "Last-Event-ID": name}).status == status
 
 
+@pytest.mark.parametrize(
+    ("twice", "status", "why"),
+    [
+        (b"Host: x", 400, b"Host"),
+        (b"Content-Length: 5\r\nContent-Length: 6", 400, b"Content-Length"),
+        (b"Authorization: Bearer a\r\nAuthorization: Bearer b", 400, b"Authorization"),
+        (b"Mcp-Session-Id: a\r\nMcp-Session-Id: b", 400, b"Mcp-Session-Id"),
+    ],
+)
+def test_a_header_that_is_there_twice_is_400_and_named(
+    server: ServingHttp, twice: bytes, status: int, why: bytes
+) -> None:
+    """RFC 9112, 3.2 and 6.3; RFC 6750, 3.1; RFC 9110, 5.3."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
+        host = f"127.0.0.1:{server.port}".encode()
+        head = b"GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n" % host
+        line.sendall(head + twice + b"\r\n\r\n")
+        said = b""
+        while piece := line.recv(4096):
+            said += piece
+    assert said.startswith(b"HTTP/1.1 %d" % status)
+    assert why in said.partition(b"\r\n\r\n")[2]
+
+
 def test_clients_that_say_nothing_keep_nobody_out(server: ServingHttp) -> None:
     """Three hundred of them at once."""
     silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
@@ -228,6 +252,18 @@ def test_other_computers_reach_it_only_where_that_was_said() -> None:
     listening, address = bind("", "", lan=False, url="https://MCP.example/")
     listening.close()
     assert (address.outside, address.names) == (("https://mcp.example",), ())
+
+
+def test_a_page_that_rebinds_its_name_reaches_no_open_server(tmp_path: Path) -> None:
+    """Also where `Origin` says the same as `Host`."""
+    with ServingHttp(tmp_path / "inbox", "--auto", "--lan") as server:
+        host = f"evil.example:{server.port}"
+        evil = server.ask(
+            body=initialize("2025-11-25"), headers={"Host": host, "Origin": f"http://{host}"}
+        )
+        assert evil.status == 403
+        assert "--url" in evil.json["error"]["message"]
+        assert server.ask(body=initialize("2025-11-25")).status == 200
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
