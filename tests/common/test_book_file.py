@@ -27,7 +27,7 @@ def test_without_a_file_the_default_book_answers(tmp_path: Path) -> None:
 
 def test_a_book_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
     """The error names the file."""
-    with pytest.raises(BookFileError, match=r"book\.toml: there is no such file"):
+    with pytest.raises(BookFileError, match=r"book\.toml: this file does not exist"):
         BookFile(tmp_path / "book.toml", must_exist=True)
 
 

@@ -48,30 +48,34 @@ def test_the_help_of_every_command_speaks_the_language_that_is_asked_for(
 @pytest.mark.parametrize(
     ("words", "english", "japanese"),
     [
-        (["diff"], "BEFORE: not given", "BEFORE がありません"),
+        (["diff"], "Missing argument: BEFORE.", "引数がありません: BEFORE。"),
         (
             ["inbox", "--sideways"],
-            "--sideways: not known here",
-            "--sideways は、ここでは使えません",
+            "Unknown argument: --sideways.",
+            "知らない引数です: --sideways。",
         ),
-        (["answer", "--text"], "--text needs a value", "--text の後に値が必要です"),
-        (["answer", "--error", "1"], "--error needs 2 values", "--error の後に値が 2 つ必要です"),
+        (["answer", "--text"], "--text needs a value", "--text には値が必要です"),
+        (["answer", "--error", "1"], "--error needs 2 values", "--error には値が 2 つ必要です"),
         (
             ["answer", "--as-is", "--text", "x"],
-            "--text cannot be given together with --as-is",
+            "--text and --as-is cannot be used together",
             "--text と --as-is は同時に指定できません",
         ),
         (
             ["serve", "--match", "magic"],
-            "there is no magic. Choose one of these: exact, order, similar",
+            "magic does not exist. Choose one of these: exact, order, similar",
             "magic はありません。次のどれかにしてください: exact, order, similar",
         ),
-        (["release", "one"], "one is not a whole number", "one は整数ではありません"),
+        (["release", "one"], "one is not an integer", "one は整数ではありません"),
         (["tap", "--release-after", "x"], "x is not a number", "x は数ではありません"),
         (["inbox", "--all=3"], "--all takes no value", "--all に値はありません"),
-        (["inbox", "--h"], "--h could be one of several", "--h に当たるものが複数あります"),
-        (["nonsense"], "there is no nonsense", "nonsense はありません"),
-        (["client", "--patience", "x"], "--patience: x: write a number", "--patience: x:"),
+        (["inbox", "--h"], "--h can mean several arguments", "--h に当たるものが複数あります"),
+        (["nonsense"], "nonsense does not exist", "nonsense はありません"),
+        (
+            ["client", "--patience", "x"],
+            "--patience: x is not allowed.",
+            "--patience: x ",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_command_line_is_said_in_both_languages(
@@ -91,14 +95,14 @@ def test_what_is_wrong_with_a_command_line_is_said_in_both_languages(
     [
         (
             "argument --form: invalid choice: x (choose from text, tool error)",
-            "--form: there is no x. Choose one of these: text, tool error.",
+            "--form: x does not exist. Choose one of these: text, tool error.",
         ),
-        ("argument -x: expected at most one argument", "-x takes one value at most."),
+        ("argument -x: expected at most one argument", "-x takes at most one value."),
         (
             "argument WORD: expected at least one argument",
-            "WORD needs a value after it, or several.",
+            "WORD needs one or more values.",
         ),
-        ("one of the arguments --a --b is required", "Give one of these: --a --b."),
+        ("one of the arguments --a --b is required", "Use one of these: --a --b."),
         ("argument -x: what nobody foresaw", "-x: what nobody foresaw"),
         ("what nobody foresaw", "what nobody foresaw"),
     ],
@@ -115,7 +119,7 @@ def test_help_that_is_asked_for_in_short_says_what_each_flag_is(
     """`--hel` once listed the flags and said nothing of any."""
     with pytest.raises(SystemExit):
         main(["serve", flag])
-    assert "answer nothing for you, not even a ping" in capsys.readouterr().out
+    assert "answer nothing automatically, not even ping" in capsys.readouterr().out
 
 
 def test_the_language_may_stand_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,14 +137,17 @@ def test_the_language_of_the_settings_counts_where_no_flag_is_given(
     """Flag over environment over file; a broken file does not take the flag's language away."""
     file = tmp_path / "settings.toml"
     file.write_text('lang = "ja"\n', encoding="utf-8")
-    for words, said in ((["diff"], "がありません"), (["diff", "--lang", "en"], "not given")):
+    for words, said in (
+        (["diff"], "引数がありません"),
+        (["diff", "--lang", "en"], "Missing argument"),
+    ):
         with pytest.raises(SystemExit):
             main(words)
         assert said in capsys.readouterr().err
     monkeypatch.setenv("HUMANMCP_LANG", "en")
     with pytest.raises(SystemExit):
         main(["diff"])
-    assert "not given" in capsys.readouterr().err
+    assert "Missing argument" in capsys.readouterr().err
     file.write_text("lang = \n", encoding="utf-8")
     assert main(["inbox", "--lang", "ja"]) == 2
     assert "TOML として読めません" in capsys.readouterr().err

@@ -69,7 +69,8 @@ def test_a_book_that_is_not_there_is_told_before_the_host_begins(
     said = capfd.readouterr()
     assert not said.out
     assert said.err == (
-        f"humanmcp: {missing}: there is no such file; leave --book out, or write the book first\n"
+        f"humanmcp: {missing}: this file does not exist; "
+        "leave --book out, or write the answer book first\n"
     )
 
 

@@ -214,18 +214,18 @@ example.result = {}
     ("old", "new", "said"),
     [
         ('title = { en = "T", ja = "T" }', 'title = "T"', "title: write it in both languages"),
-        ('method = "initialize"', 'methods = "initialize"', "steps[0]: methods has no meaning"),
-        ('method = "initialize"', 'method = "ping"\nparams = {}', "a lesson begins with"),
+        ('method = "initialize"', 'methods = "initialize"', "steps[0]: methods is not allowed"),
+        ('method = "initialize"', 'method = "ping"\nparams = {}', "a lesson must start with"),
         ('method = "initialize"', 'method = "tools/cal"', "steps[0].method: write one of these"),
-        ("result = {}", "results = {}", "steps[0].example: give exactly one of these"),
-        ("[[steps]]", "[steps]", "steps: write a list of tables here"),
+        ("result = {}", "results = {}", "steps[0].example: use exactly one of these"),
+        ("[[steps]]", "[steps]", "steps: write an array of tables here"),
         ("[[steps]]", "[[steps]", "it is not TOML"),
-        ("result = {}", 'result = {}\npasses = { at = "x" }', "that begins with /"),
-        ("result = {}", "result = {}\npasses = { value = 1 }", "value needs at beside it"),
+        ("result = {}", 'result = {}\npasses = { at = "x" }', "starting with /"),
+        ("result = {}", "result = {}\npasses = { value = 1 }", "value also needs at"),
         ("result = {}", 'result = {}\npasses = { answer = "ok" }', "result, error, isError, none"),
-        ("result = {}", 'result = {}\nhints = "h"', "write a list of hints"),
+        ("result = {}", 'result = {}\nhints = "h"', "write an array of hints"),
         ("initialize", "server/discover", 'with revision = "2026-07-28" at the top'),
-        ("[[steps]]", 'revision = "2026-07-28"\n[[steps]]', "belongs to another version"),
+        ("[[steps]]", 'revision = "2026-07-28"\n[[steps]]', "belongs to another protocol version"),
     ],
 )
 def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, said: str) -> None:
@@ -252,7 +252,7 @@ def test_the_command_lists_lessons_and_checks_one(
     assert "T. Requests to answer: 1. t" in capsys.readouterr().out
     file.write_text(GOOD.replace("task", "tasks"), encoding="utf-8")
     assert main(["lesson", "--check", str(file), "--lang", "en"]) == 1
-    assert "my.toml: line 6, steps[0]: tasks has no meaning here" in capsys.readouterr().err
+    assert "my.toml: line 6, steps[0]: tasks is not allowed here" in capsys.readouterr().err
     assert main(["lesson", "nonsense", "--lang", "en"]) == 1
     assert "there is no lesson nonsense" in capsys.readouterr().err
 

@@ -77,7 +77,10 @@ def test_a_disk_that_keeps_nothing_is_told_to_scripts_and_pages(desk: Desking, h
     answer = desk.post(f"/api/exchanges/{name}/1/draft?lang=ja", {"text": "x"})
     assert answer.status == 507
     assert detail(answer).startswith("メッセージ 1 の下書きを保存できませんでした: ")
-    for language, said in (("en", "The draft for message 1 could not be kept"), ("ja", "下書きを")):
+    for language, said in (
+        ("en", "message 1 could not be saved"),
+        ("ja", "下書きを"),
+    ):
         page = desk.submit(f"/m/{name}/1?lang={language}", text="x")
         assert page.status == 507
         assert said in page.text

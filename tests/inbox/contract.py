@@ -153,7 +153,7 @@ class InboxContract:
 
     def test_a_number_is_delivered_once(self, server: Inbox, key: Key) -> None:
         """An exchange is not overwritten by another one with its number."""
-        with pytest.raises(Exception, match="could not be kept"):
+        with pytest.raises(Exception, match="could not be saved"):
             server.deliver(item_of(key.session)._replace(line="other"))
         assert server.item(key).line == LINE
 

@@ -18,17 +18,20 @@ KEY = Key("20261120T184907Z-4f2a", 3)
     [
         (
             UnknownItemError("s/3"),
-            "s/3 is not in the inbox. `humanmcp inbox --all` lists what is.",
+            "s/3 is not in the inbox. `humanmcp inbox --all` lists everything in it.",
             "s/3 は受信箱にありません。`humanmcp inbox --all` であるものを一覧できます。",
         ),
         (
             UnknownItemError("s", line=7),
-            "Session s has no line 7. `humanmcp export s` prints those that there are.",
+            "Session s has no line 7. `humanmcp export s` prints its lines.",
             "セッション s に 7 行目はありません。`humanmcp export s` である行を見られます。",
         ),
         (
             TakenError(KEY, ExchangeState.PENDING, "desk"),
-            "Message 3 is being answered already (desk). Your text is kept as a draft.",
+            (
+                "Another answer to message 3 is already being sent (desk). "
+                "Your text is kept as a draft."
+            ),
             (
                 "メッセージ 3 には、すでに別の回答を送っています\uff08desk\uff09。"
                 "文章は下書きとして残してあります。"
@@ -36,15 +39,18 @@ KEY = Key("20261120T184907Z-4f2a", 3)
         ),
         (
             TakenError(KEY, ExchangeState.CANCELLED),
-            "Message 3 was cancelled: nobody waits for an answer. Your text is kept as a draft.",
             (
-                "メッセージ 3 は取り消され、もう誰も回答を待っていません。"
+                "The client cancelled message 3 and no longer waits for an answer. "
+                "Your text is kept as a draft."
+            ),
+            (
+                "クライアントがメッセージ 3 を取り消し、もう回答を待っていません。"
                 "文章は下書きとして残してあります。"
             ),
         ),
         (
             StoreError(OSError(errno.ENOSPC, "No space left on device"), "draft", number=3),
-            "The draft for message 3 could not be kept: the disk is full. Free some space.",
+            "The draft for message 3 could not be saved: the disk is full. Free some space.",
             (
                 "メッセージ 3 の下書きを保存できませんでした: ディスクがいっぱいです。"
                 "空きを作ってください。"
@@ -53,7 +59,7 @@ KEY = Key("20261120T184907Z-4f2a", 3)
         (
             StoreError(OSError(errno.ENOTDIR, "Not a directory"), "new session"),
             (
-                "The session could not be kept: a part of the path is not a folder. "
+                "The session could not be saved: a part of the path is not a folder. "
                 "Run `humanmcp doctor`."
             ),
             (
@@ -83,7 +89,7 @@ def test_what_the_system_says_without_a_sentence_of_ours_is_told_as_it_is() -> N
     """A trouble that nobody thought of is better told in English than not at all."""
     error = StoreError(OSError(errno.EDOM, "Numerical argument out of domain"), "saying")
     assert error.sentence("ja") == (
-        "送りたい内容を保存できませんでした: Numerical argument out of domain。"
+        "送りたいメッセージを保存できませんでした: Numerical argument out of domain。"
         "`humanmcp doctor` を実行してください。"
     )
 

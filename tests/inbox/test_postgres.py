@@ -308,7 +308,7 @@ def test_tables_of_a_newer_humanmcp_are_left_alone(postgres: PostgresServer) -> 
 def test_a_database_that_is_away_gets_a_sentence_without_the_password(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    """At the start: what is away, why, and what to do. An address of something else, too."""
+    """At the start: the database, why, and what to do. An address of something else, too."""
     for rest in (f"?host={tmp_path}", ":1/x", ":no:port/x?password=secret"):
         with pytest.raises(InboxError) as caught:
             open_inbox(tmp_path, f"postgresql://me:secret@127.0.0.1{rest}")

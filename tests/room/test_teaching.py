@@ -363,7 +363,7 @@ def test_a_room_whose_folder_was_deleted_says_what_to_do(tmp_path: Path) -> None
         room.home.rename(tmp_path / "away")
         page = teacher.submit("/room", act="freeze")
         assert page.status == 507
-        assert "The folder was deleted or moved away while this runs: put it back" in page.text
+        assert "Someone deleted or moved the folder. Put it back" in page.text
     log = "".join(file.read_text("utf-8") for file in room.home.rglob("desk.log"))
     said = log + (tmp_path / "home.err").read_text("utf-8")
     assert "The end of session" in said

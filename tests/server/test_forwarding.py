@@ -97,7 +97,10 @@ def test_what_was_not_recorded_is_asked_of_the_real_server_and_recorded_from_the
         assert '"id": 6.0' in line
         assert "The result of the addition is: 42" in line
         assert serving.close() == (0, [])
-        assert f"Answered by the real server and added to {recording}: 1." in serving.last_words()
+        assert (
+            f"Requests that the real server answered, added to {recording}: 1."
+            in serving.last_words()
+        )
         frame = frames_of(serving.session / "transcript.jsonl")[-1]
         assert (frame.by, frame.note, frame.text) == ("forward", "", line)
     assert [(one.seq, one.direction) for one in frames_of(recording)][4:] == [
@@ -204,8 +207,8 @@ def test_a_call_that_the_server_leaves_is_the_persons(
         assert serving.close() == (3, [])
         said = serving.last_words()
     assert why in said
-    assert "Requests that wait for you instead: 1." in said
-    assert "Requests that were not recorded: 1.\n  2 tools/call die" in said
+    assert "Requests that now wait for you: 1." in said
+    assert "Requests that are not in the recording: 1.\n  2 tools/call die" in said
     assert why in (tmp_path / "home" / "humanmcp.log").read_text(encoding="utf-8")
     assert len(frames_of(recording)) == 4
 
@@ -308,8 +311,8 @@ def test_a_rule_of_the_book_comes_before_the_server(tmp_path: Path, recording: P
     ("words", "why"),
     [
         (("--otherwise", "forward"), "the real server's command"),
-        (("--otherwise", "forward", "--", "server"), "needs the recording"),
-        (("--", "server", "-x"), "It is not clear what server -x is for."),
+        (("--otherwise", "forward", "--", "server"), "needs a recording"),
+        (("--", "server", "-x"), "Unexpected arguments: server -x."),
     ],
 )
 def test_a_command_that_does_not_go_with_the_options_is_told(

@@ -189,7 +189,7 @@ def test_what_follows_a_right_answer_is_left_out_and_said(shared: Serving, behin
 
 def mended_in(said: str) -> str:
     """Cut out the text that problems.txt offers to be copied."""
-    _before, found, rest = said.partition("It would be right like this:")
+    _before, found, rest = said.partition("his would be right:")
     return rest.partition("\nSee ")[0].strip() if found else ""
 
 

@@ -71,5 +71,5 @@ def test_a_command_that_cannot_be_started_ends_nothing(tmp_path: Path) -> None:
 
 def test_an_open_quote_is_told() -> None:
     """Before anything starts."""
-    with pytest.raises(NotifyError, match="Close each quote"):
+    with pytest.raises(NotifyError, match="Close every quote"):
         Notifier("notify-send 'hello")

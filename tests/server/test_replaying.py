@@ -249,7 +249,7 @@ def test_what_was_not_recorded_is_refused_where_that_is_wanted_and_listed_at_the
         }
         assert serving.close() == (3, [])
         said = serving.last_words()
-    assert "Requests that were not recorded: 1.\n  2 tools/call calc_add" in said
+    assert "Requests that are not in the recording: 1.\n  2 tools/call calc_add" in said
     log = (tmp_path / "home" / "humanmcp.log").read_text(encoding="utf-8")
     assert "not recorded: 2 tools/call calc_add" in log
 
@@ -269,5 +269,5 @@ def test_a_recording_that_is_none_is_said(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("hello\n", encoding="utf-8")
     for path in (empty, tmp_path / "nowhere.jsonl"):
-        with pytest.raises(NoReplayError, match="Name a transcript"):
+        with pytest.raises(NoReplayError, match="Give a transcript"):
             read_replay(Recording.find(str(path), tmp_path), "exact")

@@ -495,9 +495,9 @@ def test_everything_held_is_let_go_with_one_command(home: Path) -> None:
     with Tapped(home, server("echo"), "--hold", "in") as tapped:
         tapped.say(CALL + LIST)
         tapped.held(2)
-        assert command(tapped, "release") == (0, "2 let go\n")
+        assert command(tapped, "release") == (0, "2 released\n")
         assert {tapped.hear(), tapped.hear()} == {CALL, LIST}
-        assert command(tapped, "release") == (1, "0 let go\n")
+        assert command(tapped, "release") == (1, "0 released\n")
 
 
 def test_one_held_message_is_dropped_with_a_command(home: Path) -> None:

@@ -423,24 +423,29 @@ def test_who_declared_nothing_is_asked_nothing() -> None:
 @pytest.mark.parametrize(
     ("rule", "line", "place", "words"),
     [
-        ("notify = [{ log = 'a', total = 3 }]", 4, "rules[0].notify[0]", "total has no meaning"),
+        ("notify = [{ log = 'a', total = 3 }]", 4, "rules[0].notify[0]", "total is not allowed"),
         ("notify = [{ after = 1 }]", 4, "rules[0].notify[0]", "exactly one of these: log"),
         ("notify = [\n  { log = 'a', level = 'loud' }]", 4, "rules[0].notify[0].level", "debug"),
         ("ask = { a = { method = 'ping' } }", 4, "rules[0].ask.a.method", "elicitation/create"),
         ("fault = 'wrong'", 4, "rules[0].fault", "cut-in-half"),
         ("once = true\ntimes = 2", 4, "rules[0].once", "only one of these: times, once"),
-        ("inputResponses = 3", 4, "rules[0].inputResponses", "true for anything"),
-        ("client_has = 'sampling'", 4, "rules[0].client_has", "list of texts"),
-        ("[[rules.then]]\ntext = 'b'\ntool = 'c'", 6, "rules[0].then[0]", "tool has no meaning"),
-        ("[[rules.then]]\ndo = 'hold'\nfault = 'huge'", 6, "rules[0].then[0].fault", "beside it"),
-        ("[rules.add]\ntools = 3", 5, "rules[0].add.tools", "list of tables"),
-        ("[rules.remove]\ntool = ['a']", 5, "rules[0].remove", "tool has no meaning"),
+        ("inputResponses = 3", 4, "rules[0].inputResponses", "true for any value"),
+        ("client_has = 'sampling'", 4, "rules[0].client_has", "array of strings"),
+        ("[[rules.then]]\ntext = 'b'\ntool = 'c'", 6, "rules[0].then[0]", "tool is not allowed"),
+        (
+            "[[rules.then]]\ndo = 'hold'\nfault = 'huge'",
+            6,
+            "rules[0].then[0].fault",
+            "in the same rule",
+        ),
+        ("[rules.add]\ntools = 3", 5, "rules[0].add.tools", "array of tables"),
+        ("[rules.remove]\ntool = ['a']", 5, "rules[0].remove", "tool is not allowed"),
         ("prompt = 'a'", 4, "rules[0].prompt", "only one of these: tool, prompt, resource"),
         (
             "requestState = true\nask = { a = { method = 'roots/list' } }",
             5,
             "rules[0].ask",
-            "take inputResponses and requestState out",
+            "remove inputResponses and requestState",
         ),
     ],
 )
@@ -460,5 +465,5 @@ def test_a_mistake_in_a_rule_is_told_with_its_line(
 def test_a_rule_that_asks_says_what_it_is_asked_for() -> None:
     """A question needs a request that may be answered by one."""
     text = "[[rules]]\nmethod = 'tools/list'\ntext = 'b'\nask = { a = { method = 'roots/list' } }"
-    with pytest.raises(BookFileError, match="one of these methods: tools/call"):
+    with pytest.raises(BookFileError, match="only in these methods: tools/call"):
         parse_book(text, Path("book.toml"))

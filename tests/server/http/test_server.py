@@ -151,7 +151,7 @@ def test_an_answer_is_byte_identical_by_hand_in_text_files_and_replayed(
         if way == "by hand":
             server.folder()
             until(lambda: (files / "in.txt").read_text() == initialize("2025-11-25") + "\n", "it")
-            told = "the HTTP status is yours until "
+            told = "you can choose the HTTP status until "
             until(lambda: told in (files / "status.txt").read_text(), "who decides the status")
             (files / "out.anyway.txt").write_text(typed, encoding="utf-8")
         assert waiting.response.read() == typed.encode()
@@ -317,7 +317,7 @@ def test_a_folder_of_sessions_that_is_gone_stops_no_answer(tmp_path: Path, home:
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert refused.json["error"]["message"] == (
             "This server cannot write to its folder (File exists). "
-            "Look at its disk, then send the message again."
+            "Check its disk, then send the message again."
         )
         assert ping() == 2
         home.unlink()

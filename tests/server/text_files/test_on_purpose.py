@@ -173,7 +173,7 @@ def test_a_server_that_is_killed_leaves_what_it_did_not_send(
     assert left[0].parent.name != "sent" or sent == [content]
     again = TextFiles.claim(tmp_path, decode=decode, language="en")
     told = (tmp_path / "problems.txt").read_text("utf-8")
-    assert ("not-sent" in left[0].name) is (f"{left[0].name} was taken" in told)
+    assert ("not-sent" in left[0].name) is (f"session took {left[0].name}" in told)
     again.release()
 
 

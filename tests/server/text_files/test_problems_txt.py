@@ -33,7 +33,7 @@ def refused(typed: str, language: str = "en") -> str:
 def test_a_refused_text_is_shown_as_it_would_be_right() -> None:
     """With every mend at once, so that it can be copied and passes."""
     said = refused("{'jsonrpc':'2.0','id':\"3\",'result':{'content':'sunny',}}")
-    right = said.partition("It would be right like this: ")[2].splitlines()[0]
+    right = said.partition("This would be right: ")[2].splitlines()[0]
     assert '"content":[{"type": "text", "text": "sunny"}]' in right
     session = Session()
     (event,) = session.receive(b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}')
@@ -50,7 +50,7 @@ def test_the_sample_of_the_specification_is_shown_as_json() -> None:
 def test_half_a_mend_is_not_called_right() -> None:
     """What would be refused again is not shown as the way to write it."""
     said = refused('{"id":3,"result":{"content":[]},"error":{"code":1,"message":"x"}}')
-    assert "right like this" not in said
+    assert "would be right" not in said
     assert '"jsonrpc"' in said
 
 

@@ -95,7 +95,7 @@ def test_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path) ->
         server.type(OFFER[:40])
         until(server.complaint, "two seconds without a change")
         server.say(initialize("Cline"))
-        server.says("the answer book waits as long as you write")
+        server.says("the answer book waits while you write")
         with pytest.raises(AssertionError, match="no line on stdout"):
             server.hear(within=1.5)
         server.type(OFFER)
@@ -122,7 +122,7 @@ def test_what_is_unusual_about_a_line_stands_beside_it(tmp_path: Path) -> None:
         server.say("hello")
         server.say(CALL.replace("arguments", "args"))
         server.says(
-            "line 1: no message: cannot be read, and nothing is sent for it\n    This line is not",
+            "line 1: not a message: unreadable; humanmcp sends nothing for it\n    This line",
             "line 2: tools/call sky (id 7): waits for you\n",
             'This client sent "args"',
         )
@@ -161,7 +161,7 @@ def test_each_line_is_told_of_also_when_the_session_is_over(tmp_path: Path) -> N
         "line 2: tools/call sky (id 7): the client cancelled it: nothing is sent for it any more",
         "line 3: notifications/cancelled: needs no answer",
         "line 4: tools/call sky (id 8): the session ended before it was answered",
-        'line 5: an answer (id "z"): no request of yours has this id',
+        'line 5: a response (id "z"): you sent no request with this id',
     ):
         assert wanted in lines, lines
 
@@ -176,7 +176,7 @@ def test_a_long_session_is_told_of_in_its_last_lines(tmp_path: Path) -> None:
         told = server.status()
     assert "line 1: tools/call sky (id 7): waits for you" in told
     assert "line 101: ping" not in told
-    assert "100 earlier lines are left out here" in told
+    assert "Earlier lines that are left out here: 100" in told
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -199,7 +199,7 @@ def test_an_answer_that_came_too_early_is_told_when_its_request_comes(tmp_path: 
         server.type(answer)
         until(server.complaint, "the refusal")
         server.say(CALL.replace('"id":7', '"id":8'))
-        until(lambda: "The request 8 has come now" in server.complaint(), "the news")
+        until(lambda: "The request 8 has come" in server.complaint(), "the news")
         server.type(answer + "\n")
         assert server.hear() == answer
 
@@ -304,7 +304,7 @@ def test_the_options_of_a_question_stand_below_its_line(tmp_path: Path) -> None:
     with AtFiles(tmp_path, "--by-hand") as server:
         server.say(json.dumps(call))
         server.says("    Tea or coffee?\n      - Tea (green)\n      - Coffee⟦U+001B⟧[2J\n")
-        server.says("The text of the answer is one of these, word for word.")
+        server.says("Write one of these texts exactly.")
         server.type('{"content": [{"type": "text", "text": "Tea"}]}')
         assert json.loads(server.hear())["result"]["content"][0]["text"] == "Tea"
         until(lambda: "Coffee" not in (server.folder / "status.txt").read_text("utf-8"), "the end")
