@@ -431,8 +431,7 @@ class Session:
         honoured = {
             name: value
             for name, value in (wanted.items() if isinstance(wanted, dict) else ())
-            if value
-            and (_CHANGE_OF.get(name, "") in offered or (tasks and name == methods.TASK_IDS))
+            if value and (_capability(name) in offered or (tasks and name == methods.TASK_IDS))
         }
         return (
             '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":'
@@ -625,13 +624,10 @@ def _listens(exchange: Exchange, of: str) -> bool:
     )
 
 
-_CHANGE_OF: Final[Mapping[str, str]] = {
-    "toolsListChanged": "tools",
-    "promptsListChanged": "prompts",
-    "resourcesListChanged": "resources",
-    "resourceSubscriptions": "resources",
-}
-"""Which capability each kind of change belongs to that `subscriptions/listen` can ask for."""
+def _capability(change: str) -> str:
+    """Return the capability that a kind of change belongs to, "" for none."""
+    record = methods.FILTERED.get(change)
+    return record.capability if record else ""
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -5,7 +5,7 @@ The same for its receiver and for an observer, such as a tap between the two.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
@@ -74,13 +74,8 @@ def may_teach(request: Message, line: str) -> bool:
 
     It is asked of the text, so that a long answer which teaches nothing is not decoded for that.
     """
-    return request.method in _TEACHING or "input_required" in line or "\\" in line
-
-
-_TEACHING: Final = frozenset(
-    {"initialize", "server/discover", "tools/list", "logging/setLevel"}
-    | {"resources/subscribe", "resources/unsubscribe"}
-)
+    counts = methods.of(request.method).result_counts
+    return counts or "input_required" in line or "\\" in line
 
 
 def after_result(established: Established, request: Message, result: JsonObject) -> Established:

@@ -36,9 +36,10 @@ def related_to(message: Message, pending: Sequence[Exchange]) -> int:
         named = (each for each in reversed(pending) if _is_named(each, token, subscription))
         found = next(named, None)
         return 0 if found is None else found.number
-    if message.method in _OF_NONE or not message.method:
+    record = methods.of(message.method)
+    if record.unrelated or not message.method:
         return 0
-    if message.method == _OF_TASKS:
+    if record.filtered_by == methods.TASK_IDS:
         task = message.params.get("taskId")
         return next((one.number for one in pending if _watches(one, task)), 0)
     waiting = [one for one in pending if not methods.of(one.method).stays_open]
@@ -57,21 +58,6 @@ def _watches(exchange: Exchange, task: Json) -> bool:
     """Return True if a subscription asked to hear of a task."""
     wanted = follow(exchange.request.params, "notifications", methods.TASK_IDS)
     return methods.of(exchange.method).stays_open and isinstance(wanted, list) and task in wanted
-
-
-_OF_TASKS: Final = "notifications/tasks"
-_OF_NONE: Final = frozenset(
-    {
-        "notifications/tools/list_changed",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/resources/updated",
-        "notifications/tasks/status",
-        "notifications/cancelled",
-        "ping",
-    }
-)
-"""What is said of the server, and not of a request."""
 
 
 class Exchanges:

@@ -27,12 +27,13 @@ from humanmcp.protocol.http.headers import (
     encode_value,
     without_keys,
 )
-from humanmcp.protocol.http.mirrored import NAMED_BY, as_text
+from humanmcp.protocol.http.mirrored import as_text
 from humanmcp.protocol.http.outbound import EVENTS, JSON
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.header_arguments import mirrored
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
-_FIRST_WITH_VERSION_HEADER: Final = versions.R2025_06
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[\x20-\x7e\x80-\xff\t]*")
 
@@ -169,7 +169,7 @@ class HttpConversation:
         yield SPELLING[VERSION], encode_value(stated or self.version)
         if message.method:
             yield SPELLING[METHOD], encode_value(message.method)
-        named = message.params.get(NAMED_BY.get(message.method, ""))
+        named = message.params.get(methods.of(message.method).named_by)
         if isinstance(named, str):
             yield SPELLING[NAME], encode_value(named)
         if message.method == "tools/call":
@@ -188,7 +188,7 @@ class HttpConversation:
 
     def _of_session(self) -> Iterator[tuple[str, str]]:
         """Return the headers of a session that began with a handshake."""
-        if self.version >= _FIRST_WITH_VERSION_HEADER:
+        if self.version and features(self.version).version_header:
             yield SPELLING[VERSION], self.version
         if self.session:
             yield SPELLING[SESSION], self.session

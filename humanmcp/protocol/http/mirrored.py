@@ -14,6 +14,7 @@ from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted
 from humanmcp.protocol.http.headers import METHOD, NAME, PARAM, SPELLING, VERSION, decode_value
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import META_REVISION
 from humanmcp.protocol.validation.header_arguments import mirrored
 
@@ -56,21 +57,6 @@ class HeaderBroken(HeaderMismatch, code="N15", severity=Severity.WARNING):
 class HeaderStray(HeaderMismatch, code="N16", severity=Severity.WARNING):
     """A decision would be made by something that the body never said."""
 
-
-NAMED_BY: Final = {
-    "tools/call": "name",
-    "prompts/get": "name",
-    "resources/read": "uri",
-    "tasks/get": "taskId",
-    "tasks/update": "taskId",
-    "tasks/cancel": "taskId",
-}
-"""The member of `params` that `Mcp-Name` repeats, by method.
-
-The extension for tasks: "the client MUST set the `Mcp-Name` header […] to the value of
-`params.taskId`".
-https://modelcontextprotocol.io/seps/2663-tasks-extension
-"""
 
 _DECIMAL: Final = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 _LONGEST_NUMBER: Final = 4000
@@ -132,7 +118,9 @@ def _standard(message: Message, headers: Headers) -> Iterator[Mismatch]:
     at: Path = ("params", "_meta", META_REVISION)
     yield from _compared(VERSION, headers.get(VERSION), stated, at)
     yield from _compared(METHOD, headers.get(METHOD), message.method, ("method",))
-    member = NAMED_BY.get(message.method)
+    # The extension for tasks: "the client MUST set the `Mcp-Name` header […] to the value of
+    # `params.taskId`". https://modelcontextprotocol.io/seps/2663-tasks-extension
+    member = methods.of(message.method).named_by
     wanted = message.params.get(member) if member else None
     if member and wanted is not None:
         yield from _compared(NAME, headers.get(NAME), wanted, ("params", member), encoded=True)

@@ -47,7 +47,7 @@ RULE_KEYS: Final = (
     | {"method", "tool", "prompt", "resource", "where", "contains", "client_has"}
     | {"inputResponses", "requestState", "key", "kept", "times", "once", "then", "cycle", "on"}
 )
-NAMED: Final = {"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
+NAMED: Final = {one.rule_key: one.name for one in methods.REQUESTS.values() if one.rule_key}
 """The keys that name what is asked for, each with the method that asks for it."""
 _ASKS: Final = tuple(one.name for one in methods.REQUESTS.values() if one.asks_back)
 NOTICES: Final[Mapping[str, frozenset[str]]] = {
@@ -112,7 +112,7 @@ def example_rule(method: str, name: str) -> str:
     """Write a rule that answers a request like this one, to be pasted into a book."""
     key = next((key for key, one in NAMED.items() if name and one == method), "method")
     condition = json.dumps(name if key in NAMED else method, ensure_ascii=False)
-    answer = 'text = "…"' if method == NAMED["tool"] else "result = {}"
+    answer = 'text = "…"' if methods.of(method).plain_text else "result = {}"
     return f"[[rules]]\n{key} = {condition}\n{answer}"
 
 

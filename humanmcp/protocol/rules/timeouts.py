@@ -28,9 +28,6 @@ REPEAT_WITHIN: Final = 30.0
 Measured clients take 0.3 s at most; a suspended laptop takes longer.
 """
 
-_TEACHES: Final = "tools/call"
-"""The one method whose limit is learned: several clients give lists far less time than calls."""
-
 PROGRESS: Final = "progress"
 HOLD: Final = "hold"
 ALL_MEANS: Final = frozenset({PROGRESS, HOLD})
@@ -65,7 +62,8 @@ def gave_up_after(exchange: Exchange, reason: str, waited: float, timeouts: Time
     limit, or whose end came later than it.
     """
     kept_waiting = exchange.attempts > 0 or timeouts.means == "progress"
-    if exchange.method != _TEACHES or kept_waiting or re.search(_GAVE_UP, reason) is None:
+    learnable = methods.of(exchange.method).limit_learned
+    if not learnable or kept_waiting or re.search(_GAVE_UP, reason) is None:
         return 0.0
     return waited if waited >= 1 else 0.0
 
@@ -76,7 +74,7 @@ def outlasted(exchange: Exchange, waited: float, learned: float) -> bool:
     What was learned was learned from a cancel: this client says so when it gives up, and it has
     not. A second is allowed for a cancel that is on its way.
     """
-    return exchange.method == _TEACHES and 0 < learned < waited - 1
+    return methods.of(exchange.method).limit_learned and 0 < learned < waited - 1
 
 
 def patience(
@@ -97,7 +95,7 @@ def patience(
     known = known_clients.find(client_name)
     limit, source = _limit(exchange.method, known, own_limit)
     hold_at = _hold_at(exchange, known, own_limit, limit, learned) if HOLD in means else None
-    is_call = exchange.method == _TEACHES
+    is_call = methods.of(exchange.method).limit_learned
     if own_limit <= 0 and is_call and 0 < learned < (limit or math.inf):
         limit, source = learned, "learned"
     says = PROGRESS in means
@@ -151,7 +149,7 @@ def _hold_at(
     )
     if not can_hold or limit is None:
         return None
-    if own_limit <= 0 and exchange.method == _TEACHES and 0 < learned < limit:
+    if own_limit <= 0 and methods.of(exchange.method).limit_learned and 0 < learned < limit:
         limit = learned
     return limit - min(5.0, limit * 0.2)
 

@@ -354,7 +354,7 @@ def each_result(method: str, revision: str) -> Iterator[tuple[str, JsonObject]]:
             if made not in before:
                 yield variant, made
             before.append(made)
-    if method == "tools/call" and revision >= R2025_11:
+    if method in methods.TASKS.results_of and features(revision).tasks:
         yield "task", _task(revision)
     if features(revision).input_required and record.asks_back:
         for variant, asking in _ASKING.items():

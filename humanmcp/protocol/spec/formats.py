@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.kinds import mcp
-from humanmcp.protocol.spec.versions import R2025_06, R2025_11
+from humanmcp.protocol.spec.versions import R2025_11, features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,7 +113,7 @@ _OFFICIAL: Final = frozenset({"io.modelcontextprotocol", "io.modelcontextprotoco
 
 def _meta_key(name: str, revision: str) -> type[mcp.WrongName] | None:
     """MCP, `_meta`: "an optional prefix, and a name", and which prefixes are kept for MCP."""
-    if revision < R2025_06:
+    if not features(revision).meta_names:
         return None
     prefix, slash, last = name.rpartition("/")
     if not re.fullmatch(_NAME, last) or (slash and not re.fullmatch(_LABELS, prefix)):

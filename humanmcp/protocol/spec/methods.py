@@ -93,6 +93,20 @@ class Method(NamedTuple):
     """The member of `params` that tells one request from another in a row of a list."""
     gives_away: tuple[str, ...] = ()
     """Members that only its result has."""
+    named_by: str = ""
+    """The member of `params` that names what is asked for; over HTTP `Mcp-Name` repeats it."""
+    rule_key: str = ""
+    """The key of the answer book for that name."""
+    limit_learned: bool = False
+    """A cancel for the time teaches how long its client waits: lists get far less time."""
+    result_counts: bool = False
+    """Its result changes what the session knows."""
+    unrelated: bool = False
+    """It belongs to no request, but to the session."""
+    filtered_by: str = ""
+    """The member of the filter of `subscriptions/listen` that asks for it."""
+    from_servers: bool = False
+    """Both sides may send it; a line without a direction is taken for the server's."""
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -162,6 +176,18 @@ def _list(result: str, member: str, key: str) -> dict[str, Any]:
         "listing": Listing(member, key),
         "opening": True,
         "gives_away": (member,),
+        "result_counts": member == "tools",
+    }
+
+
+def _changed(capability: str, filtered_by: str) -> dict[str, Any]:
+    """Describe a notification of a change of what a server has."""
+    return {
+        "capability": capability,
+        "to_server": (),
+        "to_client": ALL,
+        "filtered_by": filtered_by,
+        "unrelated": True,
     }
 
 
@@ -177,6 +203,7 @@ _CORE: Final = (
         opening=True,
         early=True,
         gives_away=("protocolVersion", "serverInfo"),
+        result_counts=True,
     ),
     Method(
         "server/discover",
@@ -189,6 +216,7 @@ _CORE: Final = (
         early=True,
         at_once=True,
         gives_away=("supportedVersions",),
+        result_counts=True,
     ),
     Method(
         "ping",
@@ -199,6 +227,7 @@ _CORE: Final = (
         page_of=((R2026_07, "basic/patterns"),),
         early=True,
         at_once=True,
+        unrelated=True,
     ),
     _tools("tools/list", **_list("ListToolsResult", "tools", "name")),
     _resources("resources/list", **_list("ListResourcesResult", "resources", "uri")),
@@ -216,6 +245,9 @@ _CORE: Final = (
         plain_text=True,
         arguments="arguments",
         gives_away=("content",),
+        named_by="name",
+        rule_key="tool",
+        limit_learned=True,
     ),
     _resources(
         "resources/read",
@@ -224,9 +256,18 @@ _CORE: Final = (
         asks_back=True,
         gist="uri",
         gives_away=("contents",),
+        named_by="uri",
+        rule_key="resource",
     ),
     *(
-        _resources(name, to_server=HANDSHAKE, params="UriParams", result="EmptyResult", gist="uri")
+        _resources(
+            name,
+            to_server=HANDSHAKE,
+            params="UriParams",
+            result="EmptyResult",
+            gist="uri",
+            result_counts=True,
+        )
         for name in ("resources/subscribe", "resources/unsubscribe")
     ),
     _prompts(
@@ -236,6 +277,8 @@ _CORE: Final = (
         asks_back=True,
         arguments="arguments",
         gives_away=("messages",),
+        named_by="name",
+        rule_key="prompt",
     ),
     Method(
         "completion/complete",
@@ -256,6 +299,7 @@ _CORE: Final = (
         capability="logging",
         early=True,
         at_once=True,
+        result_counts=True,
     ),
     Method(
         "subscriptions/listen",
@@ -306,6 +350,7 @@ _CORE: Final = (
         ALL,
         ALL,
         params="CancelledNotice",
+        unrelated=True,
         page_of=((R2026_07, "basic/patterns/cancellation"),),
     ),
     Method(
@@ -314,6 +359,7 @@ _CORE: Final = (
         HANDSHAKE,
         ALL,
         params="ProgressNotice",
+        from_servers=True,
         page_of=((R2026_07, "basic/patterns/progress"),),
     ),
     Method(
@@ -331,15 +377,20 @@ _CORE: Final = (
         capability="logging",
         early=True,
     ),
-    _tools("notifications/tools/list_changed", to_server=(), to_client=ALL, params="EmptyNotice"),
-    _prompts(
-        "notifications/prompts/list_changed", to_server=(), to_client=ALL, params="EmptyNotice"
+    *(
+        Method(
+            f"notifications/{one}/list_changed",
+            f"server/{one}",
+            params="EmptyNotice",
+            **_changed(one, f"{one}ListChanged"),
+        )
+        for one in ("tools", "prompts", "resources")
     ),
-    _resources(
-        "notifications/resources/list_changed", to_server=(), to_client=ALL, params="EmptyNotice"
-    ),
-    _resources(
-        "notifications/resources/updated", to_server=(), to_client=ALL, params="UpdatedNotice"
+    Method(
+        "notifications/resources/updated",
+        "server/resources",
+        params="UpdatedNotice",
+        **_changed("resources", "resourceSubscriptions"),
     ),
     Method(
         "notifications/elicitation/complete",
@@ -355,10 +406,18 @@ _CORE: Final = (
     ),
 )
 
+TASK_IDS: Final = "taskIds"
+"""The member of the filter of `subscriptions/listen` that asks for `notifications/tasks`."""
+
 TASKS: Final = Extension(
     META_PREFIX + "tasks",
     (
-        _tasks("tasks/get", to_server=(R2025_11, R2026_07), result="TaskStateResult"),
+        _tasks(
+            "tasks/get",
+            to_server=(R2025_11, R2026_07),
+            result="TaskStateResult",
+            named_by="taskId",
+        ),
         _tasks("tasks/result", result="TaskPayload"),
         _tasks(
             "tasks/list",
@@ -371,6 +430,7 @@ TASKS: Final = Extension(
             to_server=(R2025_11, R2026_07),
             result="TaskResult",
             result_of=((R2026_07, "TaskAcknowledged"),),
+            named_by="taskId",
         ),
         _tasks(
             "tasks/update",
@@ -378,9 +438,18 @@ TASKS: Final = Extension(
             to_client=(),
             params="TaskUpdateParams",
             result="TaskAcknowledged",
+            named_by="taskId",
         ),
-        _tasks("notifications/tasks/status", params="TaskNotice"),
-        _tasks("notifications/tasks", to_server=(), to_client=STATELESS, params="TaskNotice"),
+        _tasks(
+            "notifications/tasks/status", params="TaskNotice", unrelated=True, from_servers=True
+        ),
+        _tasks(
+            "notifications/tasks",
+            to_server=(),
+            to_client=STATELESS,
+            params="TaskNotice",
+            filtered_by=TASK_IDS,
+        ),
     ),
     result_type="task",
     result="TaskResult",
@@ -390,9 +459,6 @@ TASKS: Final = Extension(
 
 https://modelcontextprotocol.io/extensions/tasks/overview
 """
-
-TASK_IDS: Final = "taskIds"
-"""The member of the filter of `subscriptions/listen` that asks for `notifications/tasks`."""
 
 SKILLS: Final = Extension(
     META_PREFIX + "skills",
@@ -425,6 +491,10 @@ _UNKNOWN: Final = Method("")
 
 REQUESTS: Final[Mapping[str, Method]] = {one.name: one for one in _METHODS if one.result}
 NOTIFICATIONS: Final[Mapping[str, Method]] = {one.name: one for one in _METHODS if not one.result}
+FILTERED: Final[Mapping[str, Method]] = {
+    one.filtered_by: one for one in NOTIFICATIONS.values() if one.filtered_by
+}
+"""What `subscriptions/listen` can ask for, by the member of its filter."""
 LISTS: Final = tuple(one for one in _CORE if one.listing)
 """The lists that a server has."""
 CHANGED: Final[Mapping[str, str]] = {

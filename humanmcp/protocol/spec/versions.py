@@ -41,6 +41,12 @@ class Version(NamedTuple):
     """Completion is a capability that is declared."""
     structured_content: bool = False
     """A tool may declare what its results hold (`outputSchema`)."""
+    meta_names: bool = False
+    """The members of `_meta` have names of a form that is set."""
+    version_header: bool = False
+    """Over HTTP each message of a session names the version."""
+    tasks: bool = False
+    """A tool call may be answered with a task."""
     any_schema: bool = False
     """A tool's schemas, and its structured results, may be any JSON."""
     header_arguments: bool = False
@@ -56,8 +62,16 @@ _2024_11: Final = Version("2024-11-05")
 _2025_03: Final = _2024_11._replace(
     name="2025-03-26", batches=True, progress_messages=True, completions=True
 )
-_2025_06: Final = _2025_03._replace(name="2025-06-18", batches=False, structured_content=True)
-_2025_11: Final = _2025_06._replace(name="2025-11-25", error_data=((-32042, "UrlErrorData"),))
+_2025_06: Final = _2025_03._replace(
+    name="2025-06-18",
+    batches=False,
+    structured_content=True,
+    meta_names=True,
+    version_header=True,
+)
+_2025_11: Final = _2025_06._replace(
+    name="2025-11-25", tasks=True, error_data=((-32042, "UrlErrorData"),)
+)
 _2026_07: Final = _2025_11._replace(
     name="2026-07-28",
     stateless=True,

@@ -104,14 +104,13 @@ def _no_object(
     exchange: Exchange, value: Json, established: Established, path: Path
 ) -> RawDiagnostic:
     fix: FixAction | None = None
-    kind = methods.of(exchange.method).result
+    record = methods.of(exchange.method)
+    kind = record.result
     if kind == "EmptyResult":
         fix = replace_with(path, {})
-    elif kind == "CallToolResult" and isinstance(value, (str, int, float)):
+    elif record.plain_text and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
-        fix = replace_with(path, tool_text(exchange.revision, text, established), "wrap")
-    elif kind == "CreateMessageResult" and isinstance(value, str):
-        fix = replace_with(path, plain_result(exchange, value, established), "wrap")
+        fix = replace_with(path, plain_result(exchange, text, established), "wrap")
     elif isinstance(value, list) and kind and (member := _list_in(kind)):
         around = json_text(example_of(kind, exchange.revision) | {member: HOLE})
         fix = wrap(path, *around.split(json_text(HOLE)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
 from humanmcp.protocol.diagnostics.raw import PLACEHOLDER
-from humanmcp.protocol.json.tree import follow, mapped
+from humanmcp.protocol.json.tree import follow, mapped, objects_at
 from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import MODEL
@@ -116,30 +116,23 @@ def _results(exchange: Exchange, language: str) -> Iterator[tuple[str, JsonObjec
         yield name, _fitted(exchange, result, words)
 
 
-def _fitted(  # noqa: PLR0911 - one line a method
-    exchange: Exchange, result: JsonObject, words: str
-) -> JsonObject:
-    """Put what this very request says into an example."""
-    params = exchange.request.params
-    match exchange.method:
-        case "initialize":
-            return {**result, "protocolVersion": counter_offer(params.get("protocolVersion"))}
-        case "resources/read" if "contents" in result and isinstance(params.get("uri"), str):
-            first = {**result["contents"][0], "uri": params["uri"]}
-            return {**result, "contents": [first]}
-        case "subscriptions/listen":
-            meta = {**result.get("_meta", {}), versions.META_SUBSCRIPTION: exchange.id.value}
-            return {**result, "_meta": meta}
-        case "tools/call" | "prompts/get" | "sampling/createMessage" | "tasks/result":
-            ours = examples.PLACEHOLDERS["en"]  # the reader's language takes its place
-            worded: JsonObject = mapped(result, lambda leaf: words if leaf == ours else leaf)
-            return worded
-        case "elicitation/create" if result.get("action") == "accept":
-            return _filled(result, params)
-        case "tasks/get" | "tasks/cancel" if isinstance(params.get("taskId"), str):
-            return {**result, "taskId": params["taskId"]} if "taskId" in result else result
-        case _:
-            return result
+def _fitted(exchange: Exchange, example: JsonObject, words: str) -> JsonObject:
+    """Put what this very request says into an example, and the reader's words."""
+    record, params = methods.of(exchange.method), exchange.request.params
+    ours = examples.PLACEHOLDERS["en"]  # the reader's language takes its place
+    result: JsonObject = mapped(example, lambda leaf: words if leaf == ours else leaf)
+    if "protocolVersion" in result:
+        result["protocolVersion"] = counter_offer(params.get("protocolVersion"))
+    if record.stays_open:
+        meta = {**result.get("_meta", {}), versions.META_SUBSCRIPTION: exchange.id.value}
+        return {**result, "_meta": meta}
+    if result.get("action") == "accept":
+        return _filled(result, params)
+    name = params.get(record.named_by)
+    for named in (result, *objects_at(result, "contents")[:1]):
+        if isinstance(name, str) and record.named_by in named:
+            named[record.named_by] = name
+    return result
 
 
 def counter_offer(wanted: Json) -> str:

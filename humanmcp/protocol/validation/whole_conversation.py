@@ -137,8 +137,7 @@ class Overheard:
 
 def _only_servers_say(method: str) -> bool:
     record = methods.of(method)
-    only = bool(record.to_client) and not record.to_server
-    return only or method in ("notifications/progress", "notifications/tasks/status")
+    return record.from_servers or (bool(record.to_client) and not record.to_server)
 
 
 def _judged(number: int, observed: ObservedMessage, diagnostics: tuple[Diagnostic, ...]) -> Judged:

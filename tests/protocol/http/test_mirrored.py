@@ -12,10 +12,10 @@ from mcp.shared import inbound as referee
 
 from humanmcp.protocol.http.headers import Headers, decode_value, encode_value
 from humanmcp.protocol.http.inbound import stated_in
-from humanmcp.protocol.http.mirrored import NAMED_BY, mismatch_in, param_mismatch
+from humanmcp.protocol.http.mirrored import mismatch_in, param_mismatch
 from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.header_arguments import misplaced
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def requests(draw: st.DrawFn) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         meta = {versions.META_REVISION: "2026-07-28", versions.META_CAPABILITIES: {}}
         params = {**params, "_meta": meta}
         right = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)]
-        member = NAMED_BY.get(method)
+        member = methods.of(method).named_by
         if member and isinstance(params.get(member), str):
             right.append(("Mcp-Name", encode_value(params[member])))
         headers = [*right, *headers[:1]] if draw(st.booleans()) else right

@@ -440,7 +440,7 @@ def test_who_declared_nothing_is_asked_nothing() -> None:
         ),
         ("[rules.add]\ntools = 3", 5, "rules[0].add.tools", "array of tables"),
         ("[rules.remove]\ntool = ['a']", 5, "rules[0].remove", "tool is not allowed"),
-        ("prompt = 'a'", 4, "rules[0].prompt", "only one of these: tool, prompt, resource"),
+        ("prompt = 'a'", 4, "rules[0].prompt", "only one of these: tool, resource, prompt"),
         (
             "requestState = true\nask = { a = { method = 'roots/list' } }",
             5,
