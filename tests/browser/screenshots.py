@@ -58,25 +58,8 @@ def main(folder: Path) -> None:
             with Serving(home, "--by-hand") as other:
                 _greet(desk, other)
                 _all(browser, desk, folder, session)
-        _for_readme(browser, Path(scratch) / "readme", folder)
         browser.close()
     moving_picture.main(folder)
-
-
-def _for_readme(browser: Browser, home: Path, folder: Path) -> None:
-    """Show two mistakes with their fixes: the picture `docs/images/problems-ja.png`."""
-    with Desking(home) as desk, Serving(home, "--by-hand", "--title", "天気") as host:
-        begin(host, desk)
-        host.say(call("7", city="東京"))
-        size = {"width": 1360, "height": 1060}
-        window = Window(browser, desk, viewport=size, device_scale_factor=1.25, locale="ja-JP")
-        page = window.page
-        page.locator("#tab-json").click()
-        write_json(page, BROKEN)
-        page.wait_for_selector("#problems .problem.error")
-        page.evaluate("scrollTo(0, 0)")
-        page.screenshot(path=folder / "problems-ja.png")
-        window.close()
 
 
 def _all(browser: Browser, desk: Desking, folder: Path, session: str) -> None:
