@@ -18,6 +18,7 @@ from humanmcp.inbox.contract import (
     Draft,
     InboxError,
     Key,
+    Life,
     NotHeldError,
     Reply,
     SessionFacts,
@@ -247,6 +248,48 @@ def test_a_line_of_a_process_that_lost_its_session_is_neither_recorded_nor_sent(
     assert sent == [b'{"a":1}']
     assert [frame.text for frame in two.frames(session)] == ['{"a":1}']
     assert one.is_held(session) is False
+
+
+def set_clock(process: PostgresInbox, seconds: int) -> None:
+    """Let the clock of the database be set on, or back, after the last renewal of a lease."""
+    process._db.run(
+        "UPDATE humanmcp.processes SET seen = seen - %(by)s * interval '1 s' WHERE id = %(lease)s",
+        by=seconds,
+        lease=process._db.follower.lease,
+    )
+
+
+def test_a_clock_that_is_set_back_keeps_no_dead_process_alive(store: PostgresStore) -> None:
+    """Its session would wait for an hour, and nobody could go on with it."""
+    one, two = store.view(), store.view()
+    session = one.begin(SessionFacts("", AT, http_id="id"))
+    one._db.follower.stop()
+    set_clock(one, -2)
+    assert two.facts(session).life is Life.OPEN, "within the time of a lease nothing is known"
+    set_clock(one, -3600)
+    until(lambda: two.facts(session).life is Life.GONE, "the database has run for five seconds")
+    two.resume(session)
+    assert two.is_held(session)
+
+
+def test_a_process_learns_that_a_clock_that_was_set_forward_ended_its_lease(
+    store: PostgresStore,
+) -> None:
+    """By its own clock it is in time; another process has gone on with its session meanwhile."""
+    one, two = store.view(), store.view()
+    session = one.begin(SessionFacts("", AT, http_id="id"))
+    rung = threading.Event()
+    one.bell(session).listen(rung.set)
+    one._db.follower.stop()
+    set_clock(one, 3600)
+    until(lambda: two.facts(session).life is Life.GONE, "the database has run for five seconds")
+    two.resume(session)
+    rung.clear()
+    with one._db.connect() as connection:
+        one._db.follower._renew(connection)
+    one._look_and_wake()
+    assert (one.is_held(session), rung.is_set()) == (False, True)
+    assert two.is_held(session)
 
 
 def test_behind_a_pooler_looks_alone_find_what_comes(store: PostgresStore) -> None:

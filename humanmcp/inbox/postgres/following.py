@@ -58,9 +58,11 @@ _LEASE: Final = """
 INSERT INTO humanmcp.processes (host, pid) VALUES (%(host)s, %(pid)s)
 RETURNING id, extract(epoch FROM humanmcp.lease())"""
 _RENEW: Final = f"""
+WITH before AS MATERIALIZED (SELECT humanmcp.lives(%(lease)s) AS lived)
 INSERT INTO humanmcp.processes (id, host, pid) OVERRIDING SYSTEM VALUE
 SELECT %(lease)s, %(host)s, %(pid)s FROM {SOON}
-ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()"""
+ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()
+RETURNING (SELECT lived FROM before)"""
 
 _PROBE: Final = "SELECT pg_notify('humanmcp', '0')"
 """Rings for no inbox."""
@@ -134,8 +136,8 @@ class Follower:
     def _renew(self, connection: Connection[Row]) -> None:
         """Renew the lease; through the same connection, to know that the database is there."""
         now = time.monotonic()
-        self._db.run(_RENEW, connection, lease=self.lease, **self._process)
-        self.lapses += self.is_lapsed
+        ((lived,),) = self._db.run(_RENEW, connection, lease=self.lease, **self._process)
+        self.lapses += self.is_lapsed or not lived  # by our clock, or by that of the database
         self._renewed = now
         if self._db.away:
             self._db.back(connection)

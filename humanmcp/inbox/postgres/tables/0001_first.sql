@@ -22,11 +22,15 @@ CREATE FUNCTION humanmcp.lease() RETURNS interval LANGUAGE sql STABLE AS $$
 $$;
 
 -- A process lives while it renews its lease. When the database itself was away nobody could: a
--- lease counts from the start of the database at the earliest.
+-- lease counts from the start of the database at the earliest. A lease that was renewed in the future
+-- counts as little as an old one: the clock was set back.
 CREATE FUNCTION humanmcp.lives(process bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM humanmcp.processes WHERE id = process
-        AND greatest(seen, pg_postmaster_start_time()) > clock_timestamp() - humanmcp.lease()
+        AND (seen BETWEEN clock_timestamp() - humanmcp.lease()
+                      AND clock_timestamp() + humanmcp.lease()
+            OR pg_postmaster_start_time() BETWEEN clock_timestamp() - humanmcp.lease()
+                                              AND clock_timestamp())
     )
 $$;
 
