@@ -213,8 +213,8 @@ def _grouped() -> Iterator[tuple[str, list[tuple[str, type[raw.RawDiagnostic]]]]
         yield title, [(code, every[code]) for code in mistakes.codes() if code.startswith(letter)]
 
 
-def _level(level: Severity, language: str) -> str:
-    return say("check", level.value, language)
+def _level(severity: Severity, language: str) -> str:
+    return say("check", severity.value, language)
 
 
 def problem(code: str, language: str) -> str:

@@ -169,10 +169,10 @@ def _send(case: Case, text: str, form: str) -> None:
     from humanmcp.inbox.contract import Reply  # noqa: PLC0415 - likewise
     from humanmcp.protocol.diagnostics.verdict import TextForm  # noqa: PLC0415 - likewise
 
-    sent = service.send(case, Reply(text, TextForm(form), by=BY), within=PATIENCE)
-    if sent.outcome is not service.Outcome.SENT:
-        why = "; ".join(locales.describe(each, "en") for each in sent.diagnostics)
-        raise AssertionError(f"{sent.outcome.value}: {why}")
+    result = service.send(case, Reply(text, TextForm(form), by=BY), within=PATIENCE)
+    if result.outcome is not service.Outcome.SENT:
+        why = "; ".join(locales.describe(each, "en") for each in result.diagnostics)
+        raise AssertionError(f"{result.outcome.value}: {why}")
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ class _Living:
         )
         inbox = FolderInbox(home)
         new = SessionFacts("", "", http_id="id", http_port=PORT)
-        facts = next(iter(inbox.left(PORT)), new)
+        facts = next(iter(inbox.orphaned_sessions(PORT)), new)
         self.connection = MemoryConnection()
         self.connection.notes = self.notes = _Notes()
         self.server = parts.session(self.connection, inbox, lambda _one: None, facts)

@@ -365,7 +365,14 @@ def main(words: Sequence[str] | None = None) -> int:
         if mistake.file.startswith(wanted.under):
             sys.stderr.write(f"{EQUIVALENT.name} lists what cannot be made: {mistake}\n")
     samples = {seed: chosen(there, wanted.n, seed) for seed in wanted.seed}
-    tried = list({one: one for sample in samples.values() for one in sample if one not in known})
+    tried = list(
+        {
+            mistake: mistake
+            for sample in samples.values()
+            for mistake in sample
+            if mistake not in known
+        }
+    )
     tests = ["/".join(["tests", *Path(wanted.under).parts[1:2]])]
     tests += [f"--deselect={one}" for one in wanted.without]
     with multiprocessing.get_context("fork").Pool(1) as pool:
@@ -376,7 +383,7 @@ def main(words: Sequence[str] | None = None) -> int:
     trying = Trying(measured, tried, wanted.workers, tell=wanted.tell)
     pytest.main([*OPTIONS, *tests], plugins=[trying])
     for seed, sample in samples.items():
-        kinds = Counter(trying.kinds.get(one, "equivalent") for one in sample)
+        kinds = Counter(trying.kinds.get(mistake, "equivalent") for mistake in sample)
         share = 100 * kinds["noticed"] / max(1, len(sample) - kinds["equivalent"])
         told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
         sys.stderr.write(f"seed {seed}, {len(sample)} of {len(there)}: {told}; {share:.1f} %\n")

@@ -205,9 +205,9 @@ class _Watch:
         if state is not None:
             self._was_told(("ask", _plain(state)), frame, message)
         capability = _LISTS.get(message.method)
-        for (kind, seq), one in list(self.found.items()):
-            if kind == f"list {capability}" and one.became in ("list.never", "list.unlisted"):
-                self._settle((kind, seq), "list.again", _since(one, frame))
+        for (kind, seq), reaction in list(self.found.items()):
+            if kind == f"list {capability}" and reaction.became in ("list.never", "list.unlisted"):
+                self._settle((kind, seq), "list.again", _since(reaction, frame))
         self._called(message)
 
     def _called(self, message: Message) -> None:

@@ -86,14 +86,14 @@ class SendResult(NamedTuple):
 
 
 def judge(
-    case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.PASS
+    case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.FORWARD
 ) -> Verdict:
     """Return what is wrong with a text, as the process will find it.
 
     `action` says whether a text for a held request is to go on in its place or to answer it.
     """
     held, exchange = case.held, case.exchange
-    if held is not None and action is Action.PASS and text == case.item.line:
+    if held is not None and action is Action.FORWARD and text == case.item.line:
         return Verdict(text, text, text)
     if held is not None:
         answer = action is Action.ANSWER
@@ -104,7 +104,7 @@ def judge(
 
 
 def autofix(
-    case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.PASS
+    case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.FORWARD
 ) -> Autofix:
     """Apply every fix that takes nothing out, makes nothing up and is no guess."""
     return fixing.autofix(text, lambda one: judge(case, one, form, action))
@@ -171,7 +171,7 @@ def broken(case: Case, draft: Draft, fault: Fault, language: str) -> str:
     whole = document(case, draft)
     if fault.is_of_http:
         order = Reply(fault.value, by=draft.by, order=Order.HTTP)
-        say_first(case.inbox, case.key.session, order, within=0)
+        submit_outgoing(case.inbox, case.key.session, order, within=0)
         return whole
     return whole if case.exchange is None else faults.broken(case.exchange, whole, fault, language)
 
@@ -180,7 +180,7 @@ def mended(case: Case, by: str) -> None:
     """Take back what was asked of the server for the next answer, where it carries one."""
     if case.facts.http_port:
         order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)
-        say_first(case.inbox, case.key.session, order, within=0)
+        submit_outgoing(case.inbox, case.key.session, order, within=0)
 
 
 def keep(case: Case, draft: Draft) -> str:
@@ -286,7 +286,7 @@ class SayResult(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def say_first(
+def submit_outgoing(
     inbox: DeskInbox,
     session: str,
     reply: Reply,

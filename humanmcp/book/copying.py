@@ -52,7 +52,7 @@ def listed(target: ServerTarget) -> list[Frame]:
         connect(target),
         Nobody(),
         identity=Identity(NAME, __version__, {}),
-        onlooker=listener,
+        observer=listener,
     )
     try:
         client.open(Opening.PROBE)

@@ -54,8 +54,8 @@ def _does(rule: Rule, where: Mapping[str, Any]) -> str:
     steps += [f"ask {', '.join(questions)}" for questions in rule.ask]
     if rule.change is not None:
         steps += [f"{word} {', '.join(found)}" for word, found in _changes(rule) if found]
-    if rule.deed is not RuleAction.ANSWER:
-        return str(rule.deed.value)
+    if rule.action is not RuleAction.ANSWER:
+        return str(rule.action.value)
     text: str = fill_answer(rule.text, rule.form, where) if rule.fills else rule.text
     steps.append(f"{KEY_OF[rule.form]} {text}")
     steps += [f"fault {rule.fault}"] if rule.fault else []

@@ -12,7 +12,7 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import in_order
 from humanmcp.common.terminal import has_browser, is_terminal
-from humanmcp.demo.good_host import Mood
+from humanmcp.demo.good_host import Strictness
 from humanmcp.demo.runner import DemoRunner, DemoServer, HttpDemoServer
 from humanmcp.demo.screen import Screen
 from humanmcp.demo.steps import weather
@@ -37,7 +37,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags("demo", "help ")
     add_flags(parser, "home", "files", "book", "lang")
     flag("--by-hand", action="store_true")
-    moods = [mood.value for mood in Mood]
+    moods = [strictness.value for strictness in Strictness]
     flag("--mood", choices=moods, default=moods[0])
     flag("--open", action="store_true")
 
@@ -48,16 +48,16 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     course = weather(language_of(settings.lang))
     by_hand = watched and not settings.book
     book = settings.book or str(paths.sample(WEATHER_BOOK))
-    mood = Mood(arguments.mood)
+    strictness = Strictness(arguments.mood)
     opened = by_hand and arguments.open and has_browser()
-    done, _ = play(course, settings, mood, "demo", by_hand=by_hand, book=book, opened=opened)
+    done, _ = play(course, settings, strictness, "demo", by_hand=by_hand, book=book, opened=opened)
     return done
 
 
 def play(  # noqa: PLR0913 - a lesson, and how to play it
     course: Course,
     settings: Settings,
-    mood: Mood,
+    strictness: Strictness,
     name: str,
     *,
     by_hand: bool,
@@ -89,7 +89,9 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     version = course.meta.get(META_REVISION, "")
     started = HttpDemoServer(command, version) if course.http else DemoServer(command)
     with in_order(), started as child:
-        runner = DemoRunner(child, course, mood, screen, pause, asks_again=by_hand, typed=typed)
+        runner = DemoRunner(
+            child, course, strictness, screen, pause, asks_again=by_hand, typed=typed
+        )
         try:
             return (0 if runner.play(home, folder, language) else 1), runner.passed
         except KeyboardInterrupt:

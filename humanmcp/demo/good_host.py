@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
-class Mood(enum.Enum):
+class Strictness(enum.Enum):
     """How a host takes what it could understand although the protocol does not allow it."""
 
     STRICT = "strict"
@@ -105,10 +105,12 @@ class GoodHost:
     """The host's side of one session of a revision with a handshake."""
 
     def __init__(
-        self, mood: Mood = Mood.STRICT, answers: Mapping[str, JsonObject] | None = None
+        self,
+        strictness: Strictness = Strictness.STRICT,
+        answers: Mapping[str, JsonObject] | None = None,
     ) -> None:
         """Begin. `answers` are results of what the server may ask, by the method."""
-        self.mood = mood
+        self.strictness = strictness
         self._answers = {"ping": {}, "roots/list": {"roots": []}, **(answers or {})}
         self.tools: tuple[JsonObject, ...] = ()
         """The tools of the last list that it understood."""
@@ -130,7 +132,7 @@ class GoodHost:
         """Take one line of the server: mostly one reaction, for a batch none or several."""
         message = read(line)
         if isinstance(message, Message):
-            if self.mood is Mood.STRICT and message.body.get("jsonrpc") != "2.0":
+            if self.strictness is Strictness.STRICT and message.body.get("jsonrpc") != "2.0":
                 # JSON-RPC 2.0, section 4: 'jsonrpc ... MUST be exactly "2.0".'
                 return (Ignored("ignored-no-jsonrpc"),)
             line = self._as_meant(message, line)
@@ -140,7 +142,7 @@ class GoodHost:
     def _as_meant(self, message: Message, line: bytes) -> bytes:
         """In a lenient mood, read the id "3" as 3; otherwise return the line as it is."""
         awaited = self._awaited_as_other_type(message)
-        if self.mood is Mood.STRICT or awaited is None or awaited.id is None:
+        if self.strictness is Strictness.STRICT or awaited is None or awaited.id is None:
             return line
         return json.dumps({**message.body, "id": awaited.id.value}).encode()
 
@@ -212,7 +214,7 @@ class GoodHost:
             return Failed(request, message, wrong)
         if request.method == "initialize" and self._speaks_not(message):
             return Failed(request, message, wrong, "failed-version")
-        if wrong is not None and self.mood is Mood.STRICT:
+        if wrong is not None and self.strictness is Strictness.STRICT:
             return Failed(request, message, wrong)
         understood = self._understood(request, message)
         return understood or Failed(request, message, wrong)

@@ -8,7 +8,7 @@ from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stdout
 from humanmcp.demo.command import play
-from humanmcp.demo.good_host import Mood
+from humanmcp.demo.good_host import Strictness
 from humanmcp.demo.lesson_file import (
     WEATHER,
     client_name,
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     home = make_private(home_folder(settings.home))
     name, book = f"lesson {arguments.name}", settings.book
     course = course.played_by(client_name(arguments.name, home))
-    done, passed = play(course, settings, Mood.STRICT, name, by_hand=not book, book=book)
+    done, passed = play(course, settings, Strictness.STRICT, name, by_hand=not book, book=book)
     to_stdout(say(ROOM, "result", language, passed=sum(passed), count=total))
     return done or int(sum(passed) < total)
 

@@ -75,8 +75,8 @@ def picked(tools: Sequence[JsonObject], words: Sequence[str]) -> JsonObject | No
     return None
 
 
-def _is_wrong(one: Reaction) -> bool:
-    return isinstance(one, Failed) or (isinstance(one, Ignored) and one.is_in_vain)
+def _is_wrong(reaction: Reaction) -> bool:
+    return isinstance(reaction, Failed) or (isinstance(reaction, Ignored) and reaction.is_in_vain)
 
 
 def _was_asked(heard: Sequence[Reaction], method: str) -> bool:

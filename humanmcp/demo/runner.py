@@ -32,7 +32,7 @@ from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest, nam
 from humanmcp.protocol.json.jsonrpc import Kind
 
 if TYPE_CHECKING:
-    from humanmcp.demo.good_host import Mood, Reaction
+    from humanmcp.demo.good_host import Reaction, Strictness
     from humanmcp.demo.screen import Screen
     from humanmcp.demo.steps import Course, DemoStep
     from humanmcp.http.transport import HttpPart
@@ -196,7 +196,7 @@ class DemoRunner:
         self,
         child: DemoServer,
         course: Course,
-        mood: Mood,
+        strictness: Strictness,
         screen: Screen,
         pause: float,
         *,
@@ -210,7 +210,7 @@ class DemoRunner:
         """
         self._child = child
         self._course = course
-        self._host = course.host(mood)
+        self._host = course.host(strictness)
         self._heard: list[Reaction] = []
         self.passed: list[bool] = []
         """Of each request that is over, whether its answer passed."""

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.demo.good_host import GIVES_UP_AFTER, GoodHost, Mood
+from humanmcp.demo.good_host import GIVES_UP_AFTER, GoodHost, Strictness
 from humanmcp.demo.passing import Passing, passes, picked
 from humanmcp.locales import say
 from humanmcp.protocol.spec.versions import META_CLIENT
@@ -110,9 +110,9 @@ class Course:
         params["clientInfo"] = {**params["clientInfo"], "name": client}
         return replace(self, steps=(replace(first, params=params), *rest))
 
-    def host(self, mood: Mood = Mood.STRICT) -> GoodHost:
+    def host(self, strictness: Strictness = Strictness.STRICT) -> GoodHost:
         """Make the host that plays it."""
-        return GoodHost(mood, self.answers)
+        return GoodHost(strictness, self.answers)
 
     def params(
         self, step: DemoStep, tools: Sequence[JsonObject], *, passed: bool

@@ -15,7 +15,7 @@ from humanmcp.protocol.spec import versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.at_inbox import AskedSession
     from humanmcp.protocol.conversation.events import Outcome
     from humanmcp.protocol.conversation.exchange import Established
 
@@ -28,9 +28,9 @@ class PersonAsked:
     answers, and the ordinary pages show them.
     """
 
-    def __init__(self, desk: AtInbox, established: Established) -> None:
+    def __init__(self, session: AskedSession, established: Established) -> None:
         """Ask at this session of the inbox. `established` is what the check may rely on."""
-        self.desk = desk
+        self.desk = session
         self.session = Session(SessionRole.CLIENT)
         self.session.state.negotiated = versions.R2025_11
         self.session.established = established

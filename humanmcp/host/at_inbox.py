@@ -55,7 +55,7 @@ class _Question:
     over: threading.Event = field(default_factory=threading.Event)
 
 
-class AtInbox:
+class AskedSession:
     """One session of the inbox that belongs to another seat than the server's. An `Attended`."""
 
     def __init__(  # noqa: PLR0913 - all but the first two have defaults

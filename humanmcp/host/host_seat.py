@@ -18,7 +18,7 @@ from humanmcp.protocol.json.tree import object_at
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.at_inbox import AskedSession
     from humanmcp.host.conversation import ToolUse, Turn
     from humanmcp.host.offering import ToolAddress
     from humanmcp.host.runner import Choice
@@ -27,15 +27,15 @@ ROOM: Final = "play"
 HOST: Final = "humanmcp-host"
 
 
-class HostAtDesk:
+class HostPerson:
     """A person in the host's seat: what they want to say, and what they decide, as forms.
 
     A host asks its user by `elicitation/create`, so these questions are exactly that.
     """
 
-    def __init__(self, desk: AtInbox, language: str) -> None:
+    def __init__(self, session: AskedSession, language: str) -> None:
         self.person = PersonAsked(
-            desk, Established(HOST, client_capabilities={"elicitation": {}}, initialized=True)
+            session, Established(HOST, client_capabilities={"elicitation": {}}, initialized=True)
         )
         self.language = language
         self.history: Sequence[Turn] = ()
@@ -107,7 +107,7 @@ class PlayedHost:
         """Say one thing."""
         yield say(ROOM, "first prompt", self._language)
 
-    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - as HostAtDesk
+    def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:  # noqa: ARG002 - as HostPerson
         """Call it."""
         return ToolCall()
 

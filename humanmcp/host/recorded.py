@@ -13,8 +13,8 @@ from humanmcp.protocol.http.recorded import as_json
 
 if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
-    from humanmcp.host.at_inbox import AtInbox
-    from humanmcp.host.client.callbacks import Stray
+    from humanmcp.host.at_inbox import AskedSession
+    from humanmcp.host.client.callbacks import MisdirectedResponse
     from humanmcp.host.client.client import Client
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
@@ -30,59 +30,59 @@ class SessionRecorder(ClientObserver):
     As in every transcript, `in` is what comes from the client: here, what we say ourselves.
     """
 
-    def __init__(self, desk: AtInbox, inner: ClientObserver) -> None:
-        self.desk = desk
-        self.inner = inner
+    def __init__(self, session: AskedSession, observer: ClientObserver) -> None:
+        self.session = session
+        self.observer = observer
         self.client: Client | None = None
 
     def of(self, client: Client) -> None:
         """Let the desk speak first through this client, and know what the client knows."""
         self.client = client
-        self.desk.submit = lambda text, anyway: client.submit(text, anyway=anyway)[0]
+        self.session.submit = lambda text, anyway: client.submit(text, anyway=anyway)[0]
         self._describe(client)
 
     def _describe(self, client: Client) -> None:
         session = client.session
         try:
-            self.desk.describe(client.stated or session.revision, session.established)
+            self.session.describe(client.stated or session.revision, session.established)
         except InboxError:  # a full disk, say: the session goes on
             logger.exception("the desks do not learn what has been established")
 
     def line_sent(self, line: str) -> None:
         """Record a line of ours."""
-        self.desk.record(Direction.IN, line.encode("utf-8", "surrogatepass"))
-        self.inner.line_sent(line)
+        self.session.record(Direction.IN, line.encode("utf-8", "surrogatepass"))
+        self.observer.line_sent(line)
 
     def line_arrived(self, line: bytes) -> None:
         """Record a line of the server's."""
-        self.desk.record(Direction.OUT, line)
-        self.inner.line_arrived(line)
+        self.session.record(Direction.OUT, line)
+        self.observer.line_arrived(line)
 
     def stderr_line(self, line: bytes) -> None:
         """Record a line of the server's stderr."""
-        self.desk.record(Direction.ERR, line)
-        self.inner.stderr_line(line)
+        self.session.record(Direction.ERR, line)
+        self.observer.stderr_line(line)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """Record what HTTP says beside the lines; it holds no keys."""
-        self.desk.record(Direction.NOTE, as_json(number, what).encode(), note=HTTP)
-        self.inner.http_passed(number, what)
+        self.session.record(Direction.NOTE, as_json(number, what).encode(), note=HTTP)
+        self.observer.http_passed(number, what)
 
     def not_taken(self, error: StopError) -> None:
         """Pass it on."""
-        self.inner.not_taken(error)
+        self.observer.not_taken(error)
 
     def happened(self, event: Event) -> None:
         """Tell the desks what has been established, and pass it on."""
         if self.client is not None and isinstance(event, ResponseArrived):
             self._describe(self.client)
-        self.inner.happened(event)
+        self.observer.happened(event)
 
-    def answer_went_astray(self, stray: Stray) -> None:
+    def answer_went_astray(self, response: MisdirectedResponse) -> None:
         """Pass it on: the page finds that out by itself."""
-        self.inner.answer_went_astray(stray)
+        self.observer.answer_went_astray(response)
 
     def server_ended(self, error: EndedError) -> None:
         """Record that the server is gone."""
-        self.desk.record(Direction.NOTE, b"", note=error.sentence(self.desk.language))
-        self.inner.server_ended(error)
+        self.session.record(Direction.NOTE, b"", note=error.sentence(self.session.language))
+        self.observer.server_ended(error)

@@ -32,7 +32,7 @@ from humanmcp.protocol.conversation.events import NoticeArrived
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.host.client.callbacks import ServerRequestHandler, Stray
+    from humanmcp.host.client.callbacks import MisdirectedResponse, ServerRequestHandler
     from humanmcp.host.client.client import Wait
     from humanmcp.host.client.handshake import Identity
     from humanmcp.host.config import ServerEntry
@@ -58,40 +58,40 @@ class Called:
     images: tuple[ImageBlock, ...] = ()
 
 
-class _Ear(ClientObserver):
+class _ToolChangeObserver(ClientObserver):
     """Hears when a server's tools change; passes everything on."""
 
-    def __init__(self, server: Server, inner: ClientObserver) -> None:
+    def __init__(self, server: Server, observer: ClientObserver) -> None:
         self.server = server
-        self.inner = inner
+        self.observer = observer
 
     def line_sent(self, line: str) -> None:
-        self.inner.line_sent(line)
+        self.observer.line_sent(line)
 
     def line_arrived(self, line: bytes) -> None:
-        self.inner.line_arrived(line)
+        self.observer.line_arrived(line)
 
     def stderr_line(self, line: bytes) -> None:
-        self.inner.stderr_line(line)
+        self.observer.stderr_line(line)
 
     def happened(self, event: Event) -> None:
         if isinstance(event, NoticeArrived):
             changed = event.message.method == "notifications/tools/list_changed"
             self.server.stale = self.server.stale or changed
-        self.inner.happened(event)
+        self.observer.happened(event)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
-        self.inner.http_passed(number, what)
+        self.observer.http_passed(number, what)
 
     def not_taken(self, error: StopError) -> None:
-        self.inner.not_taken(error)
+        self.observer.not_taken(error)
 
-    def answer_went_astray(self, stray: Stray) -> None:
-        self.inner.answer_went_astray(stray)
+    def answer_went_astray(self, response: MisdirectedResponse) -> None:
+        self.observer.answer_went_astray(response)
 
     def server_ended(self, error: EndedError) -> None:
         self.server.trouble = error
-        self.inner.server_ended(error)
+        self.observer.server_ended(error)
 
 
 class Server:
@@ -144,7 +144,7 @@ class Servers:
         respondent: Callable[[str], ServerRequestHandler],
         *,
         identity: Identity | None = None,
-        onlooker: Callable[[str], ClientObserver] = lambda _name: ClientObserver(),
+        observer: Callable[[str], ClientObserver] = lambda _name: ClientObserver(),
         opening: Opening = Opening.PROBE,
         patience: float = PATIENCE,
         longest: float = LONGEST,
@@ -153,14 +153,14 @@ class Servers:
     ) -> None:
         """Prepare.
 
-        `respondent` makes the one that answers a server's questions, from its name, and `onlooker`
+        `respondent` makes the one that answers a server's questions, from its name, and `observer`
         the one that sees its lines. `wait` is how a client waits.
         """
         self.all = tuple(Server(entry) for entry in entries)
         self.respondent = respondent
         self.wait = wait
         self.identity = identity
-        self.onlooker = onlooker
+        self.observer = observer
         self.opening = opening
         self.filter = tools or ToolFilter()
         self.patience = patience
@@ -236,7 +236,7 @@ class Servers:
                 transport,
                 self.respondent(server.name),
                 identity=self.identity,
-                onlooker=_Ear(server, self.onlooker(server.name)),
+                observer=_ToolChangeObserver(server, self.observer(server.name)),
                 patience=self.patience,
                 longest=self.longest,
                 wait=self.wait,

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.parsing import LONGEST_SECONDS
 from humanmcp.common.terminal import Painted, to_stdout
-from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.config import ServerEntry
-from humanmcp.host.host_seat import HostAtDesk, PlayedHost
+from humanmcp.host.host_seat import HostPerson, PlayedHost
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.choose import ModelChoice, seat_model
 from humanmcp.host.recorded import SessionRecorder
@@ -77,7 +77,7 @@ def played(name: str, language: str = "") -> Path:
 class Narrator:
     """Tells in the terminal what happens at the table, seat by seat. Asks the host's seat."""
 
-    def __init__(self, host: HostAtDesk | PlayedHost, language: str) -> None:
+    def __init__(self, host: HostPerson | PlayedHost, language: str) -> None:
         self.host = host
         self.language = language
         self._called: set[str] = set()
@@ -139,37 +139,37 @@ class Table:
         self.host = self._seat_host()
         model = self._model()
         self.stack.callback(model.close)
-        respondent, onlooker = self._client()
+        handler, observer = self._client()
         entry = ServerEntry(SERVER, server_command(plan))
         self.servers = Servers(
             (entry,),
-            lambda _name: respondent,
+            lambda _name: handler,
             identity=IDENTITY,
-            onlooker=lambda _name: onlooker,
+            observer=lambda _name: observer,
             opening=Opening.HANDSHAKE,
             patience=LONGEST_SECONDS,
         )
         self.loop = HostLoop(model, self.servers, Narrator(self.host, plan.language))
-        if isinstance(self.host, HostAtDesk):
+        if isinstance(self.host, HostPerson):
             self.host.history = self.loop.history
 
-    def _open(self, chair: Chair, seat: Seat) -> AtInbox:
-        desk = AtInbox(
+    def _open(self, chair: Chair, seat: Seat) -> AskedSession:
+        session = AskedSession(
             self.inbox,
             seat,
             title=chair.value,
             asker=IDENTITY.name,
             language=self.plan.language,
         )
-        self.sessions[chair] = desk.name
-        return desk
+        self.sessions[chair] = session.name
+        return session
 
-    def _seat_host(self) -> HostAtDesk | PlayedHost:
+    def _seat_host(self) -> HostPerson | PlayedHost:
         if Chair.HOST not in self.plan.people:
             return PlayedHost(self.plan.language)
-        host = HostAtDesk(self._open(Chair.HOST, Seat.HOST), self.plan.language)
-        self.stack.callback(host.end)
-        return host
+        person = HostPerson(self._open(Chair.HOST, Seat.HOST), self.plan.language)
+        self.stack.callback(person.end)
+        return person
 
     def _model(self) -> Any:  # noqa: ANN401 - any `Model`
         person, language = Chair.MODEL in self.plan.people, self.plan.language
@@ -179,10 +179,10 @@ class Table:
     def _client(self) -> tuple[ServerRequestHandler, ClientObserver]:
         if Chair.CLIENT not in self.plan.people:
             return Nobody(), ClientObserver()
-        desk = self._open(Chair.CLIENT, Seat.CLIENT)
-        self.stack.callback(desk.end)
-        self.recorded = SessionRecorder(desk, ClientObserver())
-        return desk, self.recorded
+        session = self._open(Chair.CLIENT, Seat.CLIENT)
+        self.stack.callback(session.end)
+        self.recorded = SessionRecorder(session, ClientObserver())
+        return session, self.recorded
 
     def start(self, seated: Callable[[], None]) -> None:
         """Start the server. `seated` is called once all sessions are known, before an answer.

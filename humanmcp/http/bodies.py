@@ -171,9 +171,9 @@ class Body:
         self._bodies = bodies
         self._given_up: asyncio.Future[None] = loop.create_future()
 
-    def cut(self, why: BodyTrouble) -> None:
+    def cut(self, trouble: BodyTrouble) -> None:
         """Wait for it no longer."""
-        self.trouble = self.trouble or why
+        self.trouble = self.trouble or trouble
         if not self._given_up.done():
             self._given_up.set_result(None)
 

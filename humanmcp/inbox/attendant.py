@@ -54,7 +54,7 @@ class Attended(Protocol):
         """Leave in order. Called once, after the last step or when the attendant is stopped."""
 
 
-class _Place:
+class _Scheduled:
     """Where one stands: `planned` is its earliest moment in the heap, `moment` its latest word."""
 
     __slots__ = ("attended", "is_background", "is_woken", "moment", "planned")
@@ -73,10 +73,10 @@ class Attendant:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         """Begin with nothing to attend to. `now` is a clock that only ever rises, in seconds."""
         self._now = now
-        self._woken: SimpleQueue[_Place | None] = SimpleQueue()
-        self._moments: list[tuple[float, int, _Place]] = []
+        self._woken: SimpleQueue[_Scheduled | None] = SimpleQueue()
+        self._moments: list[tuple[float, int, _Scheduled]] = []
         self._order = itertools.count()
-        self._places: set[_Place] = set()
+        self._places: set[_Scheduled] = set()
         self._foreground = 0
         self._changing = threading.Lock()
         self._stopping = False
@@ -85,23 +85,23 @@ class Attendant:
 
     def attend(self, attended: Attended, *, background: bool = False) -> None:
         """Attend to `attended` from now on. What is in the background keeps no thread at work."""
-        place = _Place(attended, is_background=background)
+        scheduled = _Scheduled(attended, is_background=background)
         with self._changing:
-            self._places.add(place)
+            self._places.add(scheduled)
             self._foreground += not background
-        attended.begin(lambda: self._wake(place))
-        self._wake(place)
+        attended.begin(lambda: self._wake(scheduled))
+        self._wake(scheduled)
 
     def stop(self) -> None:
         """Let `run` end everything and return, as soon as the step that is being taken is over."""
         self._stopping = True
         self._woken.put(None)
 
-    def _wake(self, place: _Place) -> None:
+    def _wake(self, scheduled: _Scheduled) -> None:
         """Step it soon. Woken several times before that, it is stepped once."""
-        if not place.is_woken:
-            place.is_woken = True
-            self._woken.put(place)
+        if not scheduled.is_woken:
+            scheduled.is_woken = True
+            self._woken.put(scheduled)
 
     # -- the one thread -------------------------------------------------------------------------
 
@@ -109,13 +109,13 @@ class Attendant:
         """Attend until everything in the foreground is over, or until it is stopped."""
         while (self._foreground or for_ever) and not self._stopping:
             due = self._due()
-            for place in (self._woken_within(0.0 if due else self._until_next()), due):
-                if place is not None and place in self._places and not self._stopping:
-                    self._step(place)
-        for place in tuple(self._places):
-            self._leave(place)
+            for scheduled in (self._woken_within(0.0 if due else self._until_next()), due):
+                if scheduled is not None and scheduled in self._places and not self._stopping:
+                    self._step(scheduled)
+        for scheduled in tuple(self._places):
+            self._leave(scheduled)
 
-    def _woken_within(self, seconds: float | None) -> _Place | None:
+    def _woken_within(self, seconds: float | None) -> _Scheduled | None:
         try:
             return self._woken.get(timeout=seconds)
         except Empty:
@@ -125,46 +125,46 @@ class Attendant:
         """Return the seconds until a moment comes; None when there is none."""
         return max(0.0, self._moments[0][0] - self._now()) if self._moments else None
 
-    def _due(self) -> _Place | None:
+    def _due(self) -> _Scheduled | None:
         """Take one whose moment has come out of the heap."""
         while self._moments and self._moments[0][0] <= self._now():
-            moment, _, place = heapq.heappop(self._moments)
-            if moment != place.planned:
+            moment, _, scheduled = heapq.heappop(self._moments)
+            if moment != scheduled.planned:
                 continue  # it has named an earlier one since
-            place.planned = math.inf
-            if place.moment <= self._now():
-                return place
-            self._plan(place)
+            scheduled.planned = math.inf
+            if scheduled.moment <= self._now():
+                return scheduled
+            self._plan(scheduled)
         return None
 
-    def _plan(self, place: _Place) -> None:
+    def _plan(self, scheduled: _Scheduled) -> None:
         """Remember the moment that it named. Where an earlier one stands, it is seen then."""
-        if place.moment < place.planned:
-            place.planned = place.moment
-            heapq.heappush(self._moments, (place.moment, next(self._order), place))
+        if scheduled.moment < scheduled.planned:
+            scheduled.planned = scheduled.moment
+            heapq.heappush(self._moments, (scheduled.moment, next(self._order), scheduled))
 
-    def _step(self, place: _Place) -> None:
-        place.is_woken = False
+    def _step(self, scheduled: _Scheduled) -> None:
+        scheduled.is_woken = False
         now = self._now()
         try:
-            moment = place.attended.step(now)
+            moment = scheduled.attended.step(now)
         except Exception:
             logger.exception("this should not happen; please report it")
             moment = now + AGAIN_AFTER
         if moment is None:
-            self._leave(place)
+            self._leave(scheduled)
         elif moment <= now:
-            self._wake(place)
+            self._wake(scheduled)
         else:
-            place.moment = moment
-            self._plan(place)
+            scheduled.moment = moment
+            self._plan(scheduled)
 
-    def _leave(self, place: _Place) -> None:
+    def _leave(self, scheduled: _Scheduled) -> None:
         with self._changing:
-            self._places.discard(place)
-            self._foreground -= not place.is_background
+            self._places.discard(scheduled)
+            self._foreground -= not scheduled.is_background
         try:
-            place.attended.leave()
+            scheduled.attended.leave()
         except Exception:
             logger.exception("this should not happen; please report it")
 

@@ -127,7 +127,7 @@ class Purpose(enum.Enum):
 
     ANSWER = "answer"
     """Answer a request in the place of the one it was sent to."""
-    PASS = "pass"  # noqa: S105 - no password: a tap lets a message pass
+    HELD = "pass"
     """A tap holds this message: let it go, change it, drop it, or answer it (`Action`)."""
 
 
@@ -138,7 +138,7 @@ class Action(enum.Enum):
     or plain text is nothing that could be let go.
     """
 
-    PASS = "pass"  # noqa: S105 - no password: the message passes
+    FORWARD = "pass"
     """Let it go as the text has it. The text it was held with goes on byte for byte."""
     DROP = "drop"
     """The other side never sees it. The text says nothing."""
@@ -186,7 +186,7 @@ class Draft(NamedTuple):
     hold: bool = False
     by: str = ""
     at: str = ""
-    action: Action = Action.PASS
+    action: Action = Action.FORWARD
 
 
 class Order(enum.Enum):
@@ -224,7 +224,7 @@ class Reply(NamedTuple):
     anyway: bool = False
     by: str = ""
     at: str = ""
-    action: Action = Action.PASS
+    action: Action = Action.FORWARD
     order: Order = Order.SAY
 
     @property
@@ -409,10 +409,10 @@ class ServerInbox(SessionInbox, Protocol):
         `facts.name` may be empty: the inbox then makes one.
         """
 
-    def left(self, port: int) -> Sequence[SessionFacts]:
+    def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
         """List the sessions of clients that come back to this port, and that no process holds."""
 
-    def of_client(self, http_id: str) -> SessionFacts | None:
+    def session_by_http_id(self, http_id: str) -> SessionFacts | None:
         """Return the session that a client comes back to under this id, in any process."""
 
     def of_visitor(self, visitor: str, /) -> Sequence[SessionFacts]:
@@ -568,7 +568,9 @@ class DeskInbox(SessionInbox, Protocol):
             InboxError: it still runs.
         """
 
-    def before(self, session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
+    def last_frames_before(
+        self, session: str, seq: int, count: int, word: str = ""
+    ) -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`.
 
         They come oldest first; 0 asks for the very last ones. With a word of lower-case ASCII

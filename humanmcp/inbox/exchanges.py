@@ -157,20 +157,20 @@ class SessionFolder:
         A desk may save a draft at any moment: the old draft is taken away in one step, and the
         reply's text gets the name only when no draft was saved meanwhile.
         """
-        text = reply.as_draft
-        self._keep_other(path, read_draft(path), text)
+        draft = reply.as_draft
+        self._keep_other(path, read_draft(path), draft)
         taken_away = path / layout.OLD_DRAFT
         with suppress(FileNotFoundError):
             move(path / layout.DRAFT, taken_away)
         written, _ = write_temporary(
-            self.temporary, records.encode(records.record_of(text)), durable=True
+            self.temporary, records.encode(records.record_of(draft)), durable=True
         )
         try:
             if not publish_first(written, path / layout.DRAFT):
-                self.keep(path, text)
+                self.keep(path, draft)
         finally:
             drop(written)
-        self._keep_other(path, _read_draft_file(taken_away), text)
+        self._keep_other(path, _read_draft_file(taken_away), draft)
         drop(taken_away)
 
     def _keep_other(self, path: Path, draft: Draft | None, text: Draft) -> None:

@@ -21,7 +21,7 @@ from humanmcp.inbox.exchanges import SessionFolder, discard, sweep_temporary
 from humanmcp.inbox.letters import Letters, rank_of
 from humanmcp.inbox.lock import LifeLock
 from humanmcp.inbox.outbox import Outbox
-from humanmcp.inbox.polls import ExchangePolls
+from humanmcp.inbox.polls import ReplyReader
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
-    from humanmcp.inbox.shelves import ItemShelf, Remembered, SessionShelf
+    from humanmcp.inbox.shelves import ItemCache, RecordCache, SessionCache
     from humanmcp.inbox.watch import Watch
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
-class _Own:
+class _OwnedSession:
     """A session that this process began and holds open."""
 
     def __init__(
@@ -68,29 +68,29 @@ class FolderInbox:
         with keeping("inbox", folder=home):
             self.home, self._path = home, home / layout.SESSIONS
             self._make_folders()
-        self._own: dict[str, _Own] = {}
-        self._polls: dict[str, ExchangePolls] = {}
+        self._own: dict[str, _OwnedSession] = {}
+        self._polls: dict[str, ReplyReader] = {}
         self._outboxes: dict[str, Outbox] = {}
         self._transcripts: dict[str, TranscriptReader] = {}
         self._letters = Letters(home)
 
     @cached_property
-    def _sessions(self) -> SessionShelf:
-        from humanmcp.inbox.shelves import SessionShelf  # noqa: PLC0415 - no server reads what it wrote
+    def _sessions(self) -> SessionCache:
+        from humanmcp.inbox.shelves import SessionCache  # noqa: PLC0415 - no server reads what it wrote
 
-        return SessionShelf(self._path)
-
-    @cached_property
-    def _items(self) -> ItemShelf:
-        from humanmcp.inbox.shelves import ItemShelf  # noqa: PLC0415 - no server reads what it wrote
-
-        return ItemShelf()
+        return SessionCache(self._path)
 
     @cached_property
-    def _holds(self) -> Remembered:
-        from humanmcp.inbox.shelves import Remembered  # noqa: PLC0415 - no server holds anything
+    def _items(self) -> ItemCache:
+        from humanmcp.inbox.shelves import ItemCache  # noqa: PLC0415 - no server reads what it wrote
 
-        return Remembered()
+        return ItemCache()
+
+    @cached_property
+    def _holds(self) -> RecordCache:
+        from humanmcp.inbox.shelves import RecordCache  # noqa: PLC0415 - no server holds anything
+
+        return RecordCache()
 
     def watch(self, wake: Callable[[str, int], None]) -> Watch:
         """Return what wakes with a session and the number of its exchange that may have changed."""
@@ -111,9 +111,9 @@ class FolderInbox:
         return self._folder(session).path
 
     def _folder(self, session: str) -> SessionFolder:
-        own = self._own.get(session)
-        if own is not None:
-            return own.folder
+        owned = self._own.get(session)
+        if owned is not None:
+            return owned.folder
         if not layout.is_session_name(session):
             raise UnknownItemError(repr(session))
         path = self._path / session
@@ -125,11 +125,11 @@ class FolderInbox:
             raise UnknownItemError(session)
         return SessionFolder(session, path)
 
-    def _owned(self, session: str) -> _Own:
-        own = self._own.get(session)
-        if own is None:
+    def _owned(self, session: str) -> _OwnedSession:
+        owned = self._own.get(session)
+        if owned is None:
             raise NotHeldError(session)
-        return own
+        return owned
 
     # -- the server's side ----------------------------------------------------------------------
 
@@ -139,12 +139,12 @@ class FolderInbox:
             self._make_folders()  # somebody may have deleted them
             folder = self._make(facts.name)
             try:
-                own = self._open(folder, facts)
+                owned = self._open(folder, facts)
             except BaseException:
                 discard(folder.path)
                 raise
-        self._own[folder.name] = own
-        self._polls[folder.name] = ExchangePolls(folder, own=True)
+        self._own[folder.name] = owned
+        self._polls[folder.name] = ReplyReader(folder, own=True)
         return folder.name
 
     def _make_folders(self) -> None:
@@ -166,7 +166,7 @@ class FolderInbox:
             else:
                 return folder
 
-    def left(self, port: int) -> Sequence[SessionFacts]:
+    def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
         """List the sessions of clients that come back to this port, and that no process holds."""
         return [
             facts
@@ -174,7 +174,7 @@ class FolderInbox:
             if facts.life is Life.GONE and facts.comes_back(port)
         ]
 
-    def of_client(self, http_id: str) -> SessionFacts | None:
+    def session_by_http_id(self, http_id: str) -> SessionFacts | None:
         """Return the session that a client comes back to under this id, in any process."""
         return next((facts for facts in self._all_facts() if facts.http_id == http_id), None)
 
@@ -194,13 +194,13 @@ class FolderInbox:
         """Hold open a session whose process is gone, as if this one had begun it."""
         folder = self._folder(session)
         with keeping("session", session=session):
-            own = self._open(folder, None)
-            self._own[session] = own
-            polls = self._polls[session] = ExchangePolls(folder, own=True)
+            owned = self._open(folder, None)
+            self._own[session] = owned
+            reader = self._polls[session] = ReplyReader(folder, own=True)
             waiting = folder.numbers(ExchangeState.PENDING)
         for number in waiting:
-            polls.add(number, None)
-        return own.facts, waiting
+            reader.add(number, None)
+        return owned.facts, waiting
 
     @property
     def away(self) -> str:
@@ -217,17 +217,17 @@ class FolderInbox:
 
     def describe(self, facts: SessionFacts, established: Established) -> None:
         """Replace what is known of a session."""
-        own = self._owned(facts.name)
+        owned = self._owned(facts.name)
         with keeping("session", session=facts.name):
-            if established != own.established:
-                path = own.folder.path / layout.KNOWN
+            if established != owned.established:
+                path = owned.folder.path / layout.KNOWN
                 content = records.encode(records.record_of(established))
-                replace_file(own.folder.temporary, path, content, durable=False)
-                own.established = established
+                replace_file(owned.folder.temporary, path, content, durable=False)
+                owned.established = established
             facts = facts._replace(life=Life.OPEN)
-            if facts != own.facts:
-                own.facts = facts
-                self._write_facts(own)
+            if facts != owned.facts:
+                owned.facts = facts
+                self._write_facts(owned)
 
     def record(self, session: str, *frames: Frame, durable: bool = False) -> None:
         """Append frames to the transcript. Durable ones are on the disk when this returns."""
@@ -235,16 +235,16 @@ class FolderInbox:
 
     def deliver(self, item: Item) -> None:
         """Put an exchange where people can see it."""
-        own = self._owned(item.key.session)
+        owned = self._owned(item.key.session)
         if item.key.number < 1:
             raise ValueError(item.key)
         with keeping("item", number=item.key.number):
-            draft = own.folder.deliver(item)
-            polls = self._polls.get(item.key.session)
-            if polls is None:  # another thread has ended the session meanwhile
-                own.folder.close(item.key.number, ExchangeState.ABANDONED, None, "", None)
+            draft = owned.folder.deliver(item)
+            reader = self._polls.get(item.key.session)
+            if reader is None:  # another thread has ended the session meanwhile
+                owned.folder.close(item.key.number, ExchangeState.ABANDONED, None, "", None)
             else:
-                polls.add(item.key.number, draft)
+                reader.add(item.key.number, draft)
 
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request and how long it may wait. After it was closed nothing changes."""
@@ -270,11 +270,11 @@ class FolderInbox:
         """Return the drafts that were saved since the last call."""
         return self._polls_of(session).drafts()
 
-    def _polls_of(self, session: str) -> ExchangePolls:
-        polls = self._polls.get(session)
-        if polls is None:
-            polls = self._polls[session] = ExchangePolls(self._folder(session), own=False)
-        return polls
+    def _polls_of(self, session: str) -> ReplyReader:
+        reader = self._polls.get(session)
+        if reader is None:
+            reader = self._polls[session] = ReplyReader(self._folder(session), own=False)
+        return reader
 
     def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
         """Give the reply that was taken back to the person, as the draft, with its problems."""
@@ -294,10 +294,10 @@ class FolderInbox:
         if state is ExchangeState.PENDING:
             raise ValueError(state)
         folder = self._folder(key.session)
-        polls = self._polls_of(key.session)
+        reader = self._polls_of(key.session)
         with keeping("end", number=key.number):
-            folder.close(key.number, state, answer, reason, polls.taken(key.number))
-        polls.drop(key.number)
+            folder.close(key.number, state, answer, reason, reader.taken(key.number))
+        reader.drop(key.number)
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
@@ -334,28 +334,28 @@ class FolderInbox:
 
     def end(self, session: str) -> None:
         """Close a session in order. What is still pending becomes abandoned."""
-        own = self._own.get(session)
-        if own is None:
+        owned = self._own.get(session)
+        if owned is None:
             self.facts(session)  # ended before, or never there
             return
         try:
             with keeping("session end", session=session):
-                for number in own.folder.numbers(ExchangeState.PENDING):
+                for number in owned.folder.numbers(ExchangeState.PENDING):
                     taken = self._polls[session].taken(number)
-                    own.folder.close(number, ExchangeState.ABANDONED, None, "", taken)
-                own.facts = own.facts._replace(life=Life.CLOSED)
-                self._write_facts(own)
+                    owned.folder.close(number, ExchangeState.ABANDONED, None, "", taken)
+                owned.facts = owned.facts._replace(life=Life.CLOSED)
+                self._write_facts(owned)
         finally:
-            self._let_go(own)
+            self._let_go(owned)
 
-    def _let_go(self, own: _Own) -> None:
-        if own.bell is not None:
-            own.bell.close()
-        own.transcript.close()
-        own.lock.release()
-        del self._own[own.folder.name], self._polls[own.folder.name]
+    def _let_go(self, owned: _OwnedSession) -> None:
+        if owned.bell is not None:
+            owned.bell.close()
+        owned.transcript.close()
+        owned.lock.release()
+        del self._own[owned.folder.name], self._polls[owned.folder.name]
 
-    def _open(self, folder: SessionFolder, new: SessionFacts | None) -> _Own:
+    def _open(self, folder: SessionFolder, new: SessionFacts | None) -> _OwnedSession:
         """Hold a session open; without the facts of a `new` one, the one that stands there.
 
         A new one is listed once its record is there, which comes last.
@@ -366,13 +366,13 @@ class FolderInbox:
             transcript = TranscriptWriter(folder.path / layout.TRANSCRIPT, new=new is not None)
             started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             facts = facts._replace(name=folder.name, started=started, life=Life.OPEN)
-            own = _Own(folder, lock, transcript, facts)
-            own.lettered = new is None and not facts.probe
-            self._write_facts(own)
+            owned = _OwnedSession(folder, lock, transcript, facts)
+            owned.lettered = new is None and not facts.probe
+            self._write_facts(owned)
         except BaseException:
             lock.release()
             raise
-        return own
+        return owned
 
     def _still_open(self, session: str) -> SessionFacts:
         """Return the facts of a session that was not closed in order; its lock is ours."""
@@ -381,13 +381,13 @@ class FolderInbox:
             raise UnknownItemError(session)
         return facts._replace(pid=os.getpid())
 
-    def _write_facts(self, own: _Own) -> None:
+    def _write_facts(self, owned: _OwnedSession) -> None:
         """Say what is known of a session. With its letter, before anybody can see it."""
-        if not own.facts.probe and not own.lettered:
-            own.lettered = bool(self._letters.give(own.folder))
-        content = records.encode(records.facts_record(own.facts))
-        path = own.folder.path / layout.SESSION
-        replace_file(own.folder.temporary, path, content, durable=False)
+        if not owned.facts.probe and not owned.lettered:
+            owned.lettered = bool(self._letters.give(owned.folder))
+        content = records.encode(records.facts_record(owned.facts))
+        path = owned.folder.path / layout.SESSION
+        replace_file(owned.folder.temporary, path, content, durable=False)
 
     # -- the desk's side ----------------------------------------------------------------------
 
@@ -497,7 +497,9 @@ class FolderInbox:
             self._transcripts[session] = reader
         return reader.frames(after)
 
-    def before(self, session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
+    def last_frames_before(
+        self, session: str, seq: int, count: int, word: str = ""
+    ) -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`."""
         from humanmcp.inbox.backwards import frames_before  # noqa: PLC0415 - no server does it
 

@@ -54,9 +54,9 @@ def not_understood(order: Order, text: str) -> str:
     if order is Order.OFFER and offer_change(text) is None:
         return "offer"
     if order is Order.HTTP:
-        from humanmcp.protocol.http.faults import TAKEN_BACK, HttpBreak  # noqa: PLC0415 - seldom
+        from humanmcp.protocol.http.faults import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
 
-        return "" if text == TAKEN_BACK or HttpBreak.read(text) else "http fault"
+        return "" if text == TAKEN_BACK or HttpFault.read(text) else "http fault"
     if order is Order.EXIT and not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST):
         return "status"
     return ""

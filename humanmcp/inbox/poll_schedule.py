@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import Doorbell
 
-NAP: Final = 0.01
+FALLBACK_POLL: Final = 0.01
 """Seconds between two looks at the desks where no bell hangs and something waits."""
 
 SLOW: Final = 1.0
@@ -52,13 +52,13 @@ PATIENT: Final = 0.5
 """The same when it has not changed for long; where the text files were not asked for, it is looked
 at with the desks."""
 
-RAREST: Final = 2.0
+SLOWEST_POLL: Final = 2.0
 """Seconds between two slow looks at the most, however long nothing has happened."""
 
 RARER: Final = 60.0
 """Seconds of silence for each second between two slow looks: one after a minute, two after two."""
 
-BEAT: Final = 0.25
+POLL_GRID: Final = 0.25
 """Slow looks fall on multiples of it."""
 
 LOOKS_A_SECOND: Final = 250
@@ -70,12 +70,12 @@ REST_EVERY: Final = 1.0
 
 def on_a_beat(moment: float) -> float:
     """Return the beat next to a moment."""
-    return round(moment / BEAT) * BEAT
+    return round(moment / POLL_GRID) * POLL_GRID
 
 
 def _after(seconds: float, now: float) -> float:
     """Return the moment after so many seconds; that of a slow look falls on a beat."""
-    return now + seconds if seconds < BEAT else on_a_beat(now + seconds)
+    return now + seconds if seconds < POLL_GRID else on_a_beat(now + seconds)
 
 
 class Crowd:
@@ -115,8 +115,8 @@ class PollSchedule:
         self.is_told = False
         """Whether the system tells of saved files: then nobody has to look for them quickly."""
         self._rest = -math.inf
-        self._stirred = -math.inf
-        self._happened = -math.inf
+        self._last_message_at = -math.inf
+        self._last_event_at = -math.inf
         """When something happened last: a message, a ring, a text."""
 
     def listen(self, wake: Callable[[], object]) -> None:
@@ -131,20 +131,20 @@ class PollSchedule:
 
     def arrived(self, now: float) -> None:
         """Note that a message came."""
-        self._happened = now
+        self._last_event_at = now
         if self.files:
             self._stir(now)
         if not self._bell:
-            self._desks = min(self._desks, now + NAP)
+            self._desks = min(self._desks, now + FALLBACK_POLL)
 
     def _stir(self, now: float) -> None:
-        self._stirred = now
+        self._last_message_at = now
         self._text = min(self._text, now + QUICK)
 
     def _slow(self, seconds: float, now: float) -> float:
         """Return the moment of the next slow look: the longer nothing happens, the rarer."""
-        silence = (now - self._happened) / RARER
-        return _after(min(RAREST, max(seconds, silence, self._crowd.pause)), now)
+        silence = (now - self._last_event_at) / RARER
+        return _after(min(SLOWEST_POLL, max(seconds, silence, self._crowd.pause)), now)
 
     def next(self) -> float:
         """Return the moment at which something is to be looked at."""
@@ -169,16 +169,20 @@ class PollSchedule:
         """Return True if to look at the desks; a ring is answered by it."""
         if now < self.next_desks:
             return False
-        if self.rung or self._happened == -math.inf:
-            self._happened = now
+        if self.rung or self._last_event_at == -math.inf:
+            self._last_event_at = now
         self.rung = False
-        self._desks = now + NAP  # should the look fail
+        self._desks = now + FALLBACK_POLL  # should the look fail
         return True
 
     def desks_were_seen(self, began: float, ended: float, *, waiting: bool) -> None:
         """Plan the next look at the desks. Rings that come soon are answered together."""
         self._not_before = began + (ended - began) / LOOKING
-        at = self._slow(SLOW, began) if self._bell else _after(NAP if waiting else PATIENT, began)
+        at = (
+            self._slow(SLOW, began)
+            if self._bell
+            else _after(FALLBACK_POLL if waiting else PATIENT, began)
+        )
         self._desks = max(at, self._not_before)
 
     def text_is_due(self, now: float, *, waiting: bool) -> bool:
@@ -191,7 +195,7 @@ class PollSchedule:
         if self.is_told:  # slow looks are the net below it
             self._text = now + (QUICK if now - self._told_at < SAVING else PATIENT)
             return True
-        young = (now - self._stirred) / YOUNG
+        young = (now - self._last_message_at) / YOUNG
         pause = min(PATIENT, QUICK * max(1.0, young)) if waiting else PATIENT
         rare = pause == PATIENT and not self.files
         self._text = self._slow(SLOW, now) if rare else _after(pause, now)
@@ -199,10 +203,10 @@ class PollSchedule:
 
     def text_changes(self, now: float, look_at: float) -> None:
         """Note that a person writes in `out.txt`: look again at that moment at the latest."""
-        if now - max(self._told_at, self._stirred) > TOLD_WITHIN:
+        if now - max(self._told_at, self._last_message_at) > TOLD_WITHIN:
             self.is_told = False
-        self._stirred = self._happened = now
-        self._text = min(self._text, max(look_at, now + NAP))
+        self._last_message_at = self._last_event_at = now
+        self._text = min(self._text, max(look_at, now + FALLBACK_POLL))
 
     def rest_is_due(self, now: float) -> bool:
         """Return True if to look at everything else."""

@@ -45,7 +45,7 @@ class _Poll:
         self.torn: tuple[Signature, float] | None = None
 
 
-class ExchangePolls:
+class ReplyReader:
     """Asks for the replies and drafts of a session's pending exchanges.
 
     The process that began the session knows their numbers (`add`, `drop`); any other one looks.

@@ -201,7 +201,7 @@ def read_item(key: Key, state: ExchangeState, read: Reads, kept: Iterable[str]) 
         answer=answer,
         reason=reason,
         reply=reply,
-        kept=tuple(text for text in others if text is not None),
+        kept=tuple(draft for draft in others if draft is not None),
     )
 
 

@@ -35,7 +35,7 @@ _LONGEST_REMEMBERED: Final = 8192
 """Bytes of an exchange: longer ones are read again each time, they would fill the memory."""
 
 
-class Remembered:
+class RecordCache:
     """Records that were read, by path, as long as their files have not changed."""
 
     def __init__(self) -> None:
@@ -59,13 +59,13 @@ class Remembered:
         return value
 
 
-class SessionShelf:
+class SessionCache:
     """Reads what is known of sessions, and who of them is alive."""
 
     def __init__(self, path: Path) -> None:
         """Read the sessions in `path`."""
         self._path = path
-        self._remembered = Remembered()
+        self._remembered = RecordCache()
         self._gone: dict[str, SessionFacts] = {}
         self._letters: dict[str, str] = {}
 
@@ -113,7 +113,7 @@ class SessionShelf:
         return self._remembered.read(path, partial(records.read, Established)) or Established()
 
 
-class ItemShelf:
+class ItemCache:
     """Reads exchanges."""
 
     def __init__(self) -> None:

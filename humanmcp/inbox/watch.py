@@ -73,7 +73,7 @@ class Watch:
     def add(self, home: Path, wake: Wake) -> None:
         """Watch an inbox from now on: read everything in it after this."""
         path = home / layout.SESSIONS
-        look = _Look(path)
+        look = _Snapshotter(path)
         look.changed()
         self._inboxes = {**self._inboxes, path: _Watched(wake, look)}
 
@@ -191,14 +191,14 @@ def _start(path: Path, on_event: Callable[[FileSystemEvent], None]) -> BaseObser
     return observer
 
 
-class _Sight(NamedTuple):
+class _Snapshot(NamedTuple):
     """What a session looked like: its own files and its life, and its exchanges."""
 
     files: tuple[object, ...]
     exchanges: frozenset[tuple[str, Signature]]
 
 
-def _differ(old: _Sight | None, new: _Sight | None) -> set[int]:
+def _differ(old: _Snapshot | None, new: _Snapshot | None) -> set[int]:
     """Return the exchanges that look different; 0 for the session itself."""
     before, after = (one.exchanges if one else frozenset() for one in (old, new))
     numbers = {layout.exchange_number(name) or 0 for name, _ in before ^ after}
@@ -206,13 +206,13 @@ def _differ(old: _Sight | None, new: _Sight | None) -> set[int]:
     return numbers if same else {0, *numbers}
 
 
-class _Look:
+class _Snapshotter:
     """What the sessions looked like the last time, cheap enough to compare every other second."""
 
     def __init__(self, path: Path) -> None:
         """Look at the sessions in `path`. The first look finds everything changed."""
         self._path = path
-        self._seen: Mapping[str, _Sight] = {}
+        self._seen: Mapping[str, _Snapshot] = {}
         self._dead: set[str] = set()
 
     def changed(self, *, gently: bool = False) -> dict[str, set[int]]:
@@ -226,7 +226,7 @@ class _Look:
                 names = [entry.name for entry in entries if layout.is_session_name(entry.name)]
         except OSError:
             names = []
-        seen: dict[str, _Sight] = {}
+        seen: dict[str, _Snapshot] = {}
         for name in names:
             if gently and len(seen) % _AT_ONCE == _AT_ONCE - 1:
                 time.sleep(_GIVE_WAY)
@@ -236,10 +236,10 @@ class _Look:
         self._seen = seen
         return {name: numbers for name, numbers in changed.items() if numbers}
 
-    def _of(self, name: str) -> _Sight:
+    def _of(self, name: str) -> _Snapshot:
         path = self._path / name
         files = (*_FILES, *layout.STATES)
-        return _Sight(
+        return _Snapshot(
             (*(signature(path / file) for file in files), self._lives(name)),
             _folders(path / layout.PENDING),
         )
@@ -270,4 +270,4 @@ class _Watched(NamedTuple):
     """One inbox: who is woken for it, and what it looked like."""
 
     wake: Wake
-    look: _Look
+    look: _Snapshotter

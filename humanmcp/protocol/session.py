@@ -51,7 +51,7 @@ from humanmcp.protocol.validation import check
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Stated
+    from humanmcp.protocol.conversation.exchange import TransportFacts
 
 
 class SessionRole(enum.Enum):
@@ -153,14 +153,16 @@ class Session:
 
     # -- a line in -----------------------------------------------------------------------------
 
-    def receive(self, line: bytes, stated: Stated | None = None) -> tuple[Event, ...]:
+    def receive(
+        self, line: bytes, transport_facts: TransportFacts | None = None
+    ) -> tuple[Event, ...]:
         """Take one line from the peer, without its line feed, and say what happened.
 
-        `stated` is what the transport says of it, None where that says nothing.
+        `transport_facts` is what the transport says of it, None where that says nothing.
         """
         match jsonrpc.read(line):
             case Message() as message:
-                return self._receive_one(message, stated=stated)
+                return self._receive_one(message, transport_facts=transport_facts)
             case Batch() as batch:
                 return self._receive_batch(batch)
             case Malformed() as malformed:
@@ -175,12 +177,15 @@ class Session:
         return (UnreadableArrived(malformed),)
 
     def _receive_one(
-        self, message: Message, batch: int = 0, stated: Stated | None = None
+        self, message: Message, batch: int = 0, transport_facts: TransportFacts | None = None
     ) -> tuple[Event, ...]:
         self.notice = message.method if message.kind is Kind.NOTIFICATION else ""
         match message.kind:
             case Kind.REQUEST:
-                return (*self._overtaken_by(message), self._receive_request(message, batch, stated))
+                return (
+                    *self._overtaken_by(message),
+                    self._receive_request(message, batch, transport_facts),
+                )
             case Kind.NOTIFICATION:
                 return self._receive_notice(message)
             case Kind.RESULT | Kind.ERROR:
@@ -208,15 +213,17 @@ class Session:
         return tuple(events)
 
     def _receive_request(
-        self, message: Message, batch: int, stated: Stated | None
+        self, message: Message, batch: int, transport_facts: TransportFacts | None
     ) -> RequestArrived | RequestRepeated:
         repeated = self.repeated_by(message)
         number = self.exchanges.last + 1 if repeated is None else repeated.number
-        request = self._observed(message, number, stated.revision if stated else "")
+        request = self._observed(
+            message, number, transport_facts.revision if transport_facts else ""
+        )
         if repeated is not None:
             again = repeated._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
-        found = stated.found if stated else ()
+        found = transport_facts.found if transport_facts else ()
         # Once, and when it is first asked for: most requests are answered before.
         look = cache(partial(check.remarks, message, request.revision, self.established, found))
         exchange = Exchange(
@@ -226,7 +233,7 @@ class Session:
             batch=batch,
             continues=request.continues,
             look=look,
-            stated=stated,
+            transport_facts=transport_facts,
         )
         if self.same_id_pending(exchange):
             twice = check.same_id(message, request.revision)

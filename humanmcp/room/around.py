@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from humanmcp.room.seat import RoomSeat
 
 
-def around(classroom: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
+def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
     """Gather what the templates show around a page."""
     visitor = visitor_of(request)
     language = spoken(request)

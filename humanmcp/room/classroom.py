@@ -25,7 +25,7 @@ from humanmcp.room import records
 from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
 from humanmcp.room.room_door import Role, RoomDoor, Visitor
 from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
-from humanmcp.room.teller import Teller
+from humanmcp.room.teller import Broadcaster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -107,8 +107,8 @@ class Classroom:
         self.address, self.url = address, url
         self.teacher = self._make_seat(SeatRecord(0, self.record.teacher), "teacher")
         self.wall = self._make_seat(SeatRecord(0, self.record.wall), "wall")
-        self._teller = Teller(self._tell)
-        self.attendant.attend(self._teller, background=True)
+        self._broadcaster = Broadcaster(self._tell)
+        self.attendant.attend(self._broadcaster, background=True)
         self.door.admit(Visitor(Role.TEACHER), self.record.teacher)
         self.door.admit(Visitor(Role.GUEST), self.record.wall)
         self.keep()
@@ -159,7 +159,7 @@ class Classroom:
         """
         with keeping("room"):
             records.keep(self.folder / records.ROOM_FILE, self.record)
-        self._teller.tell()
+        self._broadcaster.tell()
 
     def note(self, **changes: object) -> None:
         """Change what is kept of the room, and show it in every seat."""
@@ -205,7 +205,7 @@ class Classroom:
         self.door.seen[Visitor(Role.LEARNER, number)] = seat.active_at = self.door.clock()
         seat.note()
         seat.practise()
-        self._teller.tell()
+        self._broadcaster.tell()
         return seat
 
     def _free_number(self) -> int:
@@ -232,7 +232,7 @@ class Classroom:
             self.on_removed(number)
             if self.record.on_wall == number:
                 self.note(on_wall=0)
-        self._teller.tell()
+        self._broadcaster.tell()
 
     def _take_in(self, record: SeatRecord) -> RoomSeat:
         seat = self._make_seat(record, f"{record.number:03d}")
@@ -305,7 +305,7 @@ class Classroom:
             knock = Knock(number, records.new_key(), name[:LONGEST_NAME], lost)
             self.knocks[number] = knock
             self.door.admit(Visitor(Role.KNOCKER, number), knock.key)
-        self._teller.tell()
+        self._broadcaster.tell()
         return knock
 
     def let_in(self, number: int, seat: int = 0) -> None:
@@ -317,7 +317,7 @@ class Classroom:
             given = self.seat(seat) if seat else self.join(knock.name)
             if given is not None:
                 self.granted[number] = given.record.number
-        self._teller.tell()
+        self._broadcaster.tell()
 
     def send_away(self, number: int) -> None:
         """Forget a knock."""
@@ -325,7 +325,7 @@ class Classroom:
             self.knocks.pop(number, None)
             self.granted.pop(number, None)
             self.door.dismiss(Visitor(Role.KNOCKER, number))
-        self._teller.tell()
+        self._broadcaster.tell()
 
     # -- the lesson -----------------------------------------------------------------------------
 
@@ -414,7 +414,7 @@ class Classroom:
 
     def _changed(self, seat: RoomSeat) -> None:
         if seat.record.number:
-            self._teller.tell()
+            self._broadcaster.tell()
 
     def _tell(self) -> None:
         self.teacher.board.poke()

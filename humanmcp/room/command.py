@@ -25,7 +25,7 @@ from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.room import entering
 from humanmcp.room.app import make_app
-from humanmcp.room.around import around
+from humanmcp.room.around import page_context
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.host_seats import HostSeats
 
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         folder = _folder(settings, arguments.name)
         lock = _hold(folder)
         error_handlers.log_to(folder)
-        classroom = Classroom(folder, settings.lang, around, settings.inbox)
+        classroom = Classroom(folder, settings.lang, page_context, settings.inbox)
         listening, address, urls = _addresses(arguments, settings, classroom.record.port)
         classroom.record.port = address.port
         classroom.plays(_kept_name(str(arguments.lesson or classroom.record.lesson)))

@@ -50,7 +50,7 @@ class HostSeats:
         self._loop = asyncio.get_running_loop()
         port = self._classroom.address.port
         for seat in self._classroom.seats:
-            left = list(seat.inbox.left(port))
+            left = list(seat.inbox.orphaned_sessions(port))
             if left:
                 _, sessions, _ = self._of(seat)
                 await sessions.go_on(left)

@@ -200,7 +200,9 @@ class RoomSeat:
         facts = next(found, None) if course.tries_clients else None
         if facts is None:
             return None
-        lesson = lesson_of(self.inbox.before(facts.name, 0, _LESSON), course, "en", own=True)
+        lesson = lesson_of(
+            self.inbox.last_frames_before(facts.name, 0, _LESSON), course, "en", own=True
+        )
         steps = lesson.answered if lesson else ()
         outcomes = tuple(Outcome.FAILED if one.failed else Outcome.PASSED for one in steps)
         return LessonStanding(len(outcomes) + 1, len(course.requests), outcomes)

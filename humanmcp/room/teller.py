@@ -12,7 +12,7 @@ EVERY: Final = 0.3
 """Seconds between two tellings: thirty people type at once."""
 
 
-class Teller:
+class Broadcaster:
     """Calls `act` after `tell`, soon and once for many. An attendant attends to it."""
 
     def __init__(self, act: Callable[[], object]) -> None:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from humanmcp.server.journal import Journal
     from humanmcp.server.options import Keepalive, ServeOptions
     from humanmcp.server.replies import ReplyDispatcher
-    from humanmcp.server.text_files.text_desk import TextDesk
+    from humanmcp.server.text_files.text_desk import TextFileAnswers
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class Arrivals:
         keepalive: Keepalive,
         options: ServeOptions,
         *,
-        texts: TextDesk,
+        texts: TextFileAnswers,
         schedule: PollSchedule,
     ) -> None:
         """Begin with nothing said. `texts` are the text files, where a copy of each line goes."""
@@ -128,12 +128,12 @@ class Arrivals:
         self._left: deque[Event] = deque()
         """What the line that came last meant, and nothing has reacted to yet."""
 
-    def too_long(self, got: Cut) -> None:
+    def too_long(self, cut: Cut) -> None:
         """Let a person refuse a request that was not kept: its sender waits for an answer."""
         from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
 
-        self._journal.record(Direction.IN, got.line, note=got.note)
-        request = stand_in(got.line, got.last, got.size)
+        self._journal.record(Direction.IN, cut.line, note=cut.note)
+        request = stand_in(cut.line, cut.last, cut.size)
         if request is None:
             self._session.unreadable += 1
             self._journal.cannot_read_last()
@@ -197,7 +197,7 @@ class Arrivals:
     def _read(self, line: bytes) -> _Arrival:
         now = self._journal.clock.now()
         self._schedule.arrived(now)
-        events = self._session.receive(line, self._journal.connection.stated)
+        events = self._session.receive(line, self._journal.connection.transport_facts)
         asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
         new = [event.exchange for event in events if isinstance(event, RequestArrived)]
         decision = self._dispatcher.decision(new[0]) if len(new) == 1 else None
@@ -386,19 +386,19 @@ class Arrivals:
 
     def _played(self, exchange: Exchange, decision: Decision) -> Decision:
         """Say what a recorded server said before its answer; what was not recorded is counted."""
-        player = self._dispatcher.player
-        if player is None:
+        speaker = self._dispatcher.speaker
+        if speaker is None:
             return decision
-        if not player.begin(exchange, decision.replayed):
+        if not speaker.begin(exchange, decision.replayed):
             return Decision()  # the answer comes when the client has answered what it was asked
         if decision.replayed is None:
-            player.replay.miss(exchange)
+            speaker.replay.miss(exchange)
         return decision
 
     def _noticed(self, message: Message) -> None:
         """Let the server that is played, and the real one, react to a notification."""
-        if self._dispatcher.player is not None:
-            self._dispatcher.player.noticed(message.method)
+        if self._dispatcher.speaker is not None:
+            self._dispatcher.speaker.noticed(message.method)
         if self.forwarding is not None:
             self.forwarding.noticed(message)
 
@@ -417,6 +417,6 @@ class Arrivals:
 
 def _of_headers(exchange: Exchange) -> tuple[Diagnostic, ...]:
     """Return what the check says of the headers that a request came with."""
-    found = exchange.stated.found if exchange.stated is not None else ()
+    found = exchange.transport_facts.found if exchange.transport_facts is not None else ()
     codes = {one.code for one in found}
     return tuple(one for one in exchange.remarks if one.code in codes) if codes else ()

@@ -20,8 +20,8 @@ for the client: what it does not take is kept, and `backpressure` says so.
 *Streams.* A pipe is one stream. Over HTTP each POST has a stream of its own, and a line must find
 the one that it belongs to. So right after a line was taken `came_with` tells under which numbers
 its requests are known in the inbox, `send` names the request that a line is about (0: none), and
-`unanswered` says that no answer will follow. HTTP says things beside a line, too: `stated`, which
-the session goes by, and `notes`, which are written down and change nothing.
+`unanswered` says that no answer will follow. HTTP says things beside a line, too:
+`transport_facts`, which the session goes by, and `notes`, which only the transcript keeps.
 
 A connection knows nothing of sessions, of the inbox, of signals and of the life of the process.
 `PipeConnection` (`pipe.py`) is what a host starts; `MemoryConnection` serves tests and practice.
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from humanmcp.common.line_cutter import Cut
-    from humanmcp.protocol.conversation.exchange import Stated
-    from humanmcp.protocol.http.faults import HttpBreak
+    from humanmcp.protocol.conversation.exchange import TransportFacts
+    from humanmcp.protocol.http.faults import HttpFault
 
 
 class EndOfInput:
@@ -130,7 +130,7 @@ class Connection(Protocol):
         """
 
     @property
-    def stated(self) -> Stated | None:
+    def transport_facts(self) -> TransportFacts | None:
         """What the transport says beside the line that was taken last; None for nothing."""
 
     @property
@@ -156,7 +156,7 @@ class Connection(Protocol):
     def send_raw(self, content: bytes) -> None:
         """Write bytes as they are, with no line feed after them: the sender means it."""
 
-    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+    def carry_wrongly(self, fault: HttpFault | None) -> None:
         """Break what carries the next answer, on purpose; None takes that back.
 
         Nothing carries it over a pipe.
@@ -194,7 +194,7 @@ class MemoryConnection:
         self.closed = False
         self.backpressure = Backpressure()
         self.notes: TransportNotes | None = None
-        self.stated: Stated | None = None
+        self.transport_facts: TransportFacts | None = None
         self.numbers: tuple[int, ...] = ()
         """The requests that came with the line that was taken last."""
         self._coming: SimpleQueue[Incoming] = SimpleQueue()
@@ -257,7 +257,7 @@ class MemoryConnection:
         self._going.put(what)
         self.on_line()
 
-    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+    def carry_wrongly(self, fault: HttpFault | None) -> None:
         """Do nothing: nothing carries what is said in memory."""
 
     def crash(self) -> None:

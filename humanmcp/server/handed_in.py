@@ -140,11 +140,11 @@ class HandedIn:
             self._dispatcher.look_again()
 
     def _carry_wrongly(self, text: str) -> None:
-        from humanmcp.protocol.http.faults import TAKEN_BACK, HttpBreak  # noqa: PLC0415 - seldom
+        from humanmcp.protocol.http.faults import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
 
-        broken = HttpBreak.read(text)
-        if broken is not None or text == TAKEN_BACK:
-            self._journal.connection.carry_wrongly(broken)
+        fault = HttpFault.read(text)
+        if fault is not None or text == TAKEN_BACK:
+            self._journal.connection.carry_wrongly(fault)
 
     def _note(self, reply: Reply) -> None:
         what = f"{reply.order.value} {reply.text}".strip()

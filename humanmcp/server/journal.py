@@ -77,7 +77,7 @@ class Journal:
         """Tells to which request a line of our own belongs that answers none."""
         self.seq = 0
         """The number of the last frame that is no note of the transport."""
-        self.spoke_at = 0
+        self.last_spoken_seq = 0
         """The number of the last line whose effect on the client is worth telling, 0 for none."""
         self._last = 0
         """The number of the last frame of all."""
@@ -117,7 +117,7 @@ class Journal:
         self.seq = self._last = self._last + 1
         self.changes += 1
         if direction is Direction.OUT and (note or not number or by == BY_US or ASKS in raw):
-            self.spoke_at = self.seq
+            self.last_spoken_seq = self.seq
         frames.append(Frame(self.seq, self.clock.stamp(), direction, raw, number, by, note, stream))
         notes = self.connection.notes
         if direction is Direction.IN and notes is not None and notes.head:

@@ -166,13 +166,13 @@ class Timekeeper:
         """Do what is due. Returns the next moment at which something may be."""
         waiting = self._dispatcher.timers
         for number, timers in list(waiting.items()):
-            duty = timers.due(now)
-            if duty is not None:
-                self._do(duty, self._session.exchanges[number], timers, now)
+            action = timers.due(now)
+            if action is not None:
+                self._do(action, self._session.exchanges[number], timers, now)
         return min((timers.next() for timers in waiting.values()), default=math.inf)
 
-    def _do(self, duty: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
-        match duty:
+    def _do(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+        match action:
             case DueAction.ANSWER_BY_BOOK:
                 self._dispatcher.let_book_go_on(exchange, timers, now)
             case DueAction.SEND_PROGRESS:

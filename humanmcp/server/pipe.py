@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.common.line_cutter import Cut
-    from humanmcp.protocol.http.faults import HttpBreak
+    from humanmcp.protocol.http.faults import HttpFault
     from humanmcp.server.connection import Incoming
 
 CRASHED: Final = 1
@@ -55,7 +55,7 @@ class PipeConnection:
     `source` and `sink` are descriptors; the caller owns them and must keep them open.
     """
 
-    stated: Final = None
+    transport_facts: Final = None
     """A pipe says nothing beside a line."""
 
     def __init__(self, source: int, sink: int, *, longest: int = LONGEST_LINE) -> None:
@@ -113,7 +113,7 @@ class PipeConnection:
     def came_with(self, numbers: Sequence[int]) -> None:
         """Do nothing: a pipe has one stream for all requests."""
 
-    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+    def carry_wrongly(self, fault: HttpFault | None) -> None:
         """Do nothing: a line is carried by nothing."""
 
     def crash(self) -> None:

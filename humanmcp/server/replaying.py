@@ -138,7 +138,7 @@ def read_frames(path: Path) -> Iterator[Frame]:
 
 
 @dataclass(slots=True)
-class _Scene:
+class ReplayedExchange:
     """An exchange that is played: what is still to be said before its answer."""
 
     exchange: Exchange
@@ -148,14 +148,14 @@ class _Scene:
     """The id of the question that the client has to answer first."""
 
 
-class Player:
+class ReplaySpeaker:
     """Says again what the server said of its own, through the server's one writer."""
 
     def __init__(self, replay: Replay, session: Session, journal: Journal) -> None:
         self.replay = replay
         self._session = session
         self._journal = journal
-        self._scenes: dict[int, _Scene] = {}
+        self._scenes: dict[int, ReplayedExchange] = {}
         self._given: dict[str, str] = {}
         """From the id of each recorded request to that of the one that was answered like it."""
         self._said: set[int] = set()
@@ -174,7 +174,9 @@ class Player:
         if recorded is None:
             return True
         self._given[recorded.id] = exchange.id.token
-        scene = self._scenes[exchange.number] = _Scene(exchange, recorded, list(recorded.before))
+        scene = self._scenes[exchange.number] = ReplayedExchange(
+            exchange, recorded, list(recorded.before)
+        )
         return self._go_on(scene)
 
     def response(self, message: Message) -> int:
@@ -209,7 +211,7 @@ class Player:
         for said in (*one.before, *one.after) if one is not None else ():
             self._say(said, {})
 
-    def _go_on(self, scene: _Scene) -> bool:
+    def _go_on(self, scene: ReplayedExchange) -> bool:
         """Say the next lines up to a question. True when nothing is left to be said."""
         recorded, exchange = scene.recorded, scene.exchange
         names = {"id": (recorded.id, exchange.id.token)}

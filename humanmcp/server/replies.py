@@ -19,9 +19,9 @@ from humanmcp.protocol.rules.answer_book import (
     Book,
     Decision,
     OpeningPolicy,
+    book_lists,
     changed_lists,
     decide,
-    prepared,
     server_info,
 )
 from humanmcp.protocol.rules.timeouts import outlasted, patience
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from humanmcp.server.journal import Journal
     from humanmcp.server.options import Keepalive, ServeOptions
     from humanmcp.server.pending_timers import PendingTimers
-    from humanmcp.server.replaying import Player
+    from humanmcp.server.replaying import ReplaySpeaker
     from humanmcp.server.rule_steps import RuleSteps
 
 logger = logging.getLogger(__name__)
@@ -54,12 +54,12 @@ def _go_on_serving(_status: int) -> None:
     """Do nothing: there is no session yet."""
 
 
-def _player(session: Session, journal: Journal, options: ServeOptions) -> Player | None:
+def _player(session: Session, journal: Journal, options: ServeOptions) -> ReplaySpeaker | None:
     if options.replay is None:
         return None
-    from humanmcp.server.replaying import Player  # noqa: PLC0415 - seldom wanted
+    from humanmcp.server.replaying import ReplaySpeaker  # noqa: PLC0415 - seldom wanted
 
-    return Player(options.replay, session, journal)
+    return ReplaySpeaker(options.replay, session, journal)
 
 
 class ReplyDispatcher:
@@ -89,7 +89,7 @@ class ReplyDispatcher:
         self._memory: BookMemory | None = None
         """What its rules have done and keep; None until there are rules."""
         self._steps: RuleSteps | None = None
-        self.player = _player(session, journal, options)
+        self.speaker = _player(session, journal, options)
         self._opening_held = journal.inbox.opening_is_held()
         self._book = book_file.book
         """The book that the client was last told of."""
@@ -102,7 +102,7 @@ class ReplyDispatcher:
         self._session.offers = book.offered()
         named = (book.name, book.title) != (Book().name, Book().title)
         self._session.established = established._replace(
-            prepared=prepared(book), server=server_info(book) if named else {}
+            prepared=book_lists(book), server=server_info(book) if named else {}
         )
 
     def forget(self, number: int) -> None:
@@ -118,7 +118,7 @@ class ReplyDispatcher:
 
     def response(self, message: Message) -> int:
         """Take an answer of the client's. Returns the request that goes on with it, or 0."""
-        number = self.player.response(message) if self.player is not None else 0
+        number = self.speaker.response(message) if self.speaker is not None else 0
         return number or (0 if self._steps is None else self._steps.response(message))
 
     def keep(self, number: int, reply: Reply) -> None:
@@ -178,7 +178,7 @@ class ReplyDispatcher:
         """Return what is answered without a person: as recorded, or by the book."""
         if self._keepalive.silent or self._session.same_id_pending(exchange):
             return Decision()  # only one of them can be answered: a person says which
-        if self.player is not None and self.player.plays(exchange.number):
+        if self.speaker is not None and self.speaker.plays(exchange.number):
             return Decision()  # first the client has to answer what it was asked
         begun = None if self._steps is None else self._steps.left(exchange.number)
         if begun is not None:
@@ -226,27 +226,27 @@ class ReplyDispatcher:
             case impossible:
                 assert_never(impossible)
 
-    def sent(self, outcome: Sent, by: str, line: bytes | None = None) -> None:
+    def sent(self, sent: Sent, by: str, line: bytes | None = None) -> None:
         """Write a reply that passed: into the transcript, onto the wire, out of the inbox.
 
         `line` is what goes out where the answer is a broken line that was recorded.
         """
-        exchange = outcome.exchange
+        exchange = sent.exchange
         self._over(exchange.number)
         self.by[exchange.number] = by
         if len(self.by) > REMEMBERED:
             self.by.popitem(last=False)
-        if outcome.line is not None:
-            note = DELIBERATE if outcome.deliberate else ""
-            self._journal.write(line or outcome.line, exchange.number, by=by, note=note)
+        if sent.line is not None:
+            note = DELIBERATE if sent.deliberate else ""
+            self._journal.write(line or sent.line, exchange.number, by=by, note=note)
         timers = self.timers.pop(exchange.number, None)
         if timers is not None:
             self._unlearn(exchange, self._journal.clock.now() - timers.last_arrived)
             at = self._journal.clock.stamp()
-            self._journal.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
-        for batch in outcome.completed_batches:
+            self._journal.close(exchange, Answer(sent.own, by, at, sent.deliberate))
+        for batch in sent.completed_batches:
             self._journal.write(batch.line, batch.number)
-        for other in outcome.superseded:
+        for other in sent.superseded:
             self._kept.pop(other.number, None)
             self._over(other.number)
             if self.timers.pop(other.number, None) is not None:
@@ -267,8 +267,8 @@ class ReplyDispatcher:
         An answer that does not pass the check leaves the request to a person. A recorded answer is
         given as it was recorded, also where the check has something to say.
         """
-        if decision.replayed is not None and self.player is not None:
-            given = self._replay(self.player, exchange, decision, decision.replayed)
+        if decision.replayed is not None and self.speaker is not None:
+            given = self._replay(self.speaker, exchange, decision, decision.replayed)
             return None if given else Decision()
         if decision.has_steps:
             decision = self._go_on(exchange, decision, waited)
@@ -359,15 +359,17 @@ class ReplyDispatcher:
 
     def _carried_wrongly(self, fault: str) -> bool:
         """Break what carries the next answer, if the fault of a rule is one of those."""
-        from humanmcp.protocol.http.faults import HttpBreak  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.http.faults import HttpFault  # noqa: PLC0415 - seldom wanted
 
-        broken = HttpBreak.read(fault)
+        broken = HttpFault.read(fault)
         if broken is not None:
             self._journal.connection.carry_wrongly(broken)
         return broken is not None
 
-    def _replay(self, player: Player, exchange: Exchange, decision: Decision, seq: int) -> bool:
-        line = player.line(exchange, seq)
+    def _replay(
+        self, speaker: ReplaySpeaker, exchange: Exchange, decision: Decision, seq: int
+    ) -> bool:
+        line = speaker.line(exchange, seq)
         if line is None:
             outcome = self._session.reply(
                 exchange.number, decision.text, decision.form, anyway=True
@@ -377,9 +379,9 @@ class ReplyDispatcher:
             outcome = self._session.reply_with_line(exchange.number, text)
         if not isinstance(outcome, Sent):
             return False
-        player.replay.given(seq)
+        speaker.replay.given(seq)
         self.sent(outcome, decision.by, line)
-        player.finish(exchange, seq)
+        speaker.finish(exchange, seq)
         return True
 
     def _opening(self, exchange: Exchange) -> OpeningPolicy:

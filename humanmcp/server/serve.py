@@ -178,9 +178,9 @@ def _misses(replay: Replay, status: int, stderr: Stderr, language: str) -> int:
     if not replay.misses:
         return status
     told = say("serve", "missed", language, count=len(replay.misses))
-    for miss in replay.misses:
-        logger.warning("not recorded: %s", miss.words)
-    stderr.write("\n".join([told, *(f"  {miss.words}" for miss in replay.misses)]))
+    for unrecorded in replay.misses:
+        logger.warning("not recorded: %s", unrecorded.words)
+    stderr.write("\n".join([told, *(f"  {unrecorded.words}" for unrecorded in replay.misses)]))
     return status or MISSED
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.common.line_cutter import Cut
 from humanmcp.inbox.contract import InboxError
-from humanmcp.inbox.poll_schedule import NAP, PollSchedule
+from humanmcp.inbox.poll_schedule import FALLBACK_POLL, PollSchedule
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.server.arrivals import Arrivals
 from humanmcp.server.connection import EndOfInput, HungUp
@@ -33,7 +33,7 @@ from humanmcp.server.handed_in import HandedIn
 from humanmcp.server.options import Keepalive
 from humanmcp.server.pending_timers import Timekeeper
 from humanmcp.server.replies import ReplyDispatcher
-from humanmcp.server.text_files.text_desk import TextDesk
+from humanmcp.server.text_files.text_desk import TextFileAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +101,7 @@ class ServedSession:
         self.dispatcher = ReplyDispatcher(session, journal, book_file, options, keepalive)
         self.dispatcher.exit = self._exit
         self._handed_in = HandedIn(session, journal, self.dispatcher, keepalive, self._exit)
-        self.texts = TextDesk(
+        self.texts = TextFileAnswers(
             claim_files,
             session,
             journal,
@@ -248,7 +248,7 @@ class ServedSession:
         if self._schedule.rest_is_due(now):
             self._look_at_the_rest(now)
         if now >= self._schedule.duties:
-            self._schedule.duties = now + NAP  # should one of them fail
+            self._schedule.duties = now + FALLBACK_POLL  # should one of them fail
             self._schedule.duties = self._timekeeper.look(now)
 
     def _look_at_the_rest(self, now: float) -> None:

@@ -61,22 +61,22 @@ def _title(file: ConfigFile, keys: Keys, language: str) -> str:
 
 
 def change_all(
-    chosen: Standing,
+    standing: Standing,
     change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
     *,
     yes: bool,
     language: str,
 ) -> int:
-    """List every server that stands as `chosen`, ask, change each file. Returns the exit status.
+    """List every server that stands as `standing`, ask, change each file. Returns the exit status.
 
     `change` makes the new form of a file from the keys of its servers that are to be changed.
     """
-    verb = "wrap" if chosen is Standing.PLAIN else "unwrap"
+    verb = "wrap" if standing is Standing.PLAIN else "unwrap"
     files, failed = _files(language)
     chosen_in = [
         (
             config_file,
-            [keys for keys, entry in config_file.servers.items() if standing_of(entry) is chosen],
+            [keys for keys, entry in config_file.servers.items() if standing_of(entry) is standing],
         )
         for config_file in files
     ]

@@ -93,12 +93,12 @@ class HeldQueue:
         passing = HeldMessage(_text(held.raw), held.direction, held.revision, _asked(held))
         after = held.rule[1].after if held.rule else self._release_after or None
         due = None if after is None else now + after
-        waiting = self._waiting[held.number] = _HeldLine(held, passing, due)
+        held_line = self._waiting[held.number] = _HeldLine(held, passing, due)
         if held.direction in self._ended:
-            self._last_word(waiting, at)
+            self._last_word(held_line, at)
             return
         if after == 0:  # nobody needs to see it wait: it stands in the transcript
-            self._come_due(waiting, at)
+            self._come_due(held_line, at)
             return
         try:
             self._inbox.deliver(self._item(held, passing, at))
@@ -118,7 +118,7 @@ class HeldQueue:
             id="" if token is None or held.batch else token.token,
             revision=held.revision,
             arrived=at,
-            purpose=Purpose.PASS,
+            purpose=Purpose.HELD,
             waiting=self._waits(held),
             draft=Draft(pretty(passing.line), by=BY_TAP, at=at),
             way=held.direction,
@@ -187,13 +187,13 @@ class HeldQueue:
         else:
             self._answer(held.held, verdict.line, by_rule(index), at)
 
-    def _settle(self, waiting: _HeldLine, reply: Reply, at: str) -> None:
+    def _settle(self, held_line: _HeldLine, reply: Reply, at: str) -> None:
         """Do what a reply asks for, unless the check finds errors in it."""
-        held, passing = waiting.held, waiting.passing
+        held, passing = held_line.held, held_line.passing
         if reply.action is Action.DROP:
             self._drop(held, reply.by)
             return
-        if reply.action is Action.PASS and reply.text == passing.line:
+        if reply.action is Action.FORWARD and reply.text == passing.line:
             self._let_go(held, reply.by, at)
             return
         answer = reply.action is Action.ANSWER or answers(passing, reply.text, reply.form)
@@ -262,8 +262,8 @@ class HeldQueue:
             if held.held.direction is direction:
                 self._last_word(held, at)
 
-    def _last_word(self, waiting: _HeldLine, at: str) -> None:
-        held = waiting.held
+    def _last_word(self, held_line: _HeldLine, at: str) -> None:
+        held = held_line.held
         wants_answer = held.observed.message.kind is Kind.REQUEST
         if wants_answer or not self._sinks[held.direction].open:
             del self._waiting[held.number]

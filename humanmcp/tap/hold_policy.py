@@ -152,10 +152,10 @@ class HoldPolicy:
         if found is not None:
             index, rule = found
             self._used[index] = self._used.get(index, 0) + 1
-            if rule.deed is RuleAction.FORWARD:
+            if rule.action is RuleAction.FORWARD:
                 return None
             return self._hold(
-                direction, line, observed, found if rule.deed is RuleAction.ANSWER else None
+                direction, line, observed, found if rule.action is RuleAction.ANSWER else None
             )
         return self._hold(direction, line, observed) if self._wanted(observed) else None
 
@@ -182,7 +182,7 @@ class HoldPolicy:
             return None
         index, rule = found
         if not rule.is_plain:  # a tap says nothing of its own, and asks nobody: a person does
-            return index, rule._replace(deed=RuleAction.HOLD)
+            return index, rule._replace(action=RuleAction.HOLD)
         values = rule.values(request.exchange) if rule.fills else {}
         return index, rule._replace(text=fill_answer(rule.text, rule.form, values))
 

@@ -81,5 +81,5 @@ def held(inbox: DeskInbox, sessions: Sequence[str]) -> Iterator[Item]:
     """Yield what is held in these sessions, oldest first, session by session."""
     for session in sessions:
         for item in inbox.items(session):
-            if item.purpose is Purpose.PASS:
+            if item.purpose is Purpose.HELD:
                 yield item

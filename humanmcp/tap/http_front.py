@@ -202,9 +202,13 @@ class TapHandler(BaseHTTPRequestHandler):
                 lines = client.listen()
                 self._stream(lines, self._named(client))
                 client.leave(lines)
-            case Posted(stated=stated) if stated is not None and stated.error is not None:
-                wrong = HttpRefusal(400, "mismatch", int(stated.error["code"]))
-                said = refused_to(wrong, inbound.message).body(str(stated.error["message"]))
+            case Posted(transport_facts=transport_facts) if (
+                transport_facts is not None and transport_facts.error is not None
+            ):
+                wrong = HttpRefusal(400, "mismatch", int(transport_facts.error["code"]))
+                said = refused_to(wrong, inbound.message).body(
+                    str(transport_facts.error["message"])
+                )
                 self._whole(wrong.status, said, (("Content-Type", JSON),))
             case Posted():
                 refusal = self._post(inbound, headers)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.common.terminal import to_stderr
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
-from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
+from humanmcp.protocol.http.lifetimes import evictable, silent, visitor_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import object_at, text_at
@@ -133,7 +133,11 @@ class TappedClient:
             for key in lines.keys:
                 self._waiting.pop(key, None)
         message = posted.message
-        if posted.stated is not None and isinstance(message, Message) and message.id is not None:
+        if (
+            posted.transport_facts is not None
+            and isinstance(message, Message)
+            and message.id is not None
+        ):
             try:
                 self._tap.send(cancellation(message.id, "the client hung up"))
             except EndedError:
@@ -258,7 +262,7 @@ class TapFront:
         message, key = posted.message, headers.get("authorization") or ""
         with self._lock:
             self._end_those_that_are_over()
-            if posted.stated is None or not isinstance(message, Message):
+            if posted.transport_facts is None or not isinstance(message, Message):
                 return self._open(key, address, name=secrets.token_urlsafe(24))
             who = visitor_of(message, key, headers.get("host") or "")
             able = [one for one in self._sessions if one.visitor == who and not one.uses(message)]
@@ -266,7 +270,7 @@ class TapFront:
                 chosen = next((one for one in able if one.has_asked(message)), able[0])
                 chosen.seen(address)
                 return chosen
-            return self._open(key, address, visitor=who, revision=posted.stated.revision)
+            return self._open(key, address, visitor=who, revision=posted.transport_facts.revision)
 
     def _open(
         self,
@@ -277,7 +281,7 @@ class TapFront:
         revision: str = "",
     ) -> TappedClient | HttpRefusal:
         if len(self._sessions) >= MOST_SESSIONS:
-            ends = makes_room(self._sessions, time.monotonic(), address)
+            ends = evictable(self._sessions, time.monotonic(), address)
             if ends is None:
                 return BUSY
             self._end(ends)

@@ -115,11 +115,11 @@ class Listening:
     def idle(self) -> bool:
         """Check one message that has passed. Says whether more are waiting."""
         if self._unchecked:
-            one = self._next_unchecked()
+            unchecked = self._next_unchecked()
             try:
-                self._check(one)
+                self._check(unchecked)
             except Exception:  # a check that fails must not end the record
-                logger.exception("line %s could not be checked", one.seq)
+                logger.exception("line %s could not be checked", unchecked.seq)
         return bool(self._unchecked)
 
     def hurry(self) -> None:
@@ -197,9 +197,9 @@ class Listening:
         )
 
     def _next_unchecked(self) -> _Unchecked:
-        one = self._unchecked.popleft()
-        self._unchecked_bytes -= one.size
-        return one
+        unchecked = self._unchecked.popleft()
+        self._unchecked_bytes -= unchecked.size
+        return unchecked
 
     def _describe(self) -> None:
         """Tell the desks who speaks, when that has changed."""
@@ -220,17 +220,19 @@ class Listening:
 
     # -- checking -------------------------------------------------------------------------------
 
-    def _check(self, one: _Unchecked) -> None:
-        found = hints(one.heard, one.established, one.revision)
+    def _check(self, unchecked: _Unchecked) -> None:
+        found = hints(unchecked.heard, unchecked.established, unchecked.revision)
         for diagnostic in found:
             if diagnostic.severity in _SAID:
-                self._say(one.seq, diagnostic)
-        if isinstance(one.heard, Malformed):
-            failed = self._unanswered.broken(one.seq, one.heard, one.waiting)
+                self._say(unchecked.seq, diagnostic)
+        if isinstance(unchecked.heard, Malformed):
+            unanswered = self._unanswered.broken(unchecked.seq, unchecked.heard, unchecked.waiting)
         else:
-            failed = self._unanswered.checked(one.seq, one.heard, (*one.line, *found))
-        if failed is not None:
-            self._say(one.seq, failed.diagnostic)
+            unanswered = self._unanswered.checked(
+                unchecked.seq, unchecked.heard, (*unchecked.line, *found)
+            )
+        if unanswered is not None:
+            self._say(unchecked.seq, unanswered.diagnostic)
 
     def _say(self, seq: int, diagnostic: Diagnostic) -> None:
         record = {

@@ -29,7 +29,7 @@ _CAN_ASK: Final = os.name != "nt"
 """Whether a pipe tells what waits in it."""
 
 
-class PumpGate(Protocol):
+class LineFilter(Protocol):
     """Decides which lines go on."""
 
     @property
@@ -56,7 +56,7 @@ class Pump:
         source: int,
         sink: Sink,
         *,
-        gate: PumpGate,
+        gate: LineFilter,
         listener: PumpListener,
         ended: Callable[[Direction], object],
     ) -> None:

@@ -62,7 +62,7 @@ def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[Item]
 
 
 def _settle(inbox: DeskInbox, item: Item, language: str, *, drop: bool) -> bool:
-    action = Action.DROP if drop else Action.PASS
+    action = Action.DROP if drop else Action.FORWARD
     reply = Reply(item.line, action=action, by=BY, at=stamp(time.time()))
     try:
         inbox.send(item.key, reply)

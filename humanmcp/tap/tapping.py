@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import InboxError
-from humanmcp.inbox.poll_schedule import NAP, PollSchedule
+from humanmcp.inbox.poll_schedule import FALLBACK_POLL, PollSchedule
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
@@ -167,12 +167,12 @@ class Tap:
             self._is_ending = True
             self._let_the_last_go()
         if self._is_ending:
-            return now + NAP if self._somebody_still_reads(now) else None
+            return now + FALLBACK_POLL if self._somebody_still_reads(now) else None
         return now if event is not None else self._next_step(now)
 
     def _next_step(self, now: float) -> float:
         killed_at = math.inf if self._kill_at is None or self._killed else self._kill_at
-        ended = math.inf if self._child.status is None else now + NAP
+        ended = math.inf if self._child.status is None else now + FALLBACK_POLL
         return min(ended, killed_at, math.inf if self._session is None else self._schedule.next())
 
     def _take_in(self, event: TapEvent | None) -> None:
@@ -295,7 +295,7 @@ class Tap:
         """Let what waits be written down, as long as there is time, and end the session."""
         self._recorder.stop()
         began = time.monotonic()
-        while not self._recorder.wait(NAP):
+        while not self._recorder.wait(FALLBACK_POLL):
             patience = RECORDS_WITHIN if self._kill_at is None else RECORDS_SOON
             if time.monotonic() - began > patience:
                 break

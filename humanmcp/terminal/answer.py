@@ -151,8 +151,8 @@ def _option(answering: Answering, wanted: str) -> str:
     Raises:
         StopError: there is none of that number. The sentence lists those that there are.
     """
-    asked = answering.case.inquiry
-    options = () if asked is None else asked.options
+    inquiry = answering.case.inquiry
+    options = () if inquiry is None else inquiry.options
     for number, option in enumerate(options, 1):
         if wanted == str(number):
             return option

@@ -100,12 +100,15 @@ def _changes(fix: Fix, text: str, language: str) -> str:
 def summary(diagnostics: Sequence[Diagnostic], language: str) -> str:
     """Count the problems by level: `1 error, 2 warnings`."""
     counts = [
-        (level, sum(diagnostic.times for diagnostic in diagnostics if diagnostic.severity is level))
-        for level in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
+        (
+            severity,
+            sum(diagnostic.times for diagnostic in diagnostics if diagnostic.severity is severity),
+        )
+        for severity in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
     ]
     words = [
-        say("check", f"{level.value} {'one' if count == 1 else 'many'}", language, count=count)
-        for level, count in counts
+        say("check", f"{severity.value} {'one' if count == 1 else 'many'}", language, count=count)
+        for severity, count in counts
         if count
     ]
     return say("check", "and", language).join(words)

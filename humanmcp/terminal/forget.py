@@ -116,7 +116,7 @@ def _ended(inbox: DeskInbox, key: Key) -> str:
 
 def _last(inbox: DeskInbox, facts: SessionFacts) -> str:
     """Return when the last line of a session was recorded."""
-    frames = inbox.before(facts.name, 0, 1)
+    frames = inbox.last_frames_before(facts.name, 0, 1)
     return frames[-1].at if frames else facts.started
 
 

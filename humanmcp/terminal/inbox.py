@@ -185,7 +185,7 @@ def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted
     if item.waits:
         passed = clock(waits.waited(item, moment))
         yield say(ROOM, "waits", language, time=passed)
-    if item.purpose is Purpose.PASS:
+    if item.purpose is Purpose.HELD:
         yield f" · {say(ROOM, 'tap', language)}"
     for one in waits.outlook(item, moment, language):
         dot = "" if item.is_subscription else " · "

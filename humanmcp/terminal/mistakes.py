@@ -28,27 +28,27 @@ def explain(codes: Sequence[str], language: str) -> None:
             to_stdout(Painted(code, "bold"), f": {_found(code, language).sentence}")
         return
     found = [_found(code, language) for code in codes]
-    for one in found:
-        _explain(one, language)
+    for mistake in found:
+        _explain(mistake, language)
 
 
 def _found(code: str, language: str) -> Mistake:
-    one = mistakes.find(code.upper(), language)
-    if one is None:
+    mistake = mistakes.find(code.upper(), language)
+    if mistake is None:
         raise CaseError("no such code", got=code)
-    return one
+    return mistake
 
 
-def _explain(one: Mistake, language: str) -> None:
-    to_stdout(Painted(one.code, "bold"), f": {one.sentence}")
-    if one.why:
-        to_stdout(one.why)
-    if one.example is None:
+def _explain(mistake: Mistake, language: str) -> None:
+    to_stdout(Painted(mistake.code, "bold"), f": {mistake.sentence}")
+    if mistake.why:
+        to_stdout(mistake.why)
+    if mistake.example is None:
         to_stdout(Painted(say(ROOM, "no example", language), "dim"))
     else:
-        _show_example(one.example, language)
-    if one.page:
-        to_stdout(Painted(one.page, "dim"))
+        _show_example(mistake.example, language)
+    if mistake.page:
+        to_stdout(Painted(mistake.page, "dim"))
     to_stdout("")
 
 

@@ -145,7 +145,7 @@ def keep_open(answering: Answering, draft: Draft, *, anyway: bool) -> int:
     if line is None or answering.case.held is not None:
         return refused(answering, _worth_a_word(blocked))
     reply, session = Reply(line, anyway=True, by=BY), answering.case.key.session
-    said = service.say_first(answering.case.inbox, session, reply, within=LONGEST_WAIT)
+    said = service.submit_outgoing(answering.case.inbox, session, reply, within=LONGEST_WAIT)
     result = SendResult(said.outcome, answering.case.item, said.diagnostics, draft.text)
     if said.outcome is Outcome.QUEUED:
         return not_sent(answering, answering.sentence("not taken"), result)

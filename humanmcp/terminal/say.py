@@ -70,9 +70,9 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     inbox = open_inbox(settings)
     session, order, text = _meant(inbox, arguments)
     reply = Reply(text, anyway=arguments.send_anyway, by=BY, order=order)
-    last = inbox.before(session, 0, 1)
+    last = inbox.last_frames_before(session, 0, 1)
     for _ in range(max(1, arguments.times)):
-        result = service.say_first(inbox, session, reply, within=LONGEST_WAIT)
+        result = service.submit_outgoing(inbox, session, reply, within=LONGEST_WAIT)
         if result.outcome is not Outcome.SENT:
             return _not_said(result, text, language, json=arguments.json)
     if arguments.json:
@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     else:
         to_stdout(sentence(ROOM, f"done {order.value}", language))
     if arguments.watch is not None and not arguments.json:
-        for one in _watched(inbox, session, last[0].seq if last else 0, arguments.watch):
-            to_stdout(one.sentence(language))
+        for reaction in _watched(inbox, session, last[0].seq if last else 0, arguments.watch):
+            to_stdout(reaction.sentence(language))
     return 0
 
 
@@ -89,8 +89,8 @@ def _watched(inbox: DeskInbox, session: str, after: int, seconds: float) -> list
     """Return what the client made of what was said after a line, as soon as that is known."""
     end = time.monotonic() + seconds
     while True:
-        found = [one for one in reactions(inbox.frames(session)) if one.seq > after]
-        if (found and not any(one.is_open for one in found)) or time.monotonic() > end:
+        found = [reaction for reaction in reactions(inbox.frames(session)) if reaction.seq > after]
+        if (found and not any(reaction.is_open for reaction in found)) or time.monotonic() > end:
             return found
         time.sleep(LOOK_EVERY)
 

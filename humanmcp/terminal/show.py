@@ -139,18 +139,18 @@ def _explain(shown: ShownExchange) -> None:
             to_stdout("  " + sentence)
 
 
-def _ask(asked: Inquiry) -> None:
+def _ask(inquiry: Inquiry) -> None:
     """Put the question first, with what to know and what to choose from."""
-    for line in asked.question.split("\n"):
+    for line in inquiry.question.split("\n"):
         to_stdout(Painted(line, "bold"))
-    for line in asked.context.split("\n") if asked.context else ():
+    for line in inquiry.context.split("\n") if inquiry.context else ():
         to_stdout("  " + line)
     to_stdout("")
-    for number, (option, description) in enumerate(asked.choices, 1):
+    for number, (option, description) in enumerate(inquiry.choices, 1):
         to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")
         if description:
             to_stdout("     ", Painted(one_line(description), "dim"))
-    if asked.options:
+    if inquiry.options:
         to_stdout("")
 
 

@@ -26,8 +26,8 @@ from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import compact, encoded
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.validation.whole_conversation import (
+    ConversationJudge,
     Judged,
-    Overheard,
     judge_frames,
     judge_messages,
 )
@@ -125,7 +125,7 @@ def _each(text: str, form: TranscriptForm, revision: str) -> Iterator[Judged]:
 
 def _alone(raw: bytes, revision: str) -> Iterator[Judged]:
     """Judge a message without the conversation around it: it may be any part of one."""
-    overheard = Overheard(revision, initialized=True)
+    overheard = ConversationJudge(revision, initialized=True)
     yield from overheard.line(1, overheard.speaker(raw), raw)
 
 

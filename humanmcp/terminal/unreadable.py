@@ -43,7 +43,9 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
 
 
 def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
-    found = inbox.before(facts.name, facts.unreadable_at + 1, 1) if facts.unreadable else ()
+    found = (
+        inbox.last_frames_before(facts.name, facts.unreadable_at + 1, 1) if facts.unreadable else ()
+    )
     if not found:
         raise stopped(ROOM, "all readable", letter=facts.letter)
     return found[0]

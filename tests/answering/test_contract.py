@@ -13,7 +13,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.host.asked import PersonAsked
-from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_inbox import AskedSession
 from humanmcp.inbox import contract as inboxes
 from humanmcp.inbox.contract import Item, Key, Purpose, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
@@ -279,7 +279,7 @@ def test_a_held_message_is_judged_and_sent_alike(
             key = Key(session, number)
             at = "2026-11-22T01:00:00.000Z"
             item = Item(key, HELD, "tools/call", "7", "2025-11-25", at)
-            inbox.deliver(item._replace(purpose=Purpose.PASS, way=Direction.IN))
+            inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))
             told.append(seat.send(key, text, form))
     finally:
         tap.stop()
@@ -291,7 +291,7 @@ def test_a_held_message_is_judged_and_sent_alike(
 @pytest.mark.parametrize("name", ["page", "terminal"])
 def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name: str) -> None:
     """The host's inbox: plain text becomes what a model says, in the document and the line."""
-    seat = AtInbox(FolderInbox(scene.terminal.home), inboxes.Seat.MODEL, language="en")
+    seat = AskedSession(FolderInbox(scene.terminal.home), inboxes.Seat.MODEL, language="en")
     person = PersonAsked(
         seat, Established("", client_capabilities={"sampling": {}}, initialized=True)
     )

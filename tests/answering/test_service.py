@@ -148,7 +148,7 @@ def test_what_was_sent_says_what_was_noticed_in_it(room: Room) -> None:
 def test_a_dropped_message_is_done_with(room: Room) -> None:
     """Whatever its text: the other side never sees it."""
     session = room.session(seat=Seat.TAP)
-    key = room.ask(session, 3, purpose=Purpose.PASS)
+    key = room.ask(session, 3, purpose=Purpose.HELD)
     assert send(room, key, "", TextForm.MESSAGE, action=Action.DROP) is Outcome.QUEUED
 
 
@@ -172,7 +172,7 @@ def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only its beginning is read: nothing made of that may take its place."""
-    key = room.ask(room.session(seat=Seat.TAP), 3, CALL, purpose=Purpose.PASS)
+    key = room.ask(room.session(seat=Seat.TAP), 3, CALL, purpose=Purpose.HELD)
     case = case_of(room.inbox, key)
     assert service.as_it_came(case).text
     monkeypatch.setattr(truncated, "LARGEST", 10)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def converse(serving: Serving, conversation: Conversation) -> None:
     """Have the whole conversation, and see the server end in order with nothing more to say."""
-    player = Player()
+    speaker = Player()
     for step in conversation.steps:
-        _do(serving, step, player.play(step))
+        _do(serving, step, speaker.play(step))
         assert [serving.hear() for _line in step.out] == step.out, f"line {step.at}"
     assert serving.close() == (0, [])
 

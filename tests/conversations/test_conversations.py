@@ -28,9 +28,9 @@ def test_the_session_alone_says_what_the_file_says(file: Path) -> None:
     BRIDGE-2 to BRIDGE-8, BRIDGE-12, BRIDGE-19, BRIDGE-20, BRIDGE-23, BRIDGE-26,
     CAPTURE-8, DICE-5, DICE-6.
     """
-    player = Player()
+    speaker = Player()
     for step in read(file).steps:
-        check(file, step, player.play(step))
+        check(file, step, speaker.play(step))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.demo.good_host import Answered, Failed, GoodHost, Ignored, Mood, Noticed, WasAsked
+from humanmcp.demo.good_host import (
+    Answered,
+    Failed,
+    GoodHost,
+    Ignored,
+    Noticed,
+    Strictness,
+    WasAsked,
+)
 from humanmcp.locales import LANGUAGES, describe, say
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.spec.faults import Fault
@@ -21,10 +29,10 @@ RIGHT = {"content": [{"type": "text", "text": "sunny"}]}
 
 
 def asking(
-    mood: Mood = Mood.STRICT, method: str = "tools/call", name: str = "t"
+    strictness: Strictness = Strictness.STRICT, method: str = "tools/call", name: str = "t"
 ) -> tuple[GoodHost, Message]:
     """Return a host that waits for one answer."""
-    host = GoodHost(mood)
+    host = GoodHost(strictness)
     params: dict[str, Any] = {"name": name, "arguments": {}}
     if method == "initialize":
         params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {}}
@@ -66,17 +74,17 @@ WANTED = {
 """What each fault of a tool call comes to, in a strict and in a lenient mood."""
 
 
-@pytest.mark.parametrize("mood", Mood)
-def test_every_fault_has_the_end_that_the_manual_promises(mood: Mood) -> None:
+@pytest.mark.parametrize("strictness", Strictness)
+def test_every_fault_has_the_end_that_the_manual_promises(strictness: Strictness) -> None:
     """None of them ends the host, and none leaves it without a word."""
     for fault, (strict, lenient) in WANTED.items():
-        host, request = asking(mood)
+        host, request = asking(strictness)
         reaction = take(host, on_the_wire(request, fault))
-        assert isinstance(reaction, strict if mood is Mood.STRICT else lenient), fault
+        assert isinstance(reaction, strict if strictness is Strictness.STRICT else lenient), fault
     assert set(faults(Exchange(1, request, "2024-11-05"))) <= set(WANTED)
 
 
-@pytest.mark.parametrize("mood", Mood)
+@pytest.mark.parametrize("strictness", Strictness)
 @pytest.mark.parametrize(
     "body",
     [
@@ -87,23 +95,27 @@ def test_every_fault_has_the_end_that_the_manual_promises(mood: Mood) -> None:
         {"result": {"content": None}},
     ],
 )
-def test_an_answer_that_cannot_be_read_fails_its_call(mood: Mood, body: dict[str, object]) -> None:
+def test_an_answer_that_cannot_be_read_fails_its_call(
+    strictness: Strictness, body: dict[str, object]
+) -> None:
     """A sentence instead of a list, a result or an error: the call fails, the host goes on."""
-    host, _ = asking(mood)
+    host, _ = asking(strictness)
     assert isinstance(take(host, answer(**body)), Failed)
     host.ask("tools/call", {"name": "t"})
     assert isinstance(take(host, answer(2)), Answered)
 
 
 @pytest.mark.parametrize("method", ["initialize", "tools/list", "tools/call"])
-@pytest.mark.parametrize("mood", Mood)
+@pytest.mark.parametrize("strictness", Strictness)
 @pytest.mark.parametrize(
     "value", [None, 0, "x", [], [1], {}, {"tools": {}}, {"tools": [1, {"name": 2}]}, {"content": 1}]
 )
 @pytest.mark.parametrize("member", ["result", "error"])
-def test_no_value_ends_the_host(method: str, mood: Mood, value: object, member: str) -> None:
+def test_no_value_ends_the_host(
+    method: str, strictness: Strictness, value: object, member: str
+) -> None:
     """Whatever stands in a result or an error, the host understands it or fails the call."""
-    host, _ = asking(mood, method)
+    host, _ = asking(strictness, method)
     reaction = take(host, answer(**{member: value}))
     assert isinstance(reaction, (Answered, Failed))
 
@@ -140,8 +152,8 @@ def test_an_answer_after_the_host_gave_up_is_ignored() -> None:
 
 def test_a_version_that_nobody_speaks_ends_the_connection() -> None:
     """In both moods: there is nothing that the two could say to each other."""
-    for mood in Mood:
-        host, request = asking(mood, "initialize")
+    for strictness in Strictness:
+        host, request = asking(strictness, "initialize")
         reaction = take(host, on_the_wire(request, Fault.WRONG_VERSION))
         assert isinstance(reaction, Failed)
         assert reaction.code == "failed-version"

@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.common.child import EndedError
 from humanmcp.demo import runner
-from humanmcp.demo.good_host import Mood
+from humanmcp.demo.good_host import Strictness
 from humanmcp.demo.lesson_file import find_lesson
 from humanmcp.demo.runner import DemoRunner
 from humanmcp.demo.screen import Screen, pasted
@@ -92,7 +92,7 @@ def play(
     def against(answer: Callable[[dict[str, Any]], list[bytes]]) -> tuple[Server, bool]:
         server = Server(tmp_path, answer)
         screen = Screen("en", "humanmcp", by_hand=False)
-        played = DemoRunner(server, weather("en"), Mood.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
+        played = DemoRunner(server, weather("en"), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # it has what the runner uses
         done = played.play(tmp_path, tmp_path, "en")
         screen.end(tmp_path)
         return server, done
@@ -230,7 +230,7 @@ def test_a_lesson_says_what_passed_and_shows_no_example_where_nothing_is_to_be_a
     played = DemoRunner(
         server,  # type: ignore[arg-type]  # it has what the runner uses
         replace(course, steps=steps),
-        Mood.STRICT,
+        Strictness.STRICT,
         screen,
         0,
     )
@@ -247,7 +247,7 @@ def test_a_lesson_ends_where_the_model_has_no_tool_to_call(
     """Its tool `t` says nothing of the weather."""
     server, screen = Server(tmp_path, right), Screen("en", "humanmcp", by_hand=False)
     course = find_lesson("picked-tool")("en")
-    played = DemoRunner(server, course, Mood.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
+    played = DemoRunner(server, course, Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
     assert played.play(tmp_path, tmp_path, "en")
     assert played.passed == [True, False]
     assert "The model calls no tool of yours now" in capsys.readouterr().out
@@ -266,7 +266,7 @@ def test_a_call_that_http_brings_no_answer_to_does_not_pass_and_the_lesson_goes_
         return [json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()]
 
     server, screen = Server(tmp_path, answer), Screen("en", "humanmcp", by_hand=False)
-    played = DemoRunner(server, find_lesson("discover")("en"), Mood.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
+    played = DemoRunner(server, find_lesson("discover")("en"), Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
     assert played.play(tmp_path, tmp_path, "en")
     assert played.passed == [False, True]
     assert "http://127.0.0.1:1/mcp" in capsys.readouterr().out

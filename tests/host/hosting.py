@@ -124,7 +124,7 @@ def table(
         notes[name] = Notes()
         return notes[name]
 
-    servers = Servers(entries, lambda _name: Nobody(), onlooker=onlooker)
+    servers = Servers(entries, lambda _name: Nobody(), observer=onlooker)
     servers.start()
     try:
         yield Table(servers, turns, notes, Watching(choices), limits=limits, system=system)

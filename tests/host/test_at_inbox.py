@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.host.asked import PersonAsked
-from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_inbox import AskedSession
 from humanmcp.inbox import poll_schedule
 from humanmcp.inbox.contract import Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}]}
 
 
-def ask(seat: AtInbox) -> tuple[threading.Thread, list[str | None]]:
+def ask(seat: AskedSession) -> tuple[threading.Thread, list[str | None]]:
     """Ask the person at a seat something in another thread. Returns it, and what it hears."""
     established = Established("", client_capabilities={"sampling": {}}, initialized=True)
     person = PersonAsked(seat, established)
@@ -45,7 +45,7 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     """Redesign, section 2: the same wake as in the server, and no look fifty times a second."""
     monkeypatch.setattr(poll_schedule, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
-    seat = AtInbox(inbox, Seat.MODEL, language="en")
+    seat = AskedSession(inbox, Seat.MODEL, language="en")
     asking, heard = ask(seat)
     item = until(lambda: inbox.items(seat.name), "the question waits")[0]
     FolderInbox(tmp_path / "home").send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
@@ -88,7 +88,7 @@ def test_the_end_of_a_question_is_kept_when_the_disk_has_room_again(
 ) -> None:
     """Its asker has the answer at once, and the page shows it as answered in the end."""
     inbox = FullDisk(tmp_path / "home")
-    seat = AtInbox(inbox, Seat.MODEL, language="en")
+    seat = AskedSession(inbox, Seat.MODEL, language="en")
     asking, heard = ask(seat)
     desk = FolderInbox(tmp_path / "home")
     (item,) = until(lambda: desk.items(seat.name), "the question waits")
@@ -114,7 +114,7 @@ def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: P
         said.append(text)
         return Verdict(text, text, text)
 
-    seat = AtInbox(inbox, Seat.MODEL, language="en", say=say)
+    seat = AskedSession(inbox, Seat.MODEL, language="en", say=say)
     asking, heard = ask(seat)
     desk = FolderInbox(tmp_path / "home")
     (item,) = until(lambda: desk.items(seat.name), "the question waits")

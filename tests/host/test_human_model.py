@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.conversation import OfferedTool, TextBlock, ToolResult, ToolUse, Turn, TurnRole
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
@@ -68,7 +68,7 @@ class Desk:
 @contextmanager
 def seated(home: Path) -> Iterator[tuple[HumanModel, Desk]]:
     """Put a person into the model's seat."""
-    model = HumanModel(AtInbox(FolderInbox(home), Seat.MODEL, language="en", title="model"))
+    model = HumanModel(AskedSession(FolderInbox(home), Seat.MODEL, language="en", title="model"))
     try:
         yield model, Desk(home)
     finally:

@@ -15,7 +15,7 @@ from humanmcp.host.offering import images_of, text_of
 from tests.host.hosting import says
 
 if TYPE_CHECKING:
-    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.at_inbox import AskedSession
 
 PNG: Final = ImageBlock("image/png", "UE5H")
 RESULT: Final = {
@@ -75,7 +75,7 @@ def test_a_model_without_eyes_is_told_that_there_is_a_picture() -> None:
     assert shown[2].blocks[0] == ToolResult("1", "a picture")
 
 
-def _nobody() -> AtInbox:
+def _nobody() -> AskedSession:
     raise AssertionError
 
 

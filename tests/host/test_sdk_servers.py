@@ -96,7 +96,7 @@ def check_greeter(transport: Transport, opening: Opening, revision: str) -> None
     """Have a whole session with a greeter."""
     notes = Notes()
     person = Named()
-    client = Client(transport, person, onlooker=notes)
+    client = Client(transport, person, observer=notes)
     try:
         client.open(opening)
         assert (client.stated or client.session.state.negotiated) == revision
@@ -139,7 +139,7 @@ def test_a_server_of_the_first_npm_sdk_has_no_modern_era() -> None:
 def test_every_sample_speaks_every_revision_of_the_handshake(name: str, revision: str) -> None:
     """The samples are correct servers; the check says nothing of them."""
     notes = Notes()
-    client = Client(ChildTransport(sample(name)), Nobody(), onlooker=notes)
+    client = Client(ChildTransport(sample(name)), Nobody(), observer=notes)
     try:
         client.open(HANDSHAKE, revision)
         assert client.session.state.negotiated == revision

@@ -121,7 +121,7 @@ class InboxContract:
     ) -> None:
         """Promise 1: no member is lost on the way, whatever its value."""
         item = item_of(session, 7)._replace(
-            purpose=Purpose.PASS,
+            purpose=Purpose.HELD,
             waiting=Waiting(60.0, "limit.known", 2.5, held=True, means="progress", why_not="x"),
             draft=Draft("[1]", TextForm.RESULT, touched=True, hold=True, by="files", at=AT),
             diagnostics=(PROBLEM, HINT),
@@ -397,12 +397,12 @@ class InboxContract:
     ) -> None:
         """`before`: oldest first; before 0 means from the end."""
         frames = [frame_of(seq, b"x" * (seq % 7)) for seq in range(1, 31)]
-        assert list(desk.before(session, 0, 5)) == []
+        assert list(desk.last_frames_before(session, 0, 5)) == []
         for frame in frames:
             server.record(session, frame)
         for seq, count in ((0, 5), (31, 5), (30, 1), (3, 5), (1, 5), (99, 99), (0, 30), (17, 4)):
             expected = [frame for frame in frames if not seq or frame.seq < seq][-count:]
-            assert list(desk.before(session, seq, count)) == expected
+            assert list(desk.last_frames_before(session, seq, count)) == expected
 
     def test_frames_of_many_threads_are_all_there(
         self, server: Inbox, desk: Inbox, session: str
@@ -480,17 +480,17 @@ class InboxContract:
         name = server.begin(SessionFacts("", AT, http_id="id", http_port=8766))
         server.deliver(item_of(name))
         server.record(name, frame_of(1))
-        assert server.left(8766) == []
+        assert server.orphaned_sessions(8766) == []
         store.kill(server)
         assert desk.facts(name).life is Life.GONE
         desk.send(Key(name, 1), Reply("whole"))
         following = store.view()
-        found = following.of_client("id")
+        found = following.session_by_http_id("id")
         assert found is not None
         assert (found.name, found.life) == (name, Life.GONE)
-        assert following.of_client("other") is None
-        assert following.left(8767) == []
-        assert [facts.name for facts in following.left(8766)] == [name]
+        assert following.session_by_http_id("other") is None
+        assert following.orphaned_sessions(8767) == []
+        assert [facts.name for facts in following.orphaned_sessions(8766)] == [name]
         facts, waiting = following.resume(name)
         assert (facts.http_id, facts.life, waiting) == ("id", Life.OPEN, [1])
         assert desk.facts(name).life is Life.OPEN

@@ -58,8 +58,8 @@ class FolderStore:
     def kill(self, inbox: Inbox) -> None:
         """Let go of its locks, as the system does for a process that died."""
         assert isinstance(inbox, FolderInbox)
-        for own in inbox._own.values():
-            own.lock.release()
+        for owned in inbox._own.values():
+            owned.lock.release()
 
 
 @pytest.fixture

@@ -78,9 +78,9 @@ class InboxMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Let go of everything."""
         for session in self.model.values():
-            for own in session.server._own.values():
-                own.transcript.close()
-                own.lock.release()
+            for owned in session.server._own.values():
+                owned.transcript.close()
+                owned.lock.release()
         self.place.cleanup()
 
     def exchange(self, key: Key) -> ModelExchange:

@@ -7,13 +7,13 @@ import math
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.poll_schedule import (
+    FALLBACK_POLL,
     LOOKS_A_SECOND,
-    NAP,
     PATIENT,
     QUICK,
-    RAREST,
     SAVING,
     SLOW,
+    SLOWEST_POLL,
     SOON,
     YOUNG,
     Crowd,
@@ -78,7 +78,7 @@ def test_in_a_crowd_each_session_wakes_more_rarely() -> None:
     """What a process takes grows no further with its sessions; whoever rings is heard at once."""
     agenda = schedule(bell=True, files=False, beside=LOOKS_A_SECOND * 2)
     agenda.arrived(1000.0)
-    assert count(agenda, 1000.0, 60) <= 60 / RAREST + 2
+    assert count(agenda, 1000.0, 60) <= 60 / SLOWEST_POLL + 2
     agenda.rung = True
     assert agenda.is_due(1060.0)
 
@@ -88,7 +88,7 @@ def test_the_longer_nothing_happens_the_rarer_it_wakes() -> None:
     agenda = schedule(bell=True, files=False)
     agenda.arrived(0.0)
     assert count(agenda, 0.0, 30) >= 30 / SLOW
-    assert count(agenda, HOUR, HOUR) <= HOUR / RAREST + 2
+    assert count(agenda, HOUR, HOUR) <= HOUR / SLOWEST_POLL + 2
     agenda.arrived(2 * HOUR)
     assert count(agenda, 2 * HOUR, 30) >= 30 / SLOW
 
@@ -134,7 +134,7 @@ def test_who_types_is_looked_at_quickly_again() -> None:
     """In a session whose text files nobody asked for, too; and at the moment that was named."""
     agenda = schedule(bell=True, files=False)
     assert count(agenda, 0.0, HOUR) <= HOUR / PATIENT + 2
-    now = HOUR + RAREST
+    now = HOUR + SLOWEST_POLL
     assert agenda.text_is_due(now, waiting=True)
     agenda.text_changes(now, now + 0.02)
     assert not agenda.text_is_due(now + 0.01, waiting=True)
@@ -170,9 +170,9 @@ def test_without_a_bell_it_looks_a_hundred_times_a_second_while_something_waits(
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.0001, waiting=False)
     agenda.arrived(0.1)
-    assert agenda.desks_are_due(0.1 + NAP)
+    assert agenda.desks_are_due(0.1 + FALLBACK_POLL)
     agenda.desks_were_seen(0.2, 0.2001, waiting=True)
-    assert agenda.desks_are_due(0.2 + NAP)
+    assert agenda.desks_are_due(0.2 + FALLBACK_POLL)
 
 
 def test_without_a_ring_a_reply_is_found_by_the_slow_look() -> None:

@@ -71,9 +71,9 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     """Begin a session; let go of it at the end."""
     scene = Scene(tmp_path / "home")
     yield scene
-    for own in scene.server._own.values():
-        own.transcript.close()
-        own.lock.release()
+    for owned in scene.server._own.values():
+        owned.transcript.close()
+        owned.lock.release()
 
 
 def test_every_change_wakes_by_an_event(scene: Scene) -> None:
@@ -213,7 +213,7 @@ def test_what_is_done_to_one_exchange_names_that_one(scene: Scene) -> None:
 def test_two_looks_tell_which_exchange_has_changed(scene: Scene) -> None:
     """Also where changes are found by looking."""
     desk = FolderInbox(scene.home)
-    look = watch._Look(scene.home / "sessions")
+    look = watch._Snapshotter(scene.home / "sessions")
     assert look.changed() == {scene.session: {0, 1}}
     assert look.changed() == {}
     scene.server.deliver(item_of(scene.session, 2))

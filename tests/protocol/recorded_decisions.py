@@ -261,11 +261,15 @@ def _inbound(verb: str, sent: Headers, body: bytes, schema: Any) -> str:  # noqa
     found = judge(HttpRequest(verb, sent, body), lambda _call: schema)
     if not isinstance(found, Posted):
         return repr(found)
-    stated = found.stated
+    transport_facts = found.transport_facts
     said = (
         None
-        if stated is None
-        else (stated.revision, stated.error, [one.code for one in stated.found])
+        if transport_facts is None
+        else (
+            transport_facts.revision,
+            transport_facts.error,
+            [one.code for one in transport_facts.found],
+        )
     )
     return f"{type(found.message).__name__} {found.session!r} {found.opens} {said}"
 

@@ -97,7 +97,7 @@ def test_a_remote_server_gets_a_pipe(tmp_path: Path) -> None:
         assert b'"name": "peer"' in tapped.hear()
         tapped.say(LIST)
         (item,) = tapped.held()
-        tapped.send(item.key, Reply(item.line, action=Action.PASS, by="test"))
+        tapped.send(item.key, Reply(item.line, action=Action.FORWARD, by="test"))
         assert json.loads(tapped.hear()) == {"jsonrpc": "2.0", "id": 8, "result": {"tools": []}}
         tapped.say(b'{"jsonrpc":"2.0","id":9,"method":"ping"}\n')
         failed = json.loads(tapped.hear())
@@ -253,7 +253,7 @@ def front() -> Iterator[str]:
 def seat(url: str, opening: Opening = Opening.HANDSHAKE) -> tuple[Client, Notes]:
     """Take the client's seat at an address."""
     notes = Notes()
-    client = Client(HttpTransport(ServerAddress(url)), Nobody(), onlooker=notes, patience=PATIENCE)
+    client = Client(HttpTransport(ServerAddress(url)), Nobody(), observer=notes, patience=PATIENCE)
     client.open(opening)
     return client, notes
 
@@ -464,7 +464,7 @@ def test_a_stdio_server_gets_an_address_and_is_tapped(tmp_path: Path) -> None:
         inbox = FolderInbox(home)
         (place,) = until(lambda: sorted(home.glob("sessions/*/pending/*")), "a held message")
         (item,) = inbox.items(place.parent.parent.name)
-        inbox.send(item.key, Reply(item.line, action=Action.PASS, by="test"))
+        inbox.send(item.key, Reply(item.line, action=Action.FORWARD, by="test"))
         asking.join(PATIENCE)
         frames = list(inbox.frames(item.key.session))
     finally:

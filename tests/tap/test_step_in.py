@@ -58,7 +58,7 @@ def test_a_held_message_waits_in_the_inbox_and_holds_up_nothing_else(home: Path)
     with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
         item = hold_call(tapped)
         assert (item.purpose, item.way, item.method, item.id) == (
-            Purpose.PASS,
+            Purpose.HELD,
             Direction.IN,
             "tools/call",
             "7",
@@ -295,7 +295,7 @@ def test_a_held_array_goes_on_whole_byte_for_byte(home: Path) -> None:
         assert tapped.hear() == LIST
         (item,) = tapped.held()
         assert (item.line.encode(), item.method, item.id) == (BATCH[:-1], "tools/call", "")
-        tapped.send(item.key, Reply(item.line, action=Action.PASS, by="desk"))
+        tapped.send(item.key, Reply(item.line, action=Action.FORWARD, by="desk"))
         assert tapped.hear() == BATCH
         assert tapped.close()[0] == 0
         assert notes(tapped) == [
@@ -311,7 +311,7 @@ def test_a_held_array_outlives_the_end_of_one_request_in_it(home: Path) -> None:
         tapped.say(BATCH + cancel)
         assert tapped.hear() == cancel
         (item,) = tapped.held()
-        tapped.send(item.key, Reply(item.line, action=Action.PASS))
+        tapped.send(item.key, Reply(item.line, action=Action.FORWARD))
         assert tapped.hear() == BATCH
 
 

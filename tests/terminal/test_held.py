@@ -30,7 +30,7 @@ def written(folder: Path, text: str) -> str:
 def held(room: Room) -> Key:
     """Hold one tool call at a tap that takes replies."""
     session = room.session(seat=Seat.TAP)
-    delivered = room.ask(session, 3, purpose=Purpose.PASS, way=Direction.IN, draft=Draft(CALL))
+    delivered = room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
     room.serve(session)
     return delivered
 
@@ -78,7 +78,7 @@ def test_an_answer_to_a_held_call_is_broken_by_name_as_in_the_page(held: Key, sh
 def test_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, shell: Shell) -> None:
     """The rule: "There are: -." says nothing of what can be done instead."""
     line = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-    room.ask(room.session(seat=Seat.TAP), 3, line, purpose=Purpose.PASS)
+    room.ask(room.session(seat=Seat.TAP), 3, line, purpose=Purpose.HELD)
     ran = shell("answer", "3", "--text", "sunny", "--break", "wrong-id")
     assert ran.status == 2
     assert "There are" not in ran.err
@@ -89,6 +89,6 @@ def test_the_card_of_what_is_held_is_the_pages_own(room: Room, shell: Shell) -> 
     """A held answer was shown as a notification that MCP does not know."""
     session = room.session(seat=Seat.TAP)
     answer = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
-    room.ask(session, 3, answer, purpose=Purpose.PASS, way=Direction.OUT, asked=CALL)
+    room.ask(session, 3, answer, purpose=Purpose.HELD, way=Direction.OUT, asked=CALL)
     assert shell("show", "3", "--json").json["card"]["title"] == "The model calls a tool"
     assert "3  tools/call  get-japan-forecast  content: [0]" in shell("inbox").out

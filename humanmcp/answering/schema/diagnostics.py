@@ -178,15 +178,15 @@ def checked_shape(verdict: Verdict, language: str, **more: str) -> CheckedShape:
     return cast("CheckedShape", said)
 
 
-def outcome_shape(sent: SendResult, language: str) -> OutcomeShape:
+def outcome_shape(result: SendResult, language: str) -> OutcomeShape:
     """Write what became of a reply."""
     return filled(
         OutcomeShape,
-        sent,
-        became=sent.outcome.value,
-        bytes=len(sent.line.encode("utf-8", "replace")),
-        state=sent.item.state.value,
-        problems=diagnostic_shapes(sent.diagnostics, language),
+        result,
+        became=result.outcome.value,
+        bytes=len(result.line.encode("utf-8", "replace")),
+        state=result.item.state.value,
+        problems=diagnostic_shapes(result.diagnostics, language),
     )
 
 

@@ -122,13 +122,13 @@ def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - 
             return _object_of(kind, revision) if kind in _SHOWN else {}
         case types.Text():
             return {"type": "string"}
-        case types.Truth():
+        case types.Boolean():
             return {"type": "boolean"}
         case types.Number():
             return {"type": "integer" if kind.whole else "number"}
         case types.OneOf():
             return {"type": "string", "enum": list(kind.values)}
-        case types.Many():
+        case types.ListOf():
             return {"type": "array", "items": _schema_of(kind.item, revision)}
         case types.OneOrMany():  # the list of a form begins with the one that is there
             one = _schema_of(kind.item, revision)

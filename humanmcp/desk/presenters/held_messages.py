@@ -53,7 +53,7 @@ def _task_of(held: HeldMessage, draft: Draft) -> Task:
 def action_of(case: Case, task: Task) -> Action:
     """Return what becomes of a held message when the text of a task is sent."""
     held = case.held is not None
-    return Action.ANSWER if held and task is Task.ANSWER else Action.PASS
+    return Action.ANSWER if held and task is Task.ANSWER else Action.FORWARD
 
 
 def goes_on(case: Case, task: Task) -> bool:

@@ -93,7 +93,7 @@ def _since(inbox: DeskInbox, key: Key) -> Iterator[Frame]:
     """Yield the lines of a session back to the request, newest first."""
     before = 0
     for _chunk in range(LOOK_BACK // _CHUNK):
-        frames = inbox.before(key.session, before, _CHUNK)
+        frames = inbox.last_frames_before(key.session, before, _CHUNK)
         for frame in reversed(frames):
             yield frame
             if frame.number == key.number and frame.direction is Direction.IN:

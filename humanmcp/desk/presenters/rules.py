@@ -191,8 +191,8 @@ def _said(rule: Rule, language: str) -> str:
     name = f"{rule.method or 'tools/call'} {rule.tool}".strip() if rule.method or rule.tool else ""
     name = name or say("desk", "rule.any", language)
     where = {**rule.where, **{f"{key} ⊇": part for key, part in rule.contains.items()}}
-    if rule.deed is not RuleAction.ANSWER:
-        return one_line(say("desk", f"rule.{rule.deed.value}", language, name=name), 400)
+    if rule.action is not RuleAction.ANSWER:
+        return one_line(say("desk", f"rule.{rule.action.value}", language, name=name), 400)
     new = NewRule(name, "", rule.form, rule.text, where, rule.after, rule.times or 0)
     if rule.is_plain and not rule.then:
         return sentence(new, language)

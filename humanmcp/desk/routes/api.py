@@ -149,7 +149,7 @@ def made_calls(
 
 
 @router.get("/sessions/{session}/reactions")
-def told(request: Request, session: str) -> ReactionsShape:
+def client_reactions(request: Request, session: str) -> ReactionsShape:
     """Return the client's reactions to list changes, questions, progress, late and wrong answers.
 
     `became` is a code, `sentence` the same in words; `after` is in seconds.
@@ -167,7 +167,7 @@ def told(request: Request, session: str) -> ReactionsShape:
 @router.get("/sessions/{session}/lines/{seq}")
 def line(request: Request, session: str, seq: int) -> LineShape:
     """Return one recorded line, verbatim and formatted."""
-    frames = desk_of(request).inbox.before(session, seq + 1, 1)
+    frames = desk_of(request).inbox.last_frames_before(session, seq + 1, 1)
     if not frames or frames[0].seq != seq:
         raise UnknownItemError(session, line=seq)
     return {"seq": seq, "raw": frames[0].text, "pretty": pretty(frames[0].text)}

@@ -98,13 +98,13 @@ def request_schema(request: Request, session: str) -> JsonSchemaShape:
 
 
 def _is_said(desk: Desk, session: str, text: str) -> bool:
-    result = service.say_first(desk.inbox, session, Reply(text, by=BY), wake=desk.board.wait)
+    result = service.submit_outgoing(desk.inbox, session, Reply(text, by=BY), wake=desk.board.wait)
     return result.outcome is Outcome.SENT
 
 
 def _answer(desk: Desk, session: str, key: str) -> Message | None:
     """Return the answer to a request, None as long as there is none."""
-    for frame in desk.inbox.before(session, 0, _LOOK_BACK):
+    for frame in desk.inbox.last_frames_before(session, 0, _LOOK_BACK):
         message = read(frame.raw) if frame.direction is Direction.OUT else None
         if not isinstance(message, Message) or not message.kind.is_answer:
             continue

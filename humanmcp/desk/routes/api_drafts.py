@@ -49,7 +49,7 @@ class TextBody:
 
     text: str
     form: TextForm = TextForm.MESSAGE
-    action: Action = Action.PASS
+    action: Action = Action.FORWARD
 
 
 @dataclass
@@ -67,7 +67,7 @@ class DraftBody:
     hold: bool | None = None
     who: str = ""
     aside: str = ""
-    action: Action = Action.PASS
+    action: Action = Action.FORWARD
 
 
 @dataclass
@@ -80,7 +80,7 @@ class ReplyBody:
     text: str
     form: TextForm = TextForm.MESSAGE
     anyway: bool = False
-    action: Action = Action.PASS
+    action: Action = Action.FORWARD
 
 
 @dataclass
@@ -111,7 +111,7 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     return _with_unread(found, body.fields, spoken(request)) if body.fields else found
 
 
-def _with_unread(found: VerdictShape, fields: dict[str, str], language: str) -> VerdictShape:
+def _with_unread(shape: VerdictShape, fields: dict[str, str], language: str) -> VerdictShape:
     """Add what keeps fields from being JSON; what else is said of these is not what was typed."""
     diagnostics: list[DiagnosticShape] = [
         {**diagnostic_shape(one, language), "field": pointer, "pointer": pointer}
@@ -119,8 +119,8 @@ def _with_unread(found: VerdictShape, fields: dict[str, str], language: str) -> 
         for one in unread(raw)
     ]
     within = tuple(f"{pointer}/" for pointer in fields)
-    others = [one for one in found["problems"] if not f"{one['pointer']}/".startswith(within)]
-    blocked: VerdictShape = {**found, "problems": [*diagnostics, *others]}
+    others = [one for one in shape["problems"] if not f"{one['pointer']}/".startswith(within)]
+    blocked: VerdictShape = {**shape, "problems": [*diagnostics, *others]}
     blocked["sendable"] = blocked["forcible"] = False
     blocked["line"] = blocked["bytes"] = None
     return blocked

@@ -67,7 +67,7 @@ def _hits(desk: Desk) -> Counter[str]:
     """Count what each rule has answered in the open sessions since the book was changed."""
     since = stamp(desk.book.stat().st_mtime) if desk.book.exists() else ""
     living = [one.facts.name for one in desk.board.sessions() if one.facts.is_open]
-    frames = (one for name in living for one in desk.inbox.before(name, 0, COUNTED))
+    frames = (one for name in living for one in desk.inbox.last_frames_before(name, 0, COUNTED))
     return Counter(one.by for one in frames if one.at >= since and one.direction is Direction.OUT)
 
 

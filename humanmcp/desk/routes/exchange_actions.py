@@ -32,16 +32,16 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             _hold(desk, key, spoken(request))
         case "progress on" | "progress off" as wanted:
             order = Reply(wanted.removeprefix("progress "), by=BY, order=Order.PROGRESS)
-            service.say_first(desk.inbox, key.session, order, within=0)
+            service.submit_outgoing(desk.inbox, key.session, order, within=0)
         case wanted if wanted.startswith("design "):
             _hold(desk, key, spoken(request))
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
             return RedirectResponse(f"/offer/entry?{query}", 303)
         case "let go" | "drop" as wanted:
-            action = Action.DROP if wanted == "drop" else Action.PASS
+            action = Action.DROP if wanted == "drop" else Action.FORWARD
             return _send(desk, key, Reply(desk.inbox.item(key).line, action=action), here)
         case "send":
-            action = Action.ANSWER if do == Task.ANSWER else Action.PASS
+            action = Action.ANSWER if do == Task.ANSWER else Action.FORWARD
             reply = Reply(values.get("text", ""), _form(values.get("form", "")), action=action)
             task = f"?do={do}" if do in {Task.CHANGE, Task.ANSWER} else ""
             return _send(desk, key, reply, here + task)

@@ -71,15 +71,15 @@ def past(
         )
     start = (name, seq) if name and seq > 0 else None
     query = history.parse(q)
-    found = history.look(board, query, start=start)
+    match = history.look(board, query, start=start)
     further = None
-    if found.further is not None:
-        further = urlencode({"q": q, "name": found.further[0], "seq": found.further[1]})
-    rows = history.paired_up(board, found)
+    if match.further is not None:
+        further = urlencode({"q": q, "name": match.further[0], "seq": match.further[1]})
+    rows = history.paired_up(board, match)
     return page(
         request,
         "history.html",
-        found=found,
+        found=match,
         rows=rows,
         q=q,
         day=query.day,
@@ -154,7 +154,7 @@ def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
     desk = desk_of(request)
     name, _, number = place.partition("/")
     seq = int(number) if number.isascii() and number.isdigit() and len(number) < 12 else 0
-    frames = desk.inbox.before(name, seq + 1, 1) if seq else ()
+    frames = desk.inbox.last_frames_before(name, seq + 1, 1) if seq else ()
     if not frames or frames[0].seq != seq:
         raise UnknownItemError(name, line=seq)
     mark = desk.board.session(name)
@@ -170,7 +170,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     batches = features(facts.revision).batches
     why = () if is_read else why_unreadable(frame, batches=batches)
     card = _card(step, facts, spoken(request))
-    later = desk_of(request).inbox.before(name, seq + AFTER, AFTER)
+    later = desk_of(request).inbox.last_frames_before(name, seq + AFTER, AFTER)
     after = (rows.step(name, step.badge, one, facts.seat) for one in later if one.seq >= seq)
     return page(
         request,

@@ -163,7 +163,7 @@ def _lesson(request: Request, key: Key | None) -> Lesson | None:
     course = (made or desk.course)(spoken(request))
     if made is None and not (own and course.tries_clients):
         return None
-    frames = desk.inbox.before(facts.name, 0, _LESSON)
+    frames = desk.inbox.last_frames_before(facts.name, 0, _LESSON)
     return lesson_of(frames, course, spoken(request), own=own)
 
 
@@ -189,7 +189,7 @@ def _became(desk: Desk, item: Item, language: str) -> list[tuple[Reaction, str]]
     is_http = bool(desk.inbox.facts(item.key.session).http_port)
     if item.answer is None or not (item.answer.deliberate or is_http):
         return []
-    frames = desk.inbox.before(item.key.session, 0, WATCHED)
+    frames = desk.inbox.last_frames_before(item.key.session, 0, WATCHED)
     if not (item.answer.deliberate or carried_wrongly(frames)):
         return []
     ours = {one.seq for one in frames if one.number == item.key.number}

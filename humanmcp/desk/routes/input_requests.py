@@ -84,7 +84,7 @@ def act(request: Request, name: str, number: int, values: FormValues) -> Respons
         return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
     anyway = values.get("act") == "anyway"
     reply = Reply(text, TextForm.MESSAGE, anyway, BY)
-    result = service.say_first(desk.inbox, key.session, reply, wake=desk.board.wait)
+    result = service.submit_outgoing(desk.inbox, key.session, reply, wake=desk.board.wait)
     if result.outcome is not Outcome.SENT:
         return _page(request, key, Written(input_request, values, text, result))
     desk.board.listens(key)

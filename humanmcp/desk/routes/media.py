@@ -28,7 +28,7 @@ def _line(request: Request, name: str, where: str, number: int) -> str:
     desk = desk_of(request)
     desk.board.session(name)
     if where == "line":
-        frames = desk.inbox.before(name, number + 1, 1)
+        frames = desk.inbox.last_frames_before(name, number + 1, 1)
         return frames[0].text if frames and frames[0].seq == number else ""
     item = desk.inbox.item(Key(name, number))
     if where == "asked":

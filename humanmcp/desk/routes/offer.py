@@ -93,7 +93,7 @@ class OfferOwner:
         elif self.session:
             known = self.desk.inbox.established(self.session)
             reply = Reply(offer.change(before, after, known), by=BY, order=Order.OFFER)
-            result = service.say_first(
+            result = service.submit_outgoing(
                 self.desk.inbox, self.session, reply, wake=self.desk.board.wait
             )
             if result.outcome is not Outcome.SENT:
@@ -180,8 +180,8 @@ def _show(
 
 def told(desk: Desk, session: str, language: str, most: int = 20) -> list[tuple[Reaction, str]]:
     """Return what a client made of what was said to it, newest first, each with its sentence."""
-    found = reactions(desk.inbox.before(session, 0, WATCHED))[-most:]
-    return [(one, one.sentence(language)) for one in reversed(found)]
+    found = reactions(desk.inbox.last_frames_before(session, 0, WATCHED))[-most:]
+    return [(reaction, reaction.sentence(language)) for reaction in reversed(found)]
 
 
 def _servers(desk: Desk) -> list[Any]:

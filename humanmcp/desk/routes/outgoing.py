@@ -125,10 +125,10 @@ def act(request: Request, name: str, values: FormValues) -> Response:
     reply = _reply(act, text)
     said = Said(text, begun=begun, values=values, late="late" in values)
     try:
-        result = service.say_first(desk.inbox, name, reply, wake=desk.board.wait)
+        result = service.submit_outgoing(desk.inbox, name, reply, wake=desk.board.wait)
         if said.late and {one.code for one in result.diagnostics if one.blocks} == {NOTHING_WAITS}:
             reply = reply._replace(anyway=True)
-            result = service.say_first(desk.inbox, name, reply, wake=desk.board.wait)
+            result = service.submit_outgoing(desk.inbox, name, reply, wake=desk.board.wait)
     except OrderError as error:
         return _page(request, name, replace(said, why=error.sentence(spoken(request))))
     if result.outcome is not Outcome.SENT:
@@ -154,7 +154,11 @@ def _reply(act: str, text: str) -> Reply:
 def _heard(inbox: DeskInbox, name: str) -> int:
     """Return the number of the last line that came from the server, as far as it was lately."""
     return max(
-        (one.seq for one in inbox.before(name, 0, SHOWN) if one.direction is Direction.OUT),
+        (
+            one.seq
+            for one in inbox.last_frames_before(name, 0, SHOWN)
+            if one.direction is Direction.OUT
+        ),
         default=0,
     )
 
@@ -166,7 +170,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     beginnings = _beginnings(desk, name)
     frames = [
         one
-        for one in desk.inbox.before(name, 0, SHOWN)
+        for one in desk.inbox.last_frames_before(name, 0, SHOWN)
         if one.direction in (Direction.IN, Direction.OUT)
     ]
     established = desk.inbox.established(name)
@@ -211,7 +215,7 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
         if offered is None or one.capability in offered
     ]
     forms = [tool_form(tool, entry) for tool, entry in (established.tools or {}).items()]
-    forms += picked_forms(lists_of(desk.inbox.before(name, 0, LOOK_BACK)))
+    forms += picked_forms(lists_of(desk.inbox.last_frames_before(name, 0, LOOK_BACK)))
     picked = [(one.method, one.about, one.params, one) for one in forms]
     everything = [*asked, *picked, ("ping", "", None, None)][:MOST]
     return tuple(

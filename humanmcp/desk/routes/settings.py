@@ -72,7 +72,7 @@ def _page(request: Request, q: str, typed: Mapping[str, str]) -> HTMLResponse:
         views=VIEWS,
         view=view_of(request),
         groups=_grouped(old),
-        total=sum(one.size for one in old),
+        total=sum(session.size for session in old),
         q=q,
         home=desk.home,
         book=desk.book,
@@ -88,8 +88,8 @@ def _words(view: SessionView) -> str:
 def _grouped(old: Iterable[OldSession]) -> list[tuple[str, list[OldSession]]]:
     """Put the sessions of one client together, the newest first."""
 
-    def client(one: OldSession) -> str:
-        return one.view.facts.title or one.view.facts.client
+    def client(session: OldSession) -> str:
+        return session.view.facts.title or session.view.facts.client
 
     found = sorted(old, key=client)  # stable: the newest stay first
     return [(name, list(group)) for name, group in groupby(found, client)]

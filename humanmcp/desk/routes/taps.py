@@ -63,10 +63,12 @@ def _runs(session: SessionView) -> bool:
 
 def _view(desk: Desk, session: SessionView) -> TapView:
     name = session.facts.name
-    held = (item for item in desk.inbox.items(name) if item.purpose is Purpose.PASS)
+    held = (item for item in desk.inbox.items(name) if item.purpose is Purpose.HELD)
     rows = tuple(row(item, session.badge) for item in held)
     patterns = tuple(desk.inbox.holds(name))
-    said = [read_line(one.text) for one in desk.inbox.before(name, 0, LOOKED_AT) if one.raw]
+    said = [
+        read_line(one.text) for one in desk.inbox.last_frames_before(name, 0, LOOKED_AT) if one.raw
+    ]
     seen = {one.method: None for one in said if isinstance(one, Message) and one.method}
     named = {one.partition(":")[2]: None for one in patterns if one.startswith(("in:", "out:"))}
     methods = tuple(one for one in {**OFTEN, **seen, **named} if "/" in one or one in OFTEN)
@@ -92,7 +94,7 @@ def act(request: Request, name: str, values: FormValues) -> Response:
 
 def _let_all_go(desk: Desk, name: str) -> None:
     for item in desk.inbox.items(name):
-        if item.purpose is Purpose.PASS:
-            reply = Reply(item.line, by=BY, action=Action.PASS)
+        if item.purpose is Purpose.HELD:
+            reply = Reply(item.line, by=BY, action=Action.FORWARD)
             service.send(desk.case(item.key), reply, within=0)
     desk.board.refresh(name, 0)

@@ -150,7 +150,7 @@ class Board:
         seen = seen or _Seen(facts, badge_of(facts))
         found = self._look(seen, facts, number if known else None)
         missed = self._missed(seen, facts.name, found, number, known=known)
-        last = self.inbox.before(facts.name, 0, 1) if facts.is_open else ()
+        last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
         tap = facts.is_open and facts.seat is Seat.TAP
         holds = tuple(self.inbox.holds(facts.name)) if tap else ()
         with self._lock:
@@ -357,7 +357,7 @@ class Board:
     def held(self, session: str) -> frozenset[int]:
         """Return the numbers of the messages that a tap holds in a session."""
         rows = self.waiting(session)
-        return frozenset(row.key.number for row in rows if row.purpose == Purpose.PASS.value)
+        return frozenset(row.key.number for row in rows if row.purpose == Purpose.HELD.value)
 
     def count(self) -> int:
         """Count what waits."""

@@ -172,7 +172,7 @@ def _backwards(
     ]
     at = None
     if start is not None:
-        frames = board.inbox.before(start[0], start[1] + 1, 1)
+        frames = board.inbox.last_frames_before(start[0], start[1] + 1, 1)
         at = (frames[0].at if frames else "", *start)
     elif query.day:
         at = (f"{query.day[:10]}T23:59:59.999Z", "", 0)
@@ -210,7 +210,9 @@ def _newest_first(
     before, size = 0, _FIRST_CHUNK
     if start is not None:
         before = _number_after(board, view, start[0])
-    while before != 1 and (chunk := tuple(board.inbox.before(view.facts.name, before, size, word))):
+    while before != 1 and (
+        chunk := tuple(board.inbox.last_frames_before(view.facts.name, before, size, word))
+    ):
         if not (before or word):
             board.note_last_line(view.facts, chunk[-1].at, chunk[-1].seq)
         found = ((view, frame) for frame in reversed(chunk))
@@ -220,11 +222,11 @@ def _newest_first(
 
 def _number_after(board: Board, view: SessionView, at: str) -> int:
     """Return the number of the first line of a session that was said after a moment."""
-    last = board.inbox.before(view.facts.name, 0, 1)
+    last = board.inbox.last_frames_before(view.facts.name, 0, 1)
     low, high = 1, last[0].seq + 1 if last else 1
     while low < high:
         middle = (low + high) // 2
-        frames = board.inbox.before(view.facts.name, middle + 1, 1)
+        frames = board.inbox.last_frames_before(view.facts.name, middle + 1, 1)
         if frames and frames[0].at > at:
             high = middle
         else:
@@ -299,13 +301,13 @@ def said(board: Board, session: str, most: int) -> list[Frame]:
     return frames[::-1]
 
 
-def paired_up(board: Board, found: HistoryMatch) -> list[Pair]:
+def paired_up(board: Board, match: HistoryMatch) -> list[Pair]:
     """Return what was found as requests with their answers, newest first.
 
     The other half of an exchange may have been said on another page, or not be what was searched.
     """
     halves = OtherHalves(board, _SEARCH_FOR)
-    rows = [_completed(board, halves, one) for one in pairs(reversed(found.steps))]
+    rows = [_completed(board, halves, one) for one in pairs(reversed(match.steps))]
     rows = [replace(one, step=linked(board, one.step)) for one in rows]
     return compared(rows)[::-1]
 
@@ -340,7 +342,7 @@ def _completed(board: Board, halves: OtherHalves, pair: Pair) -> Pair:
 
 
 def _frame_of(board: Board, step: Step) -> Frame | None:
-    frames = board.inbox.before(step.session, step.seq + 1, 1)
+    frames = board.inbox.last_frames_before(step.session, step.seq + 1, 1)
     return frames[0] if frames and frames[0].seq == step.seq else None
 
 

@@ -127,7 +127,7 @@ class OtherHalves:
         found = self._chunks.get((session, number))
         if found is None:
             start, end = number * _CHUNK, (number + 1) * _CHUNK
-            frames = self._board.inbox.before(session, end, _CHUNK)
+            frames = self._board.inbox.last_frames_before(session, end, _CHUNK)
             places: dict[int | bytes, list[int]] = defaultdict(list)
             for frame in frames:
                 if frame.seq >= start:
@@ -141,7 +141,7 @@ class OtherHalves:
         """Yield the frames with these numbers, as long as there is time."""
         for seq in places:
             if time.monotonic() < self._until:
-                yield from self._board.inbox.before(session, seq + 1, 1)
+                yield from self._board.inbox.last_frames_before(session, seq + 1, 1)
 
 
 def _places(chunk: _Chunk, frame: Frame, id_: RequestId) -> list[int]:

@@ -36,7 +36,7 @@ class ServerRequestHandler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stray:
+class MisdirectedResponse:
     """An answer whose id belongs to no request that waits.
 
     `waiting` are those that wait; `late` is the request of this id that was given up before, and
@@ -67,7 +67,7 @@ class ClientObserver:
     def happened(self, event: Event) -> None:
         """See what the line before meant."""
 
-    def answer_went_astray(self, stray: Stray) -> None:
+    def answer_went_astray(self, response: MisdirectedResponse) -> None:
         """See an answer whose id belongs to no request that waits."""
 
     def not_taken(self, error: StopError) -> None:

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from humanmcp.common.child import EndedError
-from humanmcp.host.client.callbacks import ClientObserver, Stray
+from humanmcp.host.client.callbacks import ClientObserver, MisdirectedResponse
 from humanmcp.host.client.handshake import (
     Identity,
     NoAnswerError,
@@ -122,10 +122,10 @@ class Client:
     def __init__(  # noqa: PLR0913 - what a client is made of; all but the transport have defaults
         self,
         transport: Transport,
-        respondent: ServerRequestHandler,
+        handler: ServerRequestHandler,
         *,
         identity: Identity | None = None,
-        onlooker: ClientObserver | None = None,
+        observer: ClientObserver | None = None,
         patience: float = PATIENCE,
         longest: float = LONGEST,
         strict: bool = False,
@@ -142,9 +142,9 @@ class Client:
         `wait` waits for the first of several answers; a person can be asked something meanwhile.
         """
         self.transport = transport
-        self.respondent = respondent
+        self.handler = handler
         self.identity = identity or Identity()
-        self.onlooker = onlooker or ClientObserver()
+        self.observer = observer or ClientObserver()
         self.patience = patience
         self.longest = longest
         self.strict = strict
@@ -245,7 +245,7 @@ class Client:
         try:
             return self.wait(self.begin(method, params), patience)
         except SessionOverError as over:
-            self.onlooker.not_taken(over)
+            self.observer.not_taken(over)
             # "it MUST start a new session by sending a new `InitializeRequest`"
             self.open(*self._opened_by)
             return self.wait(self.begin(method, params), patience)
@@ -362,7 +362,7 @@ class Client:
     def _write(self, line: str) -> None:
         if self._ended is not None:
             raise self._ended
-        self.onlooker.line_sent(line)
+        self.observer.line_sent(line)
         self.transport.send(line)
 
     # -- what comes in ---------------------------------------------------------------------------
@@ -370,16 +370,16 @@ class Client:
     def line_arrived(self, line: bytes, asked: str = "") -> None:
         """Take a line from the server. `asked` is the request that it answers and does not name."""
         with self._lock:
-            self.onlooker.line_arrived(line)
-            meant, stray = (named_after(line, asked), None) if asked else self._meant(line)
+            self.observer.line_arrived(line)
+            meant, response = (named_after(line, asked), None) if asked else self._meant(line)
             events = self.session.receive(meant)
-        if stray is not None:
-            self.onlooker.answer_went_astray(stray)
+        if response is not None:
+            self.observer.answer_went_astray(response)
         for event in events:
-            self.onlooker.happened(event)
+            self.observer.happened(event)
             self._react(event)
 
-    def _meant(self, line: bytes) -> tuple[bytes, Stray | None]:
+    def _meant(self, line: bytes) -> tuple[bytes, MisdirectedResponse | None]:
         """Look at the id of an answer. Returns the line, with the right id where we are lenient."""
         message = jsonrpc.read(line)
         if not isinstance(message, Message) or not message.kind.is_answer:
@@ -390,9 +390,9 @@ class Client:
             return line, None
         late = self._given_up.pop(key, None) if key is not None else None
         if late is not None or not self.lenient or len(waiting) != 1 or waiting[0].id is None:
-            return line, Stray(message, waiting, late)
+            return line, MisdirectedResponse(message, waiting, late)
         meant = jsonrpc.with_token(message.raw, waiting[0].id.token)
-        return jsonrpc.encoded(meant), Stray(message, waiting, None, waiting[0])
+        return jsonrpc.encoded(meant), MisdirectedResponse(message, waiting, None, waiting[0])
 
     def unanswered(self, line: str, error: StopError) -> None:
         """Learn that no answer to what was sent will come, and why."""
@@ -405,15 +405,15 @@ class Client:
         if future is not None:
             future.set_exception(error)
         else:
-            self.onlooker.not_taken(error)
+            self.observer.not_taken(error)
 
     def http_passed(self, number: int, what: HttpPart) -> None:
         """See what HTTP says beside the lines."""
-        self.onlooker.http_passed(number, what)
+        self.observer.http_passed(number, what)
 
     def stderr_line(self, line: bytes) -> None:
         """Take a line that the server wrote to its stderr."""
-        self.onlooker.stderr_line(line)
+        self.observer.stderr_line(line)
 
     def ended(self) -> None:
         """Learn that the server is gone: no answer is awaited any more."""
@@ -425,10 +425,10 @@ class Client:
         for future in waiting:
             future.set_exception(error)
         for exchange in abandoned:
-            self.respondent.withdraw(exchange, error)
+            self.handler.withdraw(exchange, error)
         self._lost = not self._closing
         if self._lost:
-            self.onlooker.server_ended(error)
+            self.observer.server_ended(error)
 
     def _react(self, event: Event) -> None:
         match event:
@@ -447,7 +447,7 @@ class Client:
             case RequestArrived(exchange):
                 threading.Thread(target=self._let_answer, args=(exchange,), daemon=True).start()
             case RequestCancelled(exchange, reason):
-                self.respondent.withdraw(exchange, reason)
+                self.handler.withdraw(exchange, reason)
             case _:
                 pass  # the onlooker has seen it
 
@@ -482,7 +482,7 @@ class Client:
                 self._asked_at = time.monotonic()
             self._questions += 1
         try:
-            self.respondent.answer(exchange, established, judge)
+            self.handler.answer(exchange, established, judge)
         finally:
             with self._lock:
                 self._questions -= 1

@@ -46,10 +46,10 @@ def _probe(client: Client, revision: str) -> None:
     client.wait_for_first(probe, patience=min(client.patience, PROBE_PATIENCE))
     if _is_adopted(client, probe):
         return
-    hello = _hello(client, revision)
-    if not probe.is_answered and _is_late(client, probe, hello):
+    begun = _hello(client, revision)
+    if not probe.is_answered and _is_late(client, probe, begun):
         return
-    answer = client.wait(hello)
+    answer = client.wait(begun)
     if answer.result is None and _shows_modern(answer):
         _probe_again(client, probe, answer)
         return
@@ -58,14 +58,14 @@ def _probe(client: Client, revision: str) -> None:
         client.give_up(probe.request, "the server has chosen the handshake")
 
 
-def _is_late(client: Client, probe: Begun, hello: Begun) -> bool:
+def _is_late(client: Client, probe: Begun, begun: Begun) -> bool:
     """Wait for the probe's answer beside that of the handshake: a late answer is an answer."""
-    if not client.wait_for_first(probe, hello):
-        client.give_up(hello.request)
-        raise NoAnswerError(hello.request.method, client.patience)
-    if hello.is_answered or not _is_adopted(client, probe):
+    if not client.wait_for_first(probe, begun):
+        client.give_up(begun.request)
+        raise NoAnswerError(begun.request.method, client.patience)
+    if begun.is_answered or not _is_adopted(client, probe):
         return False
-    client.give_up(hello.request)
+    client.give_up(begun.request)
     return True
 
 

@@ -12,7 +12,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.at_inbox import AskedSession
     from humanmcp.host.client.callbacks import Judge
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.conversation.exchange import Established, Exchange
@@ -56,23 +56,23 @@ class Nobody:
 class WhenAsked:
     """Sits down at a desk when the first question comes: most servers never ask anything."""
 
-    def __init__(self, sit_down: Callable[[], AtInbox]) -> None:
+    def __init__(self, sit_down: Callable[[], AskedSession]) -> None:
         self._sit_down = sit_down
-        self._desk: AtInbox | None = None
+        self._session: AskedSession | None = None
         self._lock = threading.Lock()
 
     def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         """Answer at the desk."""
         with self._lock:
-            self._desk = self._desk or self._sit_down()
-        self._desk.answer(exchange, established, judge)
+            self._session = self._session or self._sit_down()
+        self._session.answer(exchange, established, judge)
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Take the question back from the desk."""
-        if self._desk is not None:
-            self._desk.withdraw(exchange, reason)
+        if self._session is not None:
+            self._session.withdraw(exchange, reason)
 
     def end(self) -> None:
         """Leave the desk."""
-        if self._desk is not None:
-            self._desk.end()
+        if self._session is not None:
+            self._session.end()

@@ -15,7 +15,7 @@ from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import to_stderr, to_stdout
-from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import Nobody
@@ -220,7 +220,7 @@ def _root(written: str) -> dict[str, str]:
 class _Company(NamedTuple):
     """Who is with the client: who answers the server's questions, who looks on, how it waits."""
 
-    respondent: ServerRequestHandler
+    handler: ServerRequestHandler
     log: ClientObserver
     wait: Wait
 
@@ -232,21 +232,21 @@ def _connected(
     """Start the server and open the session; end both in order."""
     language = language_of(settings.lang)
     identity = identity_of(arguments)
-    respondent, log, wait = company
+    handler, log, wait = company
     recorded: SessionRecorder | None = None
     with contextlib.ExitStack() as stack:
-        desk = _desk(settings, target, language) if arguments.desk else None
-        if desk is not None:
-            stack.callback(desk.end)
-            log = recorded = SessionRecorder(desk, log)
-            respondent = desk
+        session = _desk(settings, target, language) if arguments.desk else None
+        if session is not None:
+            stack.callback(session.end)
+            log = recorded = SessionRecorder(session, log)
+            handler = session
 
         def make() -> Client:
             client = Client(
                 connect(target),
-                respondent,
+                handler,
                 identity=identity,
-                onlooker=log,
+                observer=log,
                 patience=arguments.patience,
                 longest=arguments.longest,
                 strict=arguments.strict,
@@ -288,10 +288,10 @@ def _as_the_example_goes_on(client: Client, language: str) -> None:
         to_stderr("  ", say(ROOM, "no example", language, name=EXAMPLE_CALL["name"]))
 
 
-def _desk(settings: Settings, target: ServerTarget, language: str) -> AtInbox:
+def _desk(settings: Settings, target: ServerTarget, language: str) -> AskedSession:
     """Open a session of the client's seat in the inbox."""
     inbox = open_inbox(home_folder(settings.home))
     title = settings.title or str(target)
-    desk = AtInbox(inbox, Seat.CLIENT, title=title, language=language)
-    to_stderr(say(ROOM, "at the desk", language, name=desk.name))
-    return desk
+    session = AskedSession(inbox, Seat.CLIENT, title=title, language=language)
+    to_stderr(say(ROOM, "at the desk", language, name=session.name))
+    return session

@@ -13,7 +13,7 @@ from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import to_stderr
-from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, PATIENCE
 from humanmcp.host.client.handshake import Identity, Opening
@@ -100,15 +100,15 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     entries = read_config(path)
     typist = Typist()
 
-    def desk(seat: Seat, server: str = "") -> AtInbox:
+    def desk(seat: Seat, server: str = "") -> AskedSession:
         inbox = open_inbox(home_folder(settings.home))
         title = " ".join(word for word in (settings.title, server) if word)
-        session = AtInbox(inbox, seat, title=title, asker=NAME.name, language=language)
+        session = AskedSession(inbox, seat, title=title, asker=NAME.name, language=language)
         line = say(ROOM, f"at the desk {seat.value}", language, name=session.name, server=server)
         to_stderr(line)
         return session
 
-    wanted = ModelChoice(
+    choice = ModelChoice(
         arguments.model,
         lambda: desk(Seat.MODEL),
         arguments.base_url,
@@ -118,19 +118,19 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         arguments.max_tokens,
         arguments.images,
     )
-    kept_back = key_kept_back(wanted)
+    kept_back = key_kept_back(choice)
     if kept_back is not None:
         to_stderr(kept_back.sentence(language))
-    model = seat_model(wanted)
+    model = seat_model(choice)
     stack.callback(model.close)
     respondents = _respondents(typist, language, stack, desk if arguments.desk else None)
     if arguments.sampling == "model":
-        respondents = _sampled(respondents, _sampler(arguments, wanted, model), typist, language)
+        respondents = _sampled(respondents, _sampler(arguments, choice, model), typist, language)
     servers = Servers(
         entries,
         respondents,
         identity=NAME if arguments.sampling != "no" else _without_sampling(NAME),
-        onlooker=_onlookers(typist, language, wanted=arguments.wire),
+        observer=_onlookers(typist, language, wanted=arguments.wire),
         opening=Opening(arguments.opening),
         patience=arguments.patience,
         longest=arguments.longest,
@@ -162,7 +162,7 @@ def _respondents(
     typist: Typist,
     language: str,
     stack: contextlib.ExitStack,
-    desk: Callable[[Seat, str], AtInbox] | None,
+    desk: Callable[[Seat, str], AskedSession] | None,
 ) -> Callable[[str], ServerRequestHandler]:
     """Return what makes the one who answers a server's questions, which name the server."""
     if desk is None:
@@ -186,14 +186,14 @@ def _sampled(
     return lambda name: SampledByModel(sampler, otherwise(name), typist, language, name)
 
 
-def _sampler(arguments: argparse.Namespace, wanted: ModelChoice, model: Model) -> Sampler:
+def _sampler(arguments: argparse.Namespace, choice: ModelChoice, model: Model) -> Sampler:
     """Return the host's model as servers may ask it: with the tokens that they allow."""
 
     def take_turn(turns: Sequence[Turn], tokens: int) -> Turn:
-        if wanted.service is None or not tokens:
+        if choice.service is None or not tokens:
             return model.turn(turns, (), lambda _piece: None)
-        most = min(tokens, wanted.max_tokens or tokens)
-        own = seat_model(replace(wanted, max_tokens=most, record=""))
+        most = min(tokens, choice.max_tokens or tokens)
+        own = seat_model(replace(choice, max_tokens=most, record=""))
         try:
             return own.turn(turns, (), lambda _piece: None)
         finally:

@@ -18,7 +18,7 @@ from humanmcp.locales.stop import Phrase, StopError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.at_inbox import AskedSession
     from humanmcp.host.conversation import Block, OfferedTool, Turn
     from humanmcp.host.models import Heard, Model
 
@@ -76,7 +76,7 @@ class ModelChoice:
     """What was asked for. `desk` opens a session of the inbox for a person."""
 
     word: str
-    desk: Callable[[], AtInbox]
+    desk: Callable[[], AskedSession]
     base_url: str = ""
     key_file: str = ""
     record: str = ""

@@ -33,7 +33,7 @@ from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.at_inbox import AskedSession
     from humanmcp.host.conversation import Block, OfferedTool
     from humanmcp.host.models import Heard
 
@@ -45,10 +45,10 @@ MAX_TOKENS: Final = 4096
 class HumanModel:
     """A person who is shown the conversation and the tools, and answers in the model's place."""
 
-    def __init__(self, desk: AtInbox) -> None:
+    def __init__(self, session: AskedSession) -> None:
         can: dict[str, Any] = {"sampling": {"tools": {}}}
         self.person = PersonAsked(
-            desk, Established(TEXT_ONLY, client_capabilities=can, initialized=True)
+            session, Established(TEXT_ONLY, client_capabilities=can, initialized=True)
         )
 
     def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:

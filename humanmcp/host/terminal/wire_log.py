@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from humanmcp.common.child import EndedError
-    from humanmcp.host.client.callbacks import Stray
+    from humanmcp.host.client.callbacks import MisdirectedResponse
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.events import Event
@@ -122,14 +122,14 @@ class WireLog(ClientObserver):
             self._has_explained_noise = True
             to_stderr(Painted("  " + say(ROOM, "noise", self.language), "dim"))
 
-    def answer_went_astray(self, stray: Stray) -> None:
+    def answer_went_astray(self, response: MisdirectedResponse) -> None:
         """Explain an answer that no request awaits, and list the requests that wait."""
-        own = stray.message.id.token if stray.message.id is not None else "null"
-        waiting = ", ".join(map(_named, stray.waiting))
-        if stray.taken is not None:
-            code, waiting = "taken all the same", _named(stray.taken)
-        elif stray.late is not None:
-            code, waiting = "answers too late", stray.late.method
+        own = response.message.id.token if response.message.id is not None else "null"
+        waiting = ", ".join(map(_named, response.waiting))
+        if response.taken is not None:
+            code, waiting = "taken all the same", _named(response.taken)
+        elif response.late is not None:
+            code, waiting = "answers too late", response.late.method
         else:
             code = "answers nothing" if waiting else "answers nothing, none waits"
         self._remark(say(ROOM, code, self.language, id=own, waiting=waiting))

@@ -110,7 +110,9 @@ class PostgresInbox(Taking):
             yield from map(_frame, rows)
             after = rows[-1][1]
 
-    def before(self, session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
+    def last_frames_before(
+        self, session: str, seq: int, count: int, word: str = ""
+    ) -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`."""
         bound = "AND seq < %(seq)s" if seq else ""
         held = "AND humanmcp.whole(record) ILIKE %(held)s" if word else ""
@@ -123,15 +125,15 @@ class PostgresInbox(Taking):
 
     def end(self, session: str) -> None:
         """Close a session in order. What is still pending becomes abandoned."""
-        own = self._own.get(self._id(session))
-        if own is None:
+        owned = self._own.get(self._id(session))
+        if owned is None:
             self.facts(session)  # ended before, or never there
             return
         number = self._ids[session]
         try:
             self._db.run(_ABANDON, session=number)
-            facts = own.facts or self.facts(session)
-            self._write_facts(own, facts._replace(life=Life.CLOSED))
+            facts = owned.facts or self.facts(session)
+            self._write_facts(owned, facts._replace(life=Life.CLOSED))
         finally:
             self._let_go(number, session)
 

@@ -71,7 +71,7 @@ def text_of(record: records.Record) -> str:
     return records.encode(record).decode()
 
 
-class _Running:
+class _OwnedSession:
     """A session that this process runs."""
 
     def __init__(self, facts: SessionFacts | None = None) -> None:
@@ -87,7 +87,7 @@ class SessionRows:
         self._db = database
         self._inbox = int(database.run(_INBOX, name=name)[0][0])
         self._ids: dict[str, int] = {}
-        self._own: dict[int, _Running] = {}
+        self._own: dict[int, _OwnedSession] = {}
 
     @property
     def away(self) -> str:
@@ -139,17 +139,17 @@ class SessionRows:
             if facts.name:
                 raise StoreError(FileExistsError(), "new session")
         self._ids[name] = int(found[0][0])
-        own = self._own[self._ids[name]] = _Running()
-        self._write_facts(own, facts._replace(name=name))
+        owned = self._own[self._ids[name]] = _OwnedSession()
+        self._write_facts(owned, facts._replace(name=name))
         return name
 
-    def _owned(self, session: str) -> _Running:
-        own = self._own.get(self._id(session))
-        if own is None:
+    def _owned(self, session: str) -> _OwnedSession:
+        owned = self._own.get(self._id(session))
+        if owned is None:
             raise NotHeldError(session)
-        return own
+        return owned
 
-    def left(self, port: int) -> Sequence[SessionFacts]:
+    def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
         """List the sessions of clients that come back to this port, and that no process holds."""
         rows = self._db.run(
             f"{_FACTS} AND NOT ended AND NOT humanmcp.lives(owner)",
@@ -157,7 +157,7 @@ class SessionRows:
         )
         return [facts for facts in map(_facts, rows) if facts.comes_back(port)]
 
-    def of_client(self, http_id: str) -> SessionFacts | None:
+    def session_by_http_id(self, http_id: str) -> SessionFacts | None:
         """Return the session that a client comes back to under this id, in any process."""
         if not http_id.isascii() or "\0" in http_id:
             return None
@@ -190,8 +190,8 @@ class SessionRows:
             raise StoreError(BlockingIOError(errno.EAGAIN, ""), "session", session=session)
         self._db.run(_AGAIN, session=number)
         facts = self.facts(session)._replace(pid=os.getpid(), letter="")
-        own = self._own[number] = _Running()
-        self._write_facts(own, facts, lettered=True)
+        owned = self._own[number] = _OwnedSession()
+        self._write_facts(owned, facts, lettered=True)
         waiting = self._db.run(_WAITING, session=number)
         return facts, [row[0] for row in waiting]
 
@@ -209,22 +209,22 @@ class SessionRows:
 
     def describe(self, facts: SessionFacts, established: Established) -> None:
         """Replace what is known of a session."""
-        own = self._owned(facts.name)
+        owned = self._owned(facts.name)
         facts = facts._replace(life=Life.OPEN, letter="")
-        if facts != own.facts or established != own.established:
-            self._write_facts(own, facts, established)
+        if facts != owned.facts or established != owned.established:
+            self._write_facts(owned, facts, established)
 
     def _write_facts(
         self,
-        own: _Running,
+        owned: _OwnedSession,
         facts: SessionFacts,
         established: Established | None = None,
         *,
         lettered: bool = False,
     ) -> None:
-        new = established is not None and established != own.established
+        new = established is not None and established != owned.established
         number = self._ids[facts.name]
-        if not facts.probe and not lettered and (own.facts is None or own.facts.probe):
+        if not facts.probe and not lettered and (owned.facts is None or owned.facts.probe):
             self._db.run(_LETTER, inbox=self._inbox, session=number)
         self._db.run_soon(
             _DESCRIBE,
@@ -234,8 +234,8 @@ class SessionRows:
             ended=facts.life is not Life.OPEN,
             established=text_of(records.record_of(established)) if new and established else None,
         )
-        own.facts = facts
-        own.established = established or own.established
+        owned.facts = facts
+        owned.established = established or owned.established
         self._ring()
 
     def _ring(self) -> None:

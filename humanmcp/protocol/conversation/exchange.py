@@ -79,7 +79,7 @@ class Established(NamedTuple):
 NOTHING_ESTABLISHED: Final = Established()
 
 
-class Stated(NamedTuple):
+class TransportFacts(NamedTuple):
     """What a transport says of a request beside its line: HTTP does, in headers.
 
     `revision` is what the request belongs to. `error` is what the specification has it answered
@@ -105,7 +105,7 @@ class Exchange(NamedTuple):
     repeat will carry, "" when the client waits for an answer right now. `continues` is the number
     of the exchange whose question back to the user this one answers, 0 for none. `look` finds out
     what the check says of the request: a request that is answered at once waits for no remarks.
-    `stated` is what the transport says of it.
+    `transport_facts` is what the transport says of it.
     """
 
     number: int
@@ -117,7 +117,7 @@ class Exchange(NamedTuple):
     awaiting_retry: str = ""
     continues: int = 0
     look: Callable[[], tuple[Diagnostic, ...]] = tuple
-    stated: Stated | None = None
+    transport_facts: TransportFacts | None = None
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:

@@ -123,9 +123,9 @@ class Diagnostic(NamedTuple):
         return self.severity is Severity.ERROR
 
 
-def unreadable(line: Malformed) -> Diagnostic:
+def unreadable(malformed: Malformed) -> Diagnostic:
     """Return why a line is no message."""
-    return Diagnostic(line.why.value, Severity.ERROR, line.detail)
+    return Diagnostic(malformed.why.value, Severity.ERROR, malformed.detail)
 
 
 def together(diagnostics: Iterable[Diagnostic]) -> list[TextEdit]:

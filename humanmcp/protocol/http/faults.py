@@ -40,14 +40,14 @@ _NUMBERS: Final[Mapping[Fault, tuple[int, int, int]]] = {
 """The number that a fault can be given: what it is without one, its least and its greatest."""
 
 
-class HttpBreak(NamedTuple):
+class HttpFault(NamedTuple):
     """A fault, and its number: a status, or how many bytes come before the end."""
 
     fault: Fault
     number: int = 0
 
     @classmethod
-    def read(cls, text: str) -> HttpBreak | None:
+    def read(cls, text: str) -> HttpFault | None:
         """Read a name, and a number where the fault has one; None for anything else."""
         name, _, number = text.partition(" ")
         fault = next((one for one in OF_HTTP if one.value == name), None)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.protocol.conversation.exchange import Stated
+from humanmcp.protocol.conversation.exchange import TransportFacts
 from humanmcp.protocol.http import mirrored
 from humanmcp.protocol.http.headers import LAST_EVENT, SESSION, SPELLING, VERSION, Headers
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
@@ -67,18 +67,18 @@ class HttpRefusal(NamedTuple):
 class Posted(NamedTuple):
     """A message for a session. `session` is the name that the client gave, "" for none.
 
-    `stated` is what the headers say besides; None in versions with a handshake.
+    `transport_facts` is what the headers say besides; None in versions with a handshake.
     """
 
     line: bytes
     message: Message | Batch | Malformed
     session: str = ""
-    stated: Stated | None = None
+    transport_facts: TransportFacts | None = None
 
     @property
     def opens(self) -> bool:
         """Return True if it begins a session of its own."""
-        message, handshake = self.message, self.stated is None
+        message, handshake = self.message, self.transport_facts is None
         return handshake and isinstance(message, Message) and message.method == "initialize"
 
 
@@ -271,9 +271,9 @@ def _stateless(
         case Message(kind=Kind.NOTIFICATION):
             if message.method == "notifications/cancelled":
                 return Acknowledged()
-            return Posted(line, message, stated=Stated(_revision(message)))
+            return Posted(line, message, transport_facts=TransportFacts(_revision(message)))
         case Message(kind=Kind.REQUEST):
-            return Posted(line, message, stated=stated_in(message, headers, schema_of))
+            return Posted(line, message, transport_facts=stated_in(message, headers, schema_of))
         case _:
             # "The client MUST NOT send JSON-RPC _responses_."
             return HttpRefusal(400, "response")
@@ -286,15 +286,15 @@ def _revision(message: Message) -> str:
 
 def stated_in(
     message: Message, headers: Headers, schema_of: Callable[[Message], Json] = _no_schema
-) -> Stated:
+) -> TransportFacts:
     """Judge a request of 2026-07-28: first what it says of itself, then its headers."""
     revision = _revision(message)
     lacking = next((key for key in versions.META_REQUIRED if key not in message.meta), None)
     if lacking is not None:
-        return Stated(revision, examples.lacking(lacking))
+        return TransportFacts(revision, examples.lacking(lacking))
     schema = schema_of(message) if message.method == "tools/call" else None
     wrong = mirrored.mismatch_in(message, headers, schema)
     if wrong is None:
-        return Stated(revision)
+        return TransportFacts(revision)
     error: JsonObject = {"code": HEADER_MISMATCH, "message": wrong.message}
-    return Stated(revision, error, (wrong.found,))
+    return TransportFacts(revision, error, (wrong.found,))

@@ -37,7 +37,7 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sessio
 _LONGEST_NAME: Final = 1000
 
 
-class Lasting(Protocol):
+class SessionLike(Protocol):
     """A session. `id` is "" for that of a visitor, `last_seen` in seconds of any clock.
 
     `address` is where its client was seen last, "" where only the process before this one saw it.
@@ -52,7 +52,7 @@ class Lasting(Protocol):
         """Return True if no client waits or listens."""
 
 
-AnySession = TypeVar("AnySession", bound=Lasting)
+AnySession = TypeVar("AnySession", bound=SessionLike)
 
 
 def silent(sessions: Iterable[AnySession], now: float) -> list[AnySession]:
@@ -60,11 +60,11 @@ def silent(sessions: Iterable[AnySession], now: float) -> list[AnySession]:
     return [one for one in sessions if one.is_idle and now - one.last_seen > _ends_after(one)]
 
 
-def _ends_after(session: Lasting) -> float:
+def _ends_after(session: SessionLike) -> float:
     return SESSION_ENDS_AFTER if session.id else VISIT_ENDS_AFTER
 
 
-def makes_room(sessions: Collection[AnySession], now: float, address: str) -> AnySession | None:
+def evictable(sessions: Collection[AnySession], now: float, address: str) -> AnySession | None:
     """Return the session that ends so that a client at `address` can begin another.
 
     No client can end those of an address that has fewer than its own has. Of an address that has

@@ -194,7 +194,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
         return _unreadable(text, size, too_much)
     wounds = parser.examine(body)
     lines = LineIndex(text)
-    diagnostics = [*repaired, *(_of_wound(wound, lines, first) for wound in wounds.found)]
+    diagnostics = [*repaired, *(_of_wound(mistake, lines, first) for mistake in wounds.found)]
     edits = [
         *([TextEdit(0, first, "")] if first else []),
         *_moved(wounds.edits, first),
@@ -342,14 +342,14 @@ def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
     return tuple(TextEdit(e.start + by, e.end + by, e.new) for e in edits) if by else edits
 
 
-def _of_wound(wound: SyntaxDiagnostic, lines: LineIndex, first: int) -> Diagnostic:
-    line, column = lines.place(wound.start + first)
-    edits = _moved(wound.edits, first)
-    return wound.diagnostic.unplaced()._replace(
-        start=wound.start + first,
-        end=wound.end + first,
+def _of_wound(mistake: SyntaxDiagnostic, lines: LineIndex, first: int) -> Diagnostic:
+    line, column = lines.place(mistake.start + first)
+    edits = _moved(mistake.edits, first)
+    return mistake.diagnostic.unplaced()._replace(
+        start=mistake.start + first,
+        end=mistake.end + first,
         line=line,
         column=column,
-        fix=Fix(edits, wound.label, wound.applicability) if edits else None,
-        times=wound.count,
+        fix=Fix(edits, mistake.label, mistake.applicability) if edits else None,
+        times=mistake.count,
     )

@@ -60,7 +60,7 @@ class SyntaxDiagnostic:
 
 
 @dataclass(slots=True)
-class _Note:
+class OpenProblem:
     """A wound of which more may be found."""
 
     diagnostic: JsonDiagnostic
@@ -118,9 +118,9 @@ class RepairScanner:
     text: str
     at: int = 0
     edits: list[TextEdit] = field(default_factory=list)
-    notes: dict[object, list[_Note]] = field(default_factory=dict)
+    notes: dict[object, list[OpenProblem]] = field(default_factory=dict)
     """What was noted of each kind of mistake, in the order of the text."""
-    full: dict[object, _Note] = field(default_factory=dict)
+    full: dict[object, OpenProblem] = field(default_factory=dict)
     """Of a kind that gets no further note: the last one, which all others belong to."""
 
     # -- notes ----------------------------------------------------------------------------------
@@ -138,12 +138,12 @@ class RepairScanner:
         edits: tuple[TextEdit, ...],
         *args: _Given.args,
         **fillings: _Given.kwargs,
-    ) -> _Note:
+    ) -> OpenProblem:
         """Take note of a mistake; one of a kind that stands all over a text is one wound."""
         note = self.full.get(kind)
         if note is None:
             diagnostic = kind(*args, **fillings)
-            note = _Note(
+            note = OpenProblem(
                 diagnostic,
                 start,
                 end,
@@ -167,7 +167,7 @@ class RepairScanner:
         new: str,
         *args: _Given.args,
         **fillings: _Given.kwargs,
-    ) -> _Note:
+    ) -> OpenProblem:
         """Take note of a mistake that other characters in its place mend."""
         return self.wound(kind, start, end, (TextEdit(start, end, new),), *args, **fillings)
 

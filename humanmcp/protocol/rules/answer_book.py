@@ -302,7 +302,7 @@ def by_rule(index: int) -> str:
 
 def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
     """Return the error for a request whose headers say something else; None for any other."""
-    wrong = exchange.stated.error if exchange.stated is not None else None
+    wrong = exchange.transport_facts.error if exchange.transport_facts is not None else None
     is_mismatch = wrong is not None and wrong["code"] == HEADER_MISMATCH
     return wrong if is_mismatch and _is_stateless(book) else None
 
@@ -367,7 +367,7 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, 
         return _discover(book)
     lists = _lists(book)
     if method in lists:
-        return TextForm.RESULT, dated(lists[method], method, revision, book)
+        return TextForm.RESULT, with_result_envelope(lists[method], method, revision, book)
     return None
 
 
@@ -393,7 +393,7 @@ def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
     return tuple(name for name, (old, new) in pairs.items() if old != new)
 
 
-def prepared(book: Book) -> Mapping[str, Mapping[str, Any]]:
+def book_lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
     """Return the lists that were written into a book; an empty one is no text to start from."""
     if book._replace(revisions=versions.ALL) == Book():
         return {}
@@ -425,7 +425,9 @@ def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
         "capabilities": book.offered(),
         **({"instructions": book.instructions} if book.instructions else {}),
     }
-    return TextForm.RESULT, dated(found, "server/discover", versions.LATEST_STATELESS, book)
+    return TextForm.RESULT, with_result_envelope(
+        found, "server/discover", versions.LATEST_STATELESS, book
+    )
 
 
 def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
@@ -435,8 +437,8 @@ def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
     """
     if not _is_stateless(book):
         return None
-    if exchange.stated is not None and exchange.stated.error is not None:
-        return exchange.stated.error
+    if exchange.transport_facts is not None and exchange.transport_facts.error is not None:
+        return exchange.transport_facts.error
     if versions.unserved_in(exchange.request) is not None:
         return _unsupported(exchange, book)
     return examples.refusal(exchange.request, exchange.revision)
@@ -454,7 +456,9 @@ def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     }
 
 
-def dated(whole: Mapping[str, Any], method: str, revision: str, book: Book) -> Mapping[str, Any]:
+def with_result_envelope(
+    whole: Mapping[str, Any], method: str, revision: str, book: Book
+) -> Mapping[str, Any]:
     """Add to a result what those of 2026-07-28 say of themselves, and of who gives them."""
     kind = methods.of(method).result_in(revision)
     # MCP: "Servers SHOULD include" this in the `_meta` of every result.

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humanmcp.protocol.conversation.negotiation import declared_by
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.rules import asking
-from humanmcp.protocol.rules.answer_book import BY_PERSON, Decision, by_rule, dated, first_rule
+from humanmcp.protocol.rules.answer_book import (
+    BY_PERSON,
+    Decision,
+    by_rule,
+    first_rule,
+    with_result_envelope,
+)
 from humanmcp.protocol.rules.filling import fill_text
 from humanmcp.protocol.rules.memory import BookMemory
 from humanmcp.protocol.rules.rule import RuleAction
@@ -69,7 +75,7 @@ class _Request(NamedTuple):
 def _followed(request: _Request, rule: Rule, retry: asking.Retry) -> Decision:
     """Follow a rule: its answer, or what is asked first."""
     exchange = request.exchange
-    if rule.deed is not RuleAction.ANSWER:
+    if rule.action is not RuleAction.ANSWER:
         return BY_PERSON
     values = request.memory.values(rule, exchange) if rule.fills or rule.keep else {}
     decision = Decision(
@@ -143,5 +149,7 @@ def _whole(decision: Decision, exchange: Exchange, book: Book) -> Decision:
     result = json.loads(decision.text)
     if "inputRequests" in result and methods.of(exchange.method).asks_back:
         return decision
-    text = json.dumps(dated(result, exchange.method, exchange.revision, book), ensure_ascii=False)
+    text = json.dumps(
+        with_result_envelope(result, exchange.method, exchange.revision, book), ensure_ascii=False
+    )
     return decision._replace(text=text)

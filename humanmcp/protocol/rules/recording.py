@@ -88,7 +88,7 @@ class Recorded:
         return self.text is not None or self.raw is not None
 
 
-def essence(params: Mapping[str, Any]) -> str:
+def comparison_key(params: Mapping[str, Any]) -> str:
     """Write what counts of the parameters: not the `_meta`, and in an order of its own."""
     rest = {key: value for key, value in params.items() if key not in ("_meta", "requestState")}
     return json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -291,7 +291,7 @@ def _recorded(part: _Part) -> Recorded:
         seq=seq,
         method=part.message.method,
         name=part.request.name if part.request is not None else "",
-        params=essence(part.message.params),
+        params=comparison_key(part.message.params),
         text=None if answer is None else jsonrpc.member(answer.raw, form.value) or "{}",
         form=form,
         modern=part.request is not None and features(part.request.revision).stateless,

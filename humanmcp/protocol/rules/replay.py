@@ -17,7 +17,7 @@ from humanmcp.protocol.conversation.state import name_of
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.rules.answer_book import Decision
-from humanmcp.protocol.rules.recording import Recorded, essence
+from humanmcp.protocol.rules.recording import Recorded, comparison_key
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
 
@@ -59,7 +59,7 @@ class Otherwise(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class UnrecordedRequest:
     """A request that fitted nothing recorded, by its number in the session."""
 
     number: int
@@ -117,7 +117,7 @@ class Replay:
         otherwise: Otherwise = Otherwise.HAND,
     ) -> None:
         self.otherwise = otherwise
-        self.misses: list[Miss] = []
+        self.misses: list[UnrecordedRequest] = []
         self.forwarded = 0
         """Requests that the real server has answered."""
         self._left: set[int] = set()
@@ -141,7 +141,7 @@ class Replay:
         ]
         if not fitting and exchange.method == "server/discover" and not self._modern:
             return FoundAnswer(_HANDSHAKE_ONLY)
-        wanted = essence(exchange.request.params)
+        wanted = comparison_key(exchange.request.params)
         # each client asks these with its own name and abilities: any recorded answer fits
         introduces = methods.of(exchange.method).introduces
         exact = [recorded for recorded in fitting if introduces or recorded.params == wanted]
@@ -163,7 +163,11 @@ class Replay:
 
     def unanswered(self, exchange: Exchange) -> Recorded | None:
         """Find what was said about a request that was never answered, each time in its turn."""
-        wanted = (exchange.method, name_of(exchange.request), essence(exchange.request.params))
+        wanted = (
+            exchange.method,
+            name_of(exchange.request),
+            comparison_key(exchange.request.params),
+        )
         return self._take(
             recorded
             for recorded in self._all
@@ -201,7 +205,9 @@ class Replay:
     def miss(self, exchange: Exchange) -> None:
         """Remember a request that fitted nothing; a `ping` asks for nothing that is recorded."""
         if exchange.method != "ping":
-            self.misses.append(Miss(exchange.number, exchange.method, name_of(exchange.request)))
+            self.misses.append(
+                UnrecordedRequest(exchange.number, exchange.method, name_of(exchange.request))
+            )
 
     def given(self, seq: int) -> None:
         """Count the answer of this frame as given: its turn is over."""

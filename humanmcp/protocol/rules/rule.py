@@ -73,8 +73,8 @@ class Rule(NamedTuple):
     one for any. `state` is the `requestState`, False for none, True for any. `client_has` are
     capabilities that the client must have declared.
 
-    `after` is in seconds; `times` is how often it answers, None for always. A rule whose `deed` is
-    not to answer has no text. `then` are the answers to the second call and those after it, the
+    `after` is in seconds; `times` is how often it answers, None for always. A rule whose `action`
+    is not to answer has no text. `then` are the answers to the second call and those after it, the
     last for all that follow, or with `cycle` from the beginning. `fills` says that placeholders
     are filled. `ask` are rounds of questions, by name. One that is not `on` is passed over.
 
@@ -90,7 +90,7 @@ class Rule(NamedTuple):
     contains: Mapping[str, str] = _NONE
     after: float = 0.0
     times: int | None = None
-    deed: RuleAction = RuleAction.ANSWER
+    action: RuleAction = RuleAction.ANSWER
     resource: str = ""
     responses: Mapping[str, Any] | bool | None = None
     state: str | bool | None = None

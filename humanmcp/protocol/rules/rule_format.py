@@ -158,7 +158,7 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
         text=answer,
         form=form,
         after=seconds(turn.get("after", 0), f"{place}.after"),
-        deed=deed,
+        action=deed,
         notices=tuple(
             _notice(notice, f"{place}.notify[{index}]")
             for index, notice in enumerate(tables(turn.get("notify", []), f"{place}.notify"))

@@ -55,13 +55,13 @@ _ELICITATION: Final = "3f1c6f0e-5d0b-4d1e-9d54-2f1f6d1c9a10"
 def example_of(kind: Kind, revision: str, *, usual: bool = False) -> Json:  # noqa: PLR0911 - one arm a kind
     """Return a small value of a kind; with what is `usual` in it beside what must be there."""
     match kind:
-        case types.Truth():
+        case types.Boolean():
             return False
         case types.Number():
             return 0
-        case types.Many():
+        case types.ListOf():
             return [example_of(kind.item, revision, usual=usual)]
-        case types.Each():
+        case types.MapOf():
             return {}
         case types.ByMember():
             name, shape = next(iter(kind.shapes.items()))
@@ -90,7 +90,7 @@ def _is_usual(member: Member, revision: str) -> bool:
 def example(member: Member, revision: str, *, usual: bool = False) -> Json:
     """Return the example of a member: its own, or one made from its kind."""
     kind = member.kind(revision)
-    is_made = isinstance(kind.item if isinstance(kind, types.Many) else kind, str)
+    is_made = isinstance(kind.item if isinstance(kind, types.ListOf) else kind, str)
     own = member.example
     return example_of(kind, revision, usual=usual) if own is None or (usual and is_made) else own
 
@@ -436,7 +436,7 @@ def _trimmed(value: Json, kind: Kind, revision: str) -> Json:
                 elif member is not None and member.exists(revision):
                     kept[name] = _trimmed(item, member.kind(revision), revision)
             return kept
-        case types.Many() if isinstance(value, list):
+        case types.ListOf() if isinstance(value, list):
             return [_trimmed(item, kind.item, revision) for item in value]
         case _:
             return value

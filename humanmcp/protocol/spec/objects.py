@@ -35,8 +35,8 @@ from humanmcp.protocol.spec.types import (
     WHOLE,
     ByMember,
     ByPresence,
-    Each,
-    Many,
+    ListOf,
+    MapOf,
     Member,
     OneOf,
     OneOrMany,
@@ -85,7 +85,7 @@ TOKEN: Final = Text("token")
 """Text or a whole number: ids and progress tokens."""
 
 META: Final = may("Meta", since=R2025_06)
-ICONS: Final = may(Many("Icon"), since=R2025_11)
+ICONS: Final = may(ListOf("Icon"), since=R2025_11)
 TITLE: Final = may(TEXT, since=R2025_06)
 INSTRUCTIONS: Final = may(
     TEXT,
@@ -178,7 +178,7 @@ def retried(**members: Member) -> Shape:
     """Describe the parameters of a request that may be repeated with the user's answers."""
     return params(
         **members,
-        inputResponses=may(Each(ANY_OBJECT), since=R2026_07),
+        inputResponses=may(MapOf(ANY_OBJECT), since=R2026_07),
         requestState=may(TEXT, since=R2026_07),
     )
 
@@ -208,8 +208,8 @@ _RESOURCE: Final[Mapping[str, Member]] = {
     **_LISTED,
 }
 _EXTRAS: Final[Mapping[str, Member]] = {
-    "experimental": may(Each(ANY_OBJECT)),
-    "extensions": may(Each(ANY_OBJECT, names="extension id")),
+    "experimental": may(MapOf(ANY_OBJECT)),
+    "extensions": may(MapOf(ANY_OBJECT, names="extension id")),
 }
 _FORM: Final[Mapping[str, Member]] = {
     "mode": may(TEXT, since=R2025_11),
@@ -222,15 +222,15 @@ _URL: Final[Mapping[str, Member]] = {
     "url": must(URI, example="https://example.com/"),
 }
 _TURN: Final[Mapping[str, Member]] = {
-    "messages": must(Many("SamplingMessage")),
+    "messages": must(ListOf("SamplingMessage")),
     "maxTokens": must(WHOLE, example=200),
     "systemPrompt": may(TEXT),
     "modelPreferences": may("ModelPreferences"),
     "includeContext": may(OneOf(("none", "thisServer", "allServers"))),
     "temperature": may(NUMBER),
-    "stopSequences": may(Many(TEXT)),
+    "stopSequences": may(ListOf(TEXT)),
     "metadata": may(ANY_OBJECT),
-    "tools": may(Many("Tool"), since=R2025_11),
+    "tools": may(ListOf("Tool"), since=R2025_11),
     "toolChoice": may("ToolChoice", since=R2025_11),
 }
 _WISH: Final = may("TaskWish", since=R2025_11, until=R2025_11)
@@ -250,7 +250,7 @@ _TASK_STATE: Final[Mapping[str, Member]] = {
     **_TASK,
     "result": may(ANY_OBJECT, since=R2026_07),
     "error": may("Error", since=R2026_07),
-    "inputRequests": may(Each(ANY_OBJECT), since=R2026_07),
+    "inputRequests": may(MapOf(ANY_OBJECT), since=R2026_07),
 }
 """A task with what its status calls for: "Each notification carries a complete `DetailedTask` for
 the current status, identical to what `tasks/get` would have returned at that moment."
@@ -303,11 +303,11 @@ SHAPES: Final[Mapping[str, Shape]] = {
         R2025_11,
         src=must(Text("icon"), example="https://example.com/icon.png"),
         mimeType=may(MIME),
-        sizes=may(Many(TEXT)),
+        sizes=may(ListOf(TEXT)),
         theme=may(OneOf(("dark", "light"))),
     ),
     "Annotations": shape(
-        audience=may(Many(ROLE)),
+        audience=may(ListOf(ROLE)),
         priority=may(SHARE),
         lastModified=may(MOMENT, since=R2025_06),
     ),
@@ -319,7 +319,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         instructions=INSTRUCTIONS,
     ),
     "DiscoverResult": cached(
-        supportedVersions=must(Many(TEXT), example=[R2026_07]),
+        supportedVersions=must(ListOf(TEXT), example=[R2026_07]),
         capabilities=must("ServerCapabilities", example={"tools": {}}),
         instructions=INSTRUCTIONS,
     ),
@@ -365,11 +365,11 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "EmptyResult": Shape(
         {"resultType": must(TEXT, since=R2026_07, example="complete"), "_meta": may("ResultMeta")},
-        alone=True,
+        closed=True,
     ),
     "EmptyParams": params(),
     # -- tools -----------------------------------------------------------------------------------
-    "ListToolsResult": paged(tools=must(Many("Tool"))),
+    "ListToolsResult": paged(tools=must(ListOf("Tool"))),
     "Tool": shape(
         name=must(Text("tool name"), example="ask_human"),
         **_described("Ask the human", "Ask a person a question and wait for the typed answer"),
@@ -382,8 +382,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "InputSchema": Shape(
         {
             "type": must(OneOf(("object",), strange=SchemaOfNoObject)),
-            "properties": may(Each(ANY_OBJECT), then=(R2026_07, Each(ANYTHING)), example=_ASKED),
-            "required": may(Many(TEXT), example=list(_ASKED)),
+            "properties": may(MapOf(ANY_OBJECT), then=(R2026_07, MapOf(ANYTHING)), example=_ASKED),
+            "required": may(ListOf(TEXT), example=list(_ASKED)),
             "$schema": may(TEXT),
         },
         open=True,
@@ -391,8 +391,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "OutputSchema": Shape(
         {
             "type": must(OneOf(("object",))),
-            "properties": may(Each(ANY_OBJECT)),
-            "required": may(Many(TEXT)),
+            "properties": may(MapOf(ANY_OBJECT)),
+            "required": may(ListOf(TEXT)),
             "$schema": may(TEXT),
         },
         open=True,
@@ -412,7 +412,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         task=_WISH,
     ),
     "CallToolResult": result(
-        content=must(Many(CONTENT)),
+        content=must(ListOf(CONTENT)),
         structuredContent=may(ANY_OBJECT, since=R2025_06, then=(R2026_07, ANYTHING)),
         isError=may(TRUTH),
     ),
@@ -454,9 +454,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
         _meta=META,
     ),
     # -- resources -------------------------------------------------------------------------------
-    "ListResourcesResult": paged(resources=must(Many("Resource"))),
+    "ListResourcesResult": paged(resources=must(ListOf("Resource"))),
     "Resource": shape(**_RESOURCE),
-    "ListTemplatesResult": paged(resourceTemplates=must(Many("ResourceTemplate"))),
+    "ListTemplatesResult": paged(resourceTemplates=must(ListOf("ResourceTemplate"))),
     "ResourceTemplate": shape(
         uriTemplate=must(TEXT, example="file:///notes/{name}"),
         name=must(TEXT, example="notes"),
@@ -465,17 +465,17 @@ SHAPES: Final[Mapping[str, Shape]] = {
         annotations=may("Annotations"),
         **_LISTED,
     ),
-    "ReadResourceResult": cached(contents=must(Many(CONTENTS))),
+    "ReadResourceResult": cached(contents=must(ListOf(CONTENTS))),
     "ReadParams": retried(uri=must(TEXT)),
     "UriParams": params(uri=must(TEXT)),
     "PageParams": params(cursor=may(TEXT)),
     "SetLevelParams": params(level=must(LOG_LEVEL, example="info")),
     # -- prompts and completion -----------------------------------------------------------------
-    "ListPromptsResult": paged(prompts=must(Many("Prompt"))),
+    "ListPromptsResult": paged(prompts=must(ListOf("Prompt"))),
     "Prompt": shape(
         name=must(TEXT, example="summarise"),
         **_described("Summarise a text", "Asks for a short summary"),
-        arguments=may(Many("PromptArgument"), example=[]),
+        arguments=may(ListOf("PromptArgument"), example=[]),
         **_LISTED,
     ),
     "PromptArgument": shape(
@@ -484,10 +484,10 @@ SHAPES: Final[Mapping[str, Shape]] = {
         description=may(TEXT, example="What to summarise"),
         required=may(TRUTH, example=True),
     ),
-    "GetPromptParams": retried(name=must(TEXT), arguments=may(Each(TEXT))),
+    "GetPromptParams": retried(name=must(TEXT), arguments=may(MapOf(TEXT))),
     "GetPromptResult": result(
         description=may(TEXT),
-        messages=must(Many("PromptMessage")),
+        messages=must(ListOf("PromptMessage")),
     ),
     "PromptMessage": shape(
         role=must(ROLE, example="user"),
@@ -501,15 +501,17 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "PromptRef": shape(type=must(TEXT), name=must(TEXT), title=TITLE),
     "ResourceRef": shape(type=must(TEXT), uri=must(TEXT)),
     "CompletedArgument": shape(name=must(TEXT), value=must(TEXT)),
-    "CompletionContext": shape(arguments=may(Each(TEXT))),
+    "CompletionContext": shape(arguments=may(MapOf(TEXT))),
     "CompleteResult": result(completion=must("Completion")),
     "Completion": shape(
-        values=must(Many(TEXT, most=100)),
+        values=must(ListOf(TEXT, most=100)),
         total=may(WHOLE),
         hasMore=may(TRUTH),
     ),
     # -- what a server asks of the client --------------------------------------------------------
-    "ListRootsResult": Shape({"roots": must(Many("Root"), example=[]), "_meta": may("ResultMeta")}),
+    "ListRootsResult": Shape(
+        {"roots": must(ListOf("Root"), example=[]), "_meta": may("ResultMeta")}
+    ),
     "Root": shape(
         uri=must(Text("file uri"), example="file:///home/me"), name=may(TEXT), _meta=META
     ),
@@ -523,7 +525,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         _meta=META,
     ),
     "ModelPreferences": shape(
-        hints=may(Many("ModelHint")),
+        hints=may(ListOf("ModelHint")),
         costPriority=may(SHARE),
         speedPriority=may(SHARE),
         intelligencePriority=may(SHARE),
@@ -542,7 +544,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         R2025_11,
         type=must(TEXT),
         toolUseId=must(TEXT, example="call-1"),
-        content=must(Many(CONTENT)),
+        content=must(ListOf(CONTENT)),
         structuredContent=may(ANY_OBJECT, then=(R2026_07, ANYTHING)),
         isError=may(TRUTH),
         _meta=META,
@@ -572,8 +574,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "FormSchema": Shape(
         {
             "type": must(OneOf(("object",))),
-            "properties": must(Each(FORM_FIELD), example={}),
-            "required": may(Many(TEXT)),
+            "properties": must(MapOf(FORM_FIELD), example={}),
+            "required": may(ListOf(TEXT)),
             "$schema": may(TEXT, since=R2025_11),
             # A form that a program makes of a class has these, and they harm nobody: JSON Schema
             # knows them, and no shape of MCP forbids them.
@@ -583,9 +585,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
         }
     ),
     "StringField": field(
-        enum=may(Many(TEXT)),
-        enumNames=may(Many(TEXT)),
-        oneOf=may(Many("TitledChoice"), since=R2025_11),
+        enum=may(ListOf(TEXT)),
+        enumNames=may(ListOf(TEXT)),
+        oneOf=may(ListOf("TitledChoice"), since=R2025_11),
         format=may(OneOf(("email", "uri", "date", "date-time"))),
         minLength=may(FROM_ZERO),
         maxLength=may(FROM_ZERO),
@@ -598,29 +600,29 @@ SHAPES: Final[Mapping[str, Shape]] = {
         items=must("Choices", example={"type": "string", "enum": ["…"]}),
         minItems=may(FROM_ZERO),
         maxItems=may(FROM_ZERO),
-        default=may(Many(TEXT)),
+        default=may(ListOf(TEXT)),
     ),
     "Choices": Shape(
         {
             "type": may(OneOf(("string",), strange=FormNotFlat)),
-            "enum": may(Many(TEXT)),
-            "anyOf": may(Many("TitledChoice")),
+            "enum": may(ListOf(TEXT)),
+            "anyOf": may(ListOf("TitledChoice")),
         },
         R2025_11,
         open=True,
-        either=("enum", "anyOf"),
+        any_of=("enum", "anyOf"),
     ),
     "TitledChoice": loose(R2025_11, const=must(TEXT, example="…"), title=must(TEXT, example="…")),
     "ElicitResult": Shape(
         {
             "action": must(OneOf(("accept", "decline", "cancel"))),
-            "content": may(Each(Text("one answer")), then=(R2025_11, Each(Text("answer")))),
+            "content": may(MapOf(Text("one answer")), then=(R2025_11, MapOf(Text("answer")))),
             "_meta": may("ResultMeta"),
         }
     ),
     # -- a question back to the user (2026-07-28) --------------------------------------------------
     "InputRequiredResult": result(
-        inputRequests=may(Each(ASKS)),
+        inputRequests=may(MapOf(ASKS)),
         requestState=may(TEXT),
     ),
     "AskUser": shape(
@@ -640,9 +642,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
         toolsListChanged=may(TRUTH),
         promptsListChanged=may(TRUTH),
         resourcesListChanged=may(TRUTH),
-        resourceSubscriptions=may(Many(TEXT)),
+        resourceSubscriptions=may(ListOf(TEXT)),
         # of the extension for tasks
-        taskIds=may(Many(TEXT)),
+        taskIds=may(ListOf(TEXT)),
     ),
     "ListenResult": Shape(
         {
@@ -656,20 +658,20 @@ SHAPES: Final[Mapping[str, Shape]] = {
     # -- tasks: in the core of 2025-11-25, an extension of 2026-07-28 ------------------------------
     "TaskWish": shape(R2025_11, ttl=may(WHOLE)),
     "TaskParams": params(taskId=must(TEXT)),
-    "TaskUpdateParams": params(taskId=must(TEXT), inputResponses=must(Each(ANY_OBJECT))),
+    "TaskUpdateParams": params(taskId=must(TEXT), inputResponses=must(MapOf(ANY_OBJECT))),
     "Task": Shape(_TASK, R2025_11),
     "CreateTaskResult": Shape({"task": must("Task"), "_meta": may("ResultMeta")}, R2025_11),
     "TaskResult": result(**_TASK),
     "TaskStateResult": result(**_TASK_STATE, requestState=may(TEXT, since=R2026_07)),
-    "TaskListResult": result(tasks=must(Many("Task"), example=[]), nextCursor=may(TEXT)),
+    "TaskListResult": result(tasks=must(ListOf("Task"), example=[]), nextCursor=may(TEXT)),
     "TaskPayload": Shape({"_meta": must("TaskPayloadMeta")}, open=True),
     "TaskPayloadMeta": Shape({META_RELATED_TASK: must("RelatedTask")}, open=True),
     "TaskAcknowledged": result(),
     # -- skills: an extension of 2026-07-28 --------------------------------------------------------
-    "ListSkillsResult": paged(skills=must(Many("Skill"), example=[])),
+    "ListSkillsResult": paged(skills=must(ListOf("Skill"), example=[])),
     "ReadDirectoryParams": params(uri=must(URI, example="skill://summarise"), cursor=may(TEXT)),
     "ReadDirectoryResult": result(
-        resources=must(Many("Resource"), example=[]),
+        resources=must(ListOf("Resource"), example=[]),
         nextCursor=may(TEXT),
         ttlMs=may(FROM_ZERO, since=R2026_07),
         cacheScope=may(OneOf(("private", "public")), since=R2026_07),
@@ -723,7 +725,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         data=may(ANYTHING),
     ),
     "VersionErrorData": loose(
-        supported=must(Many(TEXT), example=[R2026_07]),
+        supported=must(ListOf(TEXT), example=[R2026_07]),
         requested=must(TEXT, example="…"),
     ),
     "CapabilityErrorData": loose(
@@ -732,7 +734,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "UrlErrorData": loose(
         elicitations=must(
-            Many("UrlParams"),
+            ListOf("UrlParams"),
             example=[],
         ),
     ),

@@ -56,11 +56,11 @@ class Schemas:
                 return self._named(kind)
             case types.OneOf():
                 return {"enum": list(kind.values)}
-            case types.Truth():
+            case types.Boolean():
                 return {"type": "boolean"}
-            case types.Many():
+            case types.ListOf():
                 return {"type": "array", "items": self.of(kind.item)}
-            case types.Each():
+            case types.MapOf():
                 return {"type": "object", "additionalProperties": self.of(kind.value)}
             case types.ByMember():
                 return {"oneOf": [self._arm(kind, value) for value in self._arms(kind)]}

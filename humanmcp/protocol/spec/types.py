@@ -42,7 +42,7 @@ class Number:
         self.most = most
 
 
-class Truth:
+class Boolean:
     """`true` or `false`."""
 
     __slots__ = ()
@@ -64,7 +64,7 @@ class OneOf:
         self.strange = strange
 
 
-class Many:
+class ListOf:
     """A list of items of one kind, of at most `most` items."""
 
     __slots__ = ("item", "most")
@@ -74,7 +74,7 @@ class Many:
         self.most = most
 
 
-class Each:
+class MapOf:
     """An object whose names are free and whose values are of one kind.
 
     `names` says what a name must look like, a key of `forms.NAMES`; "" for any name.
@@ -139,7 +139,7 @@ class OrNull:
 
 
 Kind: TypeAlias = (
-    "str | Text | Number | Truth | Anything | OneOf | Many | Each | ByMember | ByPresence"
+    "str | Text | Number | Boolean | Anything | OneOf | ListOf | MapOf | ByMember | ByPresence"
     " | OneOrMany | OrNull"
 )
 """What a value may be. A plain string names an entry of the table of shapes."""
@@ -182,11 +182,11 @@ class Shape:
     """One object: its members in reading order.
 
     `open` objects may have members of other names; `names` says what those must look like, a key of
-    `forms.NAMES`. `alone` says that no other member may be there at all, whatever it is called:
-    clients check `{}` strictly. Of the members that `either` names at least one must be there.
+    `forms.NAMES`. `closed` says that no other member may be there at all, whatever it is called:
+    clients check `{}` strictly. Of the members that `any_of` names at least one must be there.
     """
 
-    __slots__ = ("alone", "either", "members", "names", "open", "since")
+    __slots__ = ("any_of", "closed", "members", "names", "open", "since")
 
     def __init__(  # noqa: PLR0913 - each says one thing about the object, by name
         self,
@@ -194,16 +194,16 @@ class Shape:
         since: str = R2024_11,
         *,
         open: bool = False,  # noqa: A002 - the word for it
-        alone: bool = False,
+        closed: bool = False,
         names: str = "",
-        either: tuple[str, ...] = (),
+        any_of: tuple[str, ...] = (),
     ) -> None:
         self.members = members
         self.since = since
         self.open = open
-        self.alone = alone
+        self.closed = closed
         self.names = names
-        self.either = either
+        self.any_of = any_of
 
 
 TEXT: Final = Text()
@@ -217,7 +217,7 @@ SAFE: Final = 2**53 - 1
 WHOLE: Final = Number(whole=True, least=-SAFE, most=SAFE)
 FROM_ZERO: Final = Number(whole=True, least=0, most=SAFE)
 SHARE: Final = Number(least=0, most=1)
-TRUTH: Final = Truth()
+TRUTH: Final = Boolean()
 ANYTHING: Final = Anything()
 
 

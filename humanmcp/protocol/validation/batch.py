@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from humanmcp.protocol.repair.reading import Reading
 
 
-def requests_in(held: Batch, revision: str) -> tuple[Exchange, ...]:
+def requests_in(batch: Batch, revision: str) -> tuple[Exchange, ...]:
     """Return the requests of an array, as exchanges that can be answered."""
     return tuple(
         Exchange(0, item, revision)
-        for item in held.items
+        for item in batch.items
         if isinstance(item, Message) and item.kind is Kind.REQUEST
     )
 
@@ -83,10 +83,10 @@ def _array(reading: Reading) -> Batch | None:
     return found if isinstance(found, Batch) else None
 
 
-def _placed(array: Batch, text: str) -> Iterator[tuple[Message | Malformed, int]]:
+def _placed(batch: Batch, text: str) -> Iterator[tuple[Message | Malformed, int]]:
     """Yield the items of an array with the places where they begin."""
     at = 0
-    for item in array.items:
+    for item in batch.items:
         raw = item.raw if isinstance(item, Message) else item.text
         at = text.index(raw, at)
         yield item, at

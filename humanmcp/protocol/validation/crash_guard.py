@@ -27,10 +27,10 @@ FAILED: Final = CheckFailed.code
 """The code of a problem that says that the check itself failed."""
 
 
-def failure(error: BaseException, level: Severity = Severity.ERROR) -> Diagnostic:
+def failure(error: BaseException, severity: Severity = Severity.ERROR) -> Diagnostic:
     """Return the problem that says that the check itself failed. The text is not to blame."""
     why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return CheckFailed(why=shown(why)).without_fix(level).unplaced()
+    return CheckFailed(why=shown(why)).without_fix(severity).unplaced()
 
 
 def failed(text: str, error: BaseException) -> Verdict:

@@ -38,8 +38,8 @@ def line_hints(
     if raw.startswith(_BOM):
         said.append(rpc.MarkBeforeLine().unplaced())
     if isinstance(found, Batch) and not features(revision).batches:
-        level = Severity.ERROR if strict else Severity.WARNING
-        said.append(rpc.BatchNotAllowed().without_fix(level).unplaced())
+        severity = Severity.ERROR if strict else Severity.WARNING
+        said.append(rpc.BatchNotAllowed().without_fix(severity).unplaced())
     return tuple(said)
 
 

@@ -26,7 +26,7 @@ from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.examples import example_of, named
 from humanmcp.protocol.spec.objects import CONTENT, SHAPES
-from humanmcp.protocol.spec.types import Many
+from humanmcp.protocol.spec.types import ListOf
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.shape_checker import judge
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.raw import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
-_CONTENT: Final = Many(CONTENT)
+_CONTENT: Final = ListOf(CONTENT)
 
 
 def judge_result(
@@ -120,7 +120,7 @@ def _no_object(
 def _list_in(kind: str) -> str:
     """Return the member of an object that is a list and must be there; "" for none."""
     members = SHAPES[kind].members.items()
-    lists = (name for name, one in members if one.required and isinstance(one.kinds[0][1], Many))
+    lists = (name for name, one in members if one.required and isinstance(one.kinds[0][1], ListOf))
     return next(lists, "")
 
 

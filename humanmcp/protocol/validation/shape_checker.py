@@ -71,7 +71,7 @@ def _check(  # noqa: C901, PLR0912 - one arm a kind
                 problems.append(wrong.ill_formed(trouble, value, path))
         case types.Number():
             _check_number(value, kind, path, problems)
-        case types.Truth():
+        case types.Boolean():
             if not isinstance(value, bool):
                 problems.append(wrong.not_a_truth(value, path))
         case types.OneOf():
@@ -82,11 +82,11 @@ def _check(  # noqa: C901, PLR0912 - one arm a kind
                 _check(value, kind.value, version, path, problems)
         case types.OneOrMany():
             several = isinstance(value, list) and version >= kind.many_since
-            inner = types.Many(kind.many) if several else kind.item
+            inner = types.ListOf(kind.many) if several else kind.item
             _check(value, inner, version, path, problems)
-        case types.Many():
+        case types.ListOf():
             _check_list(value, kind, version, path, problems)
-        case types.Each():
+        case types.MapOf():
             _check_free_members(value, kind, version, path, problems)
         case types.ByMember():
             _check_by_member(value, kind, version, path, problems)
@@ -133,7 +133,7 @@ def _check_number(
 
 
 def _check_list(
-    value: Json, kind: types.Many, version: str, path: Path, problems: list[RawDiagnostic]
+    value: Json, kind: types.ListOf, version: str, path: Path, problems: list[RawDiagnostic]
 ) -> None:
     if not isinstance(value, list):
         problems.append(_not_a_list(value, path, kind, version))
@@ -146,7 +146,7 @@ def _check_list(
         problems.append(wrong.too_many(len(value), kind.most, path))
 
 
-def _not_a_list(value: Json, path: Path, kind: types.Many, version: str) -> RawDiagnostic:
+def _not_a_list(value: Json, path: Path, kind: types.ListOf, version: str) -> RawDiagnostic:
     mend = None
     if isinstance(kind.item, types.ByMember) and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
@@ -162,7 +162,7 @@ def _not_a_list(value: Json, path: Path, kind: types.Many, version: str) -> RawD
     return mcp.NotAList(path, mend, key=wrong.name_of(path), got=got, example=shows)
 
 
-def _named(value: JsonObject, kind: types.Many, version: str) -> bool:
+def _named(value: JsonObject, kind: types.ListOf, version: str) -> bool:
     """Return True if an object is the wanted list, keyed by the items' names."""
     return bool(value) and all(
         isinstance(item, dict) and fits({"name": name, **item}, kind.item, version)
@@ -171,7 +171,7 @@ def _named(value: JsonObject, kind: types.Many, version: str) -> bool:
 
 
 def _check_free_members(
-    value: Json, kind: types.Each, version: str, path: Path, problems: list[RawDiagnostic]
+    value: Json, kind: types.MapOf, version: str, path: Path, problems: list[RawDiagnostic]
 ) -> None:
     if not isinstance(value, dict):
         problems.append(wrong.not_an_object(value, path))
@@ -265,8 +265,8 @@ def _check_object(
     free = [name for name in value if name not in known]
     if shape.names:
         problems += _misnamed(free, shape.names, path, version)
-    if shape.either and value.keys().isdisjoint(shape.either):
-        problems.append(wrong.none_of(shape.either, path))
+    if shape.any_of and value.keys().isdisjoint(shape.any_of):
+        problems.append(wrong.none_of(shape.any_of, path))
 
 
 _IGNORED: Final = (mcp.MemberUnknown, mcp.MemberTooNew, mcp.MemberTooOld)
@@ -280,7 +280,7 @@ def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[Ra
         if member.exists(version) and name not in value
     }
     strange = [name for name in value if not _is_member(name, shape, version)]
-    if shape.alone and strange:
+    if shape.closed and strange:
         return [mcp.NotEmpty(path, replace_with(path, {}), key=shown(strange[0]))]
     problems: list[RawDiagnostic] = []
     lacking = {name: member for name, member in absent.items() if version in member.required}

@@ -84,11 +84,11 @@ class Unanswered:
         return None if request is None else self._failed(seq, request)
 
     def _failed(self, seq: int, request: ObservedRequest) -> NeverAnswered:
-        failed = NeverAnswered(self._lines.get(request.number, 0), request, seq)
-        self._in_vain[request.number] = failed
+        unanswered = NeverAnswered(self._lines.get(request.number, 0), request, seq)
+        self._in_vain[request.number] = unanswered
         if len(self._in_vain) > MOST_OPEN:
             self._in_vain.popitem(last=False)
-        return failed
+        return unanswered
 
     def left(self, conversation: ConversationState) -> tuple[NeverAnswered, ...]:
         """List what was never answered, now that nothing more comes, in the order of the requests.

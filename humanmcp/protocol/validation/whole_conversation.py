@@ -39,7 +39,7 @@ class Judged(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-class Overheard:
+class ConversationJudge:
     """Judges line after line. `revision` counts until the two sides agree on one."""
 
     def __init__(self, revision: str = "", *, initialized: bool = False) -> None:
@@ -86,8 +86,8 @@ class Overheard:
             *about,
             *hints(observed, self._conversation.established, self.revision, strict=True),
         )
-        failed = self._unanswered.checked(number, observed, found)
-        return _judged(number, observed, (*found, *_effect(failed)))
+        unanswered = self._unanswered.checked(number, observed, found)
+        return _judged(number, observed, (*found, *_effect(unanswered)))
 
     def _broken(
         self,
@@ -99,10 +99,10 @@ class Overheard:
         waiting = [
             request for request in self._conversation.open if request.direction is not direction
         ]
-        failed = self._unanswered.broken(number, malformed, waiting)
+        unanswered = self._unanswered.broken(number, malformed, waiting)
         found = hints(malformed, self._conversation.established, self.revision)
         return Judged(
-            number, direction, malformed.text, diagnostics=(*about, *found, *_effect(failed))
+            number, direction, malformed.text, diagnostics=(*about, *found, *_effect(unanswered))
         )
 
     def end(self) -> tuple[Judged, ...]:
@@ -147,13 +147,13 @@ def _judged(number: int, observed: ObservedMessage, diagnostics: tuple[Diagnosti
     )
 
 
-def _effect(failed: NeverAnswered | None) -> tuple[Diagnostic, ...]:
-    return () if failed is None else (failed.diagnostic,)
+def _effect(unanswered: NeverAnswered | None) -> tuple[Diagnostic, ...]:
+    return () if unanswered is None else (unanswered.diagnostic,)
 
 
 def judge_frames(frames: Iterable[tuple[int, Frame]], revision: str = "") -> Iterator[Judged]:
     """Judge a recording, as the client saw it. Each frame comes with the line it stands on."""
-    overheard, view = Overheard(revision), Perspective(Direction.IN)
+    overheard, view = ConversationJudge(revision), Perspective(Direction.IN)
     lines: dict[int, int] = {}
     for number, frame in frames:
         lines[frame.seq] = number
@@ -164,7 +164,7 @@ def judge_frames(frames: Iterable[tuple[int, Frame]], revision: str = "") -> Ite
 
 def judge_messages(lines: Iterable[bytes], revision: str = "") -> Iterator[Judged]:
     """Judge messages as they stand in a pipe, a line each, of both sides."""
-    overheard = Overheard(revision)
+    overheard = ConversationJudge(revision)
     for number, raw in enumerate(lines, 1):
         yield from overheard.line(number, overheard.speaker(raw), raw)
     yield from overheard.end()

@@ -163,7 +163,7 @@ class HttpApp:
     async def _session_of(
         self, posted: Posted, request: HttpRequest, key: str
     ) -> HttpSession | HttpRefusal:
-        if posted.stated is not None and isinstance(posted.message, Message):
+        if posted.transport_facts is not None and isinstance(posted.message, Message):
             host = request.headers.get("host") or ""
             return await self._sessions.visit(posted.message, key, host, request.address)
         if posted.session:
@@ -178,14 +178,14 @@ class HttpApp:
         if isinstance(session, HttpRefusal):
             return session
         response.headers = _named(session)
-        broken = session.connection.streams.refusal()
-        if broken is not None:
+        fault = session.connection.streams.refusal()
+        if fault is not None:
             _noted(session, request, response).no_line()
-            status, headers = broken.instead(guard.PATH)
+            status, headers = fault.instead(guard.PATH)
             await response.whole(status, more=headers)
             return None
         notes = _noted(session, request, response, posted.message)
-        revision = posted.stated.revision if posted.stated else session.revision
+        revision = posted.transport_facts.revision if posted.transport_facts else session.revision
         stream = notes.stream = session.bring(posted, notes.head)
         try:
             stayed = await HttpAnswer(response, stream, revision).run(
@@ -194,7 +194,7 @@ class HttpApp:
         finally:
             session.done(stream)
         if not stayed:
-            session.connection.gone(stream, cancels=posted.stated is not None)
+            session.connection.gone(stream, cancels=posted.transport_facts is not None)
         elif not response.is_begun:
             return await self._nothing_said(posted, session, stream, response)
         return None
@@ -250,9 +250,9 @@ class HttpApp:
         return None
 
     async def _end(
-        self, wanted: SessionOver, request: HttpRequest, response: HttpResponse
+        self, over: SessionOver, request: HttpRequest, response: HttpResponse
     ) -> HttpRefusal | None:
-        session = await self._sessions.find(wanted.session, request.address)
+        session = await self._sessions.find(over.session, request.address)
         if isinstance(session, HttpRefusal):
             return session
         _noted(session, request, response).no_line()

@@ -18,8 +18,8 @@ from humanmcp.server.http.streams import Stream, Streams
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from humanmcp.protocol.conversation.exchange import Stated
-    from humanmcp.protocol.http.faults import HttpBreak
+    from humanmcp.protocol.conversation.exchange import TransportFacts
+    from humanmcp.protocol.http.faults import HttpFault
     from humanmcp.server.connection import Incoming
 
     Soon = Callable[..., object]
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class _Brought(NamedTuple):
+class _Posted(NamedTuple):
     """A line that a POST brought, and the head of that POST as a note."""
 
     line: bytes
-    stated: Stated | None
+    transport_facts: TransportFacts | None
     stream: Stream
     head: str
 
@@ -41,25 +41,25 @@ class HttpConnection:
 
     def __init__(self, soon: Soon) -> None:
         self.closed = False
-        self.stated: Stated | None = None
+        self.transport_facts: TransportFacts | None = None
         self.streams = Streams()
         self.notes: Final = HttpNotes()
         self.backpressure: Final = Backpressure()
         """Nothing waits here: what a client does not take waits in its own response."""
         self._soon = soon
-        self._coming: SimpleQueue[_Brought | HungUp | EndOfInput] = SimpleQueue()
+        self._coming: SimpleQueue[_Posted | HungUp | EndOfInput] = SimpleQueue()
         self._arrived: Callable[[], object] | None = None
         self._taken: Stream | None = None
 
     # -- the event loop's side ------------------------------------------------------------------
 
-    def bring(self, line: bytes, stated: Stated | None, head: str = "") -> Stream:
+    def bring(self, line: bytes, transport_facts: TransportFacts | None, head: str = "") -> Stream:
         """Bring a line to the session. Returns the stream that its answer goes out on."""
         stream = Stream()
         if self.closed:
             stream.end()
         else:
-            self._come(_Brought(line, stated, stream, head))
+            self._come(_Posted(line, transport_facts, stream, head))
         return stream
 
     def gone(self, stream: Stream, *, cancels: bool) -> None:
@@ -82,7 +82,7 @@ class HttpConnection:
         for _line in self.drain():
             logger.info("a message came when its session was over")
 
-    def _come(self, what: _Brought | HungUp | EndOfInput) -> None:
+    def _come(self, what: _Posted | HungUp | EndOfInput) -> None:
         self._coming.put(what)
         if self._arrived is not None:
             self._arrived()
@@ -105,16 +105,20 @@ class HttpConnection:
             found = self._coming.get(timeout=timeout)
         except Empty:
             return None
-        if not isinstance(found, _Brought):
+        if not isinstance(found, _Posted):
             return found
-        self.stated, self._taken, self.notes.head = found.stated, found.stream, found.head
+        self.transport_facts, self._taken, self.notes.head = (
+            found.transport_facts,
+            found.stream,
+            found.head,
+        )
         return found.line
 
     def came_with(self, numbers: Sequence[int]) -> None:
         """Begin the stream of the line that was taken last."""
         stream, self._taken = self._taken, None
         if stream is not None:
-            self._soon(self._began, stream, tuple(numbers), self.stated is not None)
+            self._soon(self._began, stream, tuple(numbers), self.transport_facts is not None)
 
     def unanswered(self, number: int) -> None:
         """End the stream of a request that gets no answer."""
@@ -128,9 +132,9 @@ class HttpConnection:
         """Let bytes go out as they are."""
         self._soon(self.streams.send_raw, content)
 
-    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+    def carry_wrongly(self, fault: HttpFault | None) -> None:
         """Break what carries the next answer."""
-        self._soon(self.streams.carry_wrongly, broken)
+        self._soon(self.streams.carry_wrongly, fault)
 
     def crash(self) -> None:
         """Cut every stream and end the session: the process serves others, who crash nothing."""
@@ -145,7 +149,7 @@ class HttpConnection:
         with suppress(Empty):
             while True:
                 found = self._coming.get_nowait()
-                if isinstance(found, _Brought):
+                if isinstance(found, _Posted):
                     self._soon(found.stream.end)
                     self.notes.head = found.head
                     yield found.line

@@ -33,7 +33,7 @@ from humanmcp.server.http.streams import BEGINNING, SILENCE
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 
-    from humanmcp.protocol.http.faults import HttpBreak
+    from humanmcp.protocol.http.faults import HttpFault
     from humanmcp.protocol.http.inbound import HttpRefusal
     from humanmcp.protocol.http.outbound import EventId
     from humanmcp.server.http.notes import ExchangeNotes
@@ -80,14 +80,14 @@ class HttpResponse:
         status: int,
         body: bytes = b"",
         more: Iterable[tuple[str, str]] = (),
-        broken: HttpBreak | None = None,
+        fault: HttpFault | None = None,
     ) -> None:
-        """Send a response at once, with `broken` in its head."""
+        """Send a response at once, with `fault` in its head."""
         headers = [*self.headers, *more, ("content-length", str(len(body)))]
         if body:
             headers.append(("content-type", JSON))
-        if broken is not None:
-            status, headers = broken.status(status), [*broken.headers(headers)]
+        if fault is not None:
+            status, headers = fault.status(status), [*fault.headers(headers)]
         await self._start(status, headers)
         await self.send({"type": "http.response.body", "body": body})
 
@@ -210,8 +210,8 @@ class HttpAnswer:
             await self._response.end()
         if first is None:
             return  # nothing was said: whoever asked says what that means
-        if first.broken is not None:
-            await self._break(first, first.broken)
+        if first.fault is not None:
+            await self._break(first, first.fault)
             return
         if first.last:
             status = status_of(first.content, self._revision)
@@ -221,26 +221,26 @@ class HttpAnswer:
         await self._say(first)
         await self._go_on()
 
-    async def _break(self, event: OutEvent, broken: HttpBreak) -> None:
+    async def _break(self, event: OutEvent, fault: HttpFault) -> None:
         """Send an answer with a fault in what carries it, while its status is open."""
-        if broken.fault in INSTEAD:
-            status, headers = broken.instead(PATH)
+        if fault.fault in INSTEAD:
+            status, headers = fault.instead(PATH)
             await self._response.whole(status, more=headers)
-        elif broken.fault in ON_STREAM:
+        elif fault.fault in ON_STREAM:
             if event.event_id is not None:
                 await self._begin()
-            await self._break_stream(event, broken)
+            await self._break_stream(event, fault)
         else:
             status = status_of(event.content, self._revision)
-            await self._response.whole(status, event.content, broken=broken)
+            await self._response.whole(status, event.content, fault=fault)
 
-    async def _break_stream(self, one: OutEvent, broken: HttpBreak) -> None:
+    async def _break_stream(self, one: OutEvent, fault: HttpFault) -> None:
         """Send an answer as the last event of a stream, with a fault in it, and end."""
         event_id = one.event_id if self._revision < "2026" else None
         whole = event(one.content, event_id)
-        match broken.fault:
+        match fault.fault:
             case Fault.CUT_STREAM:
-                await self._response.send_content(whole[: broken.number]) if broken.number else None
+                await self._response.send_content(whole[: fault.number]) if fault.number else None
                 await self._response.drop()
                 return
             case Fault.EVENT_TWICE:
@@ -304,8 +304,8 @@ class HttpAnswer:
             if following is None:
                 await self._response.end()
                 return
-            if following.broken is not None:
-                await self._break_stream(following, following.broken)
+            if following.fault is not None:
+                await self._break_stream(following, following.fault)
                 return
             await self._say(following)
 

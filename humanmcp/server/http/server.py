@@ -139,7 +139,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each made elsewhere
 
     async def run() -> None:
         sessions = HttpSessions(make, attendant, inbox, address.port, most=limits.sessions)
-        await sessions.go_on(inbox.left(address.port))
+        await sessions.go_on(inbox.orphaned_sessions(address.port))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
             app = HttpApp(sessions, address)

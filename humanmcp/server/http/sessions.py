@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
-from humanmcp.protocol.http.lifetimes import makes_room, silent, visitor_of
+from humanmcp.protocol.http.lifetimes import evictable, silent, visitor_of
 from humanmcp.protocol.http.recorded import calls_in
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import follow
@@ -130,7 +130,7 @@ class HttpSession:
 
     def bring(self, posted: Posted, head: str) -> Stream:
         """Bring a message, and the head of its POST. Its id is in use until its stream ends."""
-        stream = self.connection.bring(posted.line, posted.stated, head)
+        stream = self.connection.bring(posted.line, posted.transport_facts, head)
         if isinstance(posted.message, Message) and posted.message.id is not None:
             self._ids[stream] = posted.message.id.key
         return stream
@@ -242,7 +242,7 @@ class HttpSessions:
 
     async def _come_back(self, name: str, address: str) -> HttpSession | HttpRefusal:
         async with self._opening:
-            facts = await asyncio.to_thread(self._inbox.of_client, name)
+            facts = await asyncio.to_thread(self._inbox.session_by_http_id, name)
             if facts is None or facts.life is Life.CLOSED or name in self._ended:
                 return UNKNOWN_SESSION
             if name not in self._by_id:
@@ -319,7 +319,7 @@ class HttpSessions:
     async def _begin(self, facts: SessionFacts, address: str) -> HttpSession | HttpRefusal:
         ones = self._all()
         if len(ones) >= self._most:
-            ends = makes_room(ones, self._loop.time(), address)
+            ends = evictable(ones, self._loop.time(), address)
             if ends is None:
                 return TOO_MANY
             self.end(ends)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox.poll_schedule import on_a_beat
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.http.faults import INSTEAD, HttpBreak
+from humanmcp.protocol.http.faults import INSTEAD, HttpFault
 from humanmcp.protocol.http.outbound import EventId
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
@@ -34,14 +34,14 @@ BEGINNING: Final = EventId(OWN, 0)
 class OutEvent(NamedTuple):
     """A message on its way out. `last` says that the stream ends with it; `raw`, as bytes.
 
-    `broken` is what is to be wrong with what carries it.
+    `fault` is what is to be wrong with what carries it.
     """
 
     content: bytes
     event_id: EventId | None = None
     last: bool = False
     raw: bool = False
-    broken: HttpBreak | None = None
+    fault: HttpFault | None = None
 
 
 SILENCE: Final = OutEvent(b"")
@@ -111,7 +111,7 @@ class Streams:
         """From each request that has no answer yet to its stream."""
         self._own_until = 0
         """How much of what belongs to no request has gone out."""
-        self._broken: HttpBreak | None = None
+        self._fault: HttpFault | None = None
 
     def go_on(self, owed: Mapping[int, int], places: Mapping[int, int]) -> None:
         """Know what another process began: the requests with their streams, and their places.
@@ -145,26 +145,26 @@ class Streams:
             return
         if number == OWN:
             self._own_until = place
-        broken = None
+        fault = None
         if last:
-            broken, self._broken = self._broken, None
-        stream.put(OutEvent(line, EventId(number, place), last, broken=broken))
+            fault, self._fault = self._fault, None
+        stream.put(OutEvent(line, EventId(number, place), last, fault=fault))
 
-    def carry_wrongly(self, broken: HttpBreak | None) -> None:
+    def carry_wrongly(self, fault: HttpFault | None) -> None:
         """Break what carries the next answer, or the next POST in its place; None: nothing."""
-        self._broken = broken
+        self._fault = fault
 
-    def refusal(self) -> HttpBreak | None:
+    def refusal(self) -> HttpFault | None:
         """Return what the POST that has just come meets on purpose; each meets one."""
-        if self._broken is None or self._broken.fault not in INSTEAD:
+        if self._fault is None or self._fault.fault not in INSTEAD:
             return None
-        broken, self._broken = self._broken, None
-        return broken
+        fault, self._fault = self._fault, None
+        return fault
 
     def cut(self) -> None:
         """Cut every stream in the middle."""
         for stream in set(self._open.values()):
-            stream.put(OutEvent(b"", last=True, broken=HttpBreak(Fault.CUT_STREAM)))
+            stream.put(OutEvent(b"", last=True, fault=HttpFault(Fault.CUT_STREAM)))
         self._open.clear()
 
     def send_raw(self, content: bytes) -> None:

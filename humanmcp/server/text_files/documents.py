@@ -84,18 +84,18 @@ class DocumentOutcome(NamedTuple):
 
 
 def texts_of(
-    reading: TextReading, found: Documents, start: int, number: int
+    reading: TextReading, documents: Documents, start: int, number: int
 ) -> tuple[Document, ...]:
-    """Cut out the documents that were `found` in `reading.text[start:]`.
+    """Cut out the documents that were `documents` in `reading.text[start:]`.
 
     What follows the last complete one, if anything, is the last text. They get numbers from
     `number` on.
     """
-    spans = [(start + begin, start + end, True) for begin, end in found.texts]
-    ends = [start + end for end in found.ends]
+    spans = [(start + begin, start + end, True) for begin, end in documents.texts]
+    ends = [start + end for end in documents.ends]
     rest = ends[-1] if spans else start
     unfinished = reading.text[rest:].strip()
-    if unfinished and (found.incomplete or found.broken):
+    if unfinished and (documents.incomplete or documents.broken):
         begin = reading.text.index(unfinished, rest)
         spans.append((begin, begin + len(unfinished), False))
         ends.append(begin + len(unfinished))

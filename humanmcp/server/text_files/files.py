@@ -346,17 +346,17 @@ class TextFiles:
             self._refuse_bytes(file, mark, reading)
             return
         start = file.start_in(reading.text)
-        found = divide(reading.text[start:])
-        unfinished = found.incomplete or found.broken
-        if not found.texts and not unfinished:
+        documents = divide(reading.text[start:])
+        unfinished = documents.incomplete or documents.broken
+        if not documents.texts and not unfinished:
             file.settle(mark)
             if file is self._named and self._blames:
                 self._tell("")
-        elif len(found.texts) > _MOST_TEXTS:
+        elif len(documents.texts) > _MOST_TEXTS:
             file.settle(mark)
             self._tell(note(Unfit.CROWDED.value, self._language, file=OUT), blames=True)
         elif not unfinished or file.is_silent(self._now):
-            texts = texts_of(reading, found, start, self._texts)
+            texts = texts_of(reading, documents, start, self._texts)
             self._texts += len(texts)
             self._round = _Round(file, mark, raw, reading, start, texts, {})
 
@@ -380,19 +380,19 @@ class TextFiles:
 
     # -- what becomes of a file ---------------------------------------------------------------
 
-    def _finish(self, done: _Round) -> None:
-        file, text = done.file, done.reading.text
-        file.settle(done.mark)
-        sent = [one.document for one in done.became(sent=True)]
+    def _finish(self, round_: _Round) -> None:
+        file, text = round_.file, round_.reading.text
+        file.settle(round_.mark)
+        sent = [one.document for one in round_.became(sent=True)]
         if sent:
             end = over_line_end(text, sent[-1].end)
-            file.send(text, end, without(text, done.start, end, sent))
+            file.send(text, end, without(text, round_.start, end, sent))
         if file is not self._named:
-            self._return_refused(done)
+            self._return_refused(round_)
             return
-        self._report(done.outcomes.values())
+        self._report(round_.outcomes.values())
         if sent:  # else it stays as it is, and is judged again when it changes
-            self._try_to_move(_Move(done))
+            self._try_to_move(_Move(round_))
 
     def _try_to_move(self, move: _Move) -> None:
         """Rename `out.txt` to its private name. Where that cannot be done now, later."""
@@ -414,28 +414,28 @@ class TextFiles:
             self._move = None
             self._moved(move.round, name)
 
-    def _moved(self, done: _Round, name: str) -> None:
+    def _moved(self, round_: _Round, name: str) -> None:
         """Compare what was renamed with what was judged, and give back what was refused."""
-        file = done.file
+        file = round_.file
         file.name = name
         mark = self._folder.mark(name)
         found = None if mark is None else self._folder.read(name, mark)
         # Anything else was written since: it is looked at like a text in out.txt.
-        file.settle(mark if found == done.raw else None)
-        if isinstance(found, bytes) and not found.startswith(done.raw):
-            self._sent.keep(done.raw)
+        file.settle(mark if found == round_.raw else None)
+        if isinstance(found, bytes) and not found.startswith(round_.raw):
+            self._sent.keep(round_.raw)
         self._held = [file, *self._held[: _MOST_HELD - 1]]
         self._named = WatchedFile(OUT)
         self._given_back = None
-        self._return_refused(done)
+        self._return_refused(round_)
 
-    def _return_refused(self, done: _Round) -> None:
+    def _return_refused(self, round_: _Round) -> None:
         """Put what was refused in a file that was sent back into `out.txt`, and tell why."""
-        file, refused = done.file, done.became(sent=False)
-        remainder = file.early + done.reading.text[file.gone :]
+        file, refused = round_.file, round_.became(sent=False)
+        remainder = file.early + round_.reading.text[file.gone :]
         self._withdraw(file)
         aside = self._give_back(file, remainder) if remainder.strip() else ""
-        self._report([*moved_to(remainder, refused), *done.became(sent=True)], aside)
+        self._report([*moved_to(remainder, refused), *round_.became(sent=True)], aside)
         if self._given_back is not None and self._folder.mark(OUT) is None:
             self._tell("")  # they deleted it before it was looked at again
 

@@ -137,5 +137,5 @@ def _is_complete(name: str, content: bytes) -> bool:
     """Return True if nothing tells that it is in the middle of being written."""
     if name != ANYWAY:
         return content.endswith(b"\n")
-    found = divide(content.decode("utf-8", "replace"))
-    return bool(found.texts) and not (found.incomplete or found.broken)
+    documents = divide(content.decode("utf-8", "replace"))
+    return bool(documents.texts) and not (documents.incomplete or documents.broken)

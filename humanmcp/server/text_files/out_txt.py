@@ -72,9 +72,9 @@ class OutTxt:
         An answer to a request that waits answers it.
         """
         text = decoding.decode(content)[0]
-        found = divide(text)
-        whole = not (found.incomplete or found.broken)
-        spans = found.texts if whole else ((0, len(text)),)
+        documents = divide(text)
+        whole = not (documents.incomplete or documents.broken)
+        spans = documents.texts if whole else ((0, len(text)),)
         for begin, end in spans:
             self._send_anyway(text[begin:end].strip())
 

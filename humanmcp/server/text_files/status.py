@@ -141,7 +141,7 @@ class StatusTxt:
     def _reactions(self) -> Iterator[str]:
         """Return what the client made of what was said first, asked, or wrong on purpose."""
         after = max(0, self._journal.seq - MOST)
-        if self._journal.spoke_at <= after:
+        if self._journal.last_spoken_seq <= after:
             return
         # Imported when there is something to tell: most sessions never pay for it.
         from humanmcp.answering.reactions import reactions  # noqa: PLC0415 - the start is counted
@@ -149,22 +149,22 @@ class StatusTxt:
         reacted = reactions(self._journal.inbox.frames(self._journal.name, after))
         if reacted:
             yield f"\n{self._say('reactions')}"
-        for one in reacted:
-            yield f"    {one.sentence(self._options.language)}"
+        for reaction in reacted:
+            yield f"    {reaction.sentence(self._options.language)}"
 
     def _question(self, exchange: Exchange) -> Iterator[str]:
         # Imported when a question may be there: the start of a server does not pay for it.
         from humanmcp.protocol.validation.inquiry import inquiry_of  # noqa: PLC0415 - the start is counted
 
-        asked = inquiry_of(exchange.request)
-        if asked is None:
+        inquiry = inquiry_of(exchange.request)
+        if inquiry is None:
             return
-        yield f"    {one_line(asked.question, LONGEST)}"
-        for option, description in asked.choices:
+        yield f"    {one_line(inquiry.question, LONGEST)}"
+        for option, description in inquiry.choices:
             note = f" ({one_line(description, LONGEST)})" if description else ""
             yield f"      - {one_line(option, LONGEST)}{note}"
-        if asked.options:
-            yield f"    {self._say('choose' if asked.free_text else 'choose only')}"
+        if inquiry.options:
+            yield f"    {self._say('choose' if inquiry.free_text else 'choose only')}"
 
     def _entry(self, line: int, event: Event) -> StatusLine | None:
         match event:

@@ -39,7 +39,7 @@ TELL_WITHIN: Final = 1.0
 """Seconds within which `status.txt` says what has become of a line while others keep coming."""
 
 
-class TextDesk:
+class TextFileAnswers:
     """The files of one session, as long as it has them: a probe gives them back."""
 
     def __init__(  # noqa: PLR0913 - everything that a text may concern

@@ -36,7 +36,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 def held(room: Room) -> Key:
     """Hold one tool call at a tap."""
     session = room.session(seat=Seat.TAP)
-    return room.ask(session, 3, purpose=Purpose.PASS, way=Direction.IN, draft=Draft(CALL))
+    return room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
 
 
 def written(room: Room, key: Key, text: str, action: Action) -> Case:
@@ -55,12 +55,12 @@ def test_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(
 ) -> None:
     """It was told by its text, and took the place of the change that was written before."""
     changed, wrong = CALL.replace("forecast", "coin"), CALL.replace("tools/call", "tools/list")
-    written(room, held, changed, Action.PASS)
+    written(room, held, changed, Action.FORWARD)
     case = written(room, held, wrong, Action.ANSWER)
     assert task_of(case, "") is Task.ANSWER
     assert shown(case, Task.ANSWER) == wrong
     assert shown(case, Task.CHANGE) == changed
-    case = written(room, held, changed, Action.PASS)
+    case = written(room, held, changed, Action.FORWARD)
     assert (shown(case, Task.CHANGE), shown(case, Task.ANSWER)) == (changed, wrong)
 
 
@@ -83,5 +83,5 @@ def test_what_was_not_begun_starts_from_where_it_always_does(room: Room, held: K
 
 def test_a_draft_without_its_action_is_told_by_its_text(room: Room, held: Key) -> None:
     """As those of older desks, and of the terminal."""
-    assert task_of(written(room, held, ANSWER, Action.PASS), "") is Task.ANSWER
-    assert task_of(written(room, held, CALL + " ", Action.PASS), "") is Task.CHANGE
+    assert task_of(written(room, held, ANSWER, Action.FORWARD), "") is Task.ANSWER
+    assert task_of(written(room, held, CALL + " ", Action.FORWARD), "") is Task.CHANGE

@@ -21,7 +21,7 @@ def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking
     facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=Seat.TAP, pid=1)
     key = Key(inbox.begin(facts), 1)
     item = Item(key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
-    inbox.deliver(item._replace(purpose=Purpose.PASS, way=Direction.IN))
+    inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))
     path = f"/m/{key.session}/{key.number}"
 
     def plain_form(task: str) -> str:
@@ -31,7 +31,7 @@ def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking
     assert f'action="{path}?do=change"' in plain_form("change")
     assert '"name": "weather"' in plain_form("change")
     assert "<select" in plain_form("answer")
-    for task, action in (("change", Action.PASS), ("answer", Action.ANSWER)):
+    for task, action in (("change", Action.FORWARD), ("answer", Action.ANSWER)):
         stopped = desking.submit(f"{path}?do={task}", text="{", form="message", act="send")
         assert stopped.headers["location"] == f"{path}?do={task}#answer"
         problem, _, box = plain_form(task).partition("<textarea")

@@ -45,7 +45,7 @@ def test_no_sentence_about_a_kind_of_mistake_shows_the_name_of_what_fills_it(lan
     """`{opened}` says nothing to a learner who opens J07."""
     codes = [code for code in sentences_of("problem", language) if "." not in code]
     found = {code: mistakes.find(code, language) for code in codes}
-    told = {code: one.sentence for code, one in found.items() if one is not None}
+    told = {code: mistake.sentence for code, mistake in found.items() if mistake is not None}
     assert len(told) == len(codes) > 100
     assert [code for code, sentence in told.items() if re.search(r"\{\w+\}", sentence)] == []
     assert told["J07"].count("…") == 2

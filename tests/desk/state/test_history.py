@@ -91,9 +91,9 @@ def test_lines_of_all_sessions_come_newest_first(past: Past) -> None:
     """Two sessions that talk in turn are read in turn, not one after the other."""
     for number in range(60):
         past.say(number % 2, number, ping(number))
-    found = history.look(past.board, history.Query(), most=10)
-    assert [step.at for step in found.steps] == [at(second) for second in range(59, 49, -1)]
-    rest = history.look(past.board, history.Query(), start=found.further, most=100)
+    match = history.look(past.board, history.Query(), most=10)
+    assert [step.at for step in match.steps] == [at(second) for second in range(59, 49, -1)]
+    rest = history.look(past.board, history.Query(), start=match.further, most=100)
     assert [step.at for step in rest.steps] == [at(second) for second in range(49, -1, -1)]
     assert rest.further is None
 
@@ -117,7 +117,7 @@ def test_of_many_open_sessions_only_those_are_read_that_spoke_last(
     board = Board(inbox)
     board.refresh_all()
     read: list[str] = []
-    before = inbox.before
+    before = inbox.last_frames_before
 
     def counted(session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
         read.append(session)
@@ -159,8 +159,8 @@ def test_who_searches_for_progress_finds_each_line(past: Past) -> None:
     """Folding is for reading along, not for looking something up."""
     for second in range(3):
         past.progress(second)
-    found = history.look(past.board, history.parse("method:notifications/progress"))
-    assert [step.times for step in found.steps] == [1, 1, 1]
+    match = history.look(past.board, history.parse("method:notifications/progress"))
+    assert [step.times for step in match.steps] == [1, 1, 1]
 
 
 def test_http_32_the_history_of_a_served_session_is_its_messages(past: Past) -> None:
@@ -229,9 +229,9 @@ def test_a_word_is_found_in_any_of_many_lines_without_reading_them_all(past: Pas
     for number in range(1000):
         word = "Needle" if number in (3, 350, 700) else "hay"
         past.say(0, number, f'{{"jsonrpc":"2.0","method":"{word}","params":"{filler}"}}')
-    found = history.look(past.board, history.parse("needle xxx"))
-    assert [step.seq for step in found.steps] == [701, 351, 4]
-    assert (found.further, found.complete) == (None, True)
+    match = history.look(past.board, history.parse("needle xxx"))
+    assert [step.seq for step in match.steps] == [701, 351, 4]
+    assert (match.further, match.complete) == (None, True)
     assert history.look(past.board, history.parse("needle hay")).steps == ()
 
 
@@ -240,8 +240,8 @@ def test_a_phrase_is_found_where_its_words_stand_together(past: Past) -> None:
     for number, said in enumerate(("rain in Tokyo", "in Tokyo no rain"), 1):
         past.say(0, number, f'{{"jsonrpc":"2.0","method":"{said}"}}')
     for typed, lines in (("rain in", [2, 1]), ('"Rain in"', [1]), ('"in rain"', [])):
-        found = history.look(past.board, history.parse(typed))
-        assert [step.seq for step in found.steps] == lines
+        match = history.look(past.board, history.parse(typed))
+        assert [step.seq for step in match.steps] == lines
 
 
 def test_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
@@ -255,8 +255,8 @@ def test_errors_are_found_by_the_tool_that_was_called(past: Past) -> None:
         frame = Frame(number, at(number), Direction.OUT, error.encode(), number)
         past.inbox.record(key.session, frame)
     for query in ("kind:error tool:dice", "kind:error method:tools/call tool:dice"):
-        found = history.look(past.board, history.parse(query))
-        assert [step.number for step in found.steps] == [1]
+        match = history.look(past.board, history.parse(query))
+        assert [step.number for step in match.steps] == [1]
 
 
 def call(id_: int, tool: str = "dice") -> str:
@@ -328,9 +328,9 @@ def test_a_search_says_that_it_does_not_know_rather_than_that_nobody_answered(
     """The time for one page is over before the answer is found."""
     past.say(0, 1, call(1))
     past.say(0, 2, rolled(1), Direction.OUT)
-    found = history.look(past.board, history.parse("tool:dice"))
+    match = history.look(past.board, history.parse("tool:dice"))
     monkeypatch.setattr(history, "_SEARCH_FOR", 0.0)
-    (row,) = history.paired_up(past.board, found)
+    (row,) = history.paired_up(past.board, match)
     assert (row.state, row.answer) == ("unknown", None)
 
 
@@ -341,10 +341,10 @@ def test_a_page_of_open_calls_reads_each_line_that_follows_them_once(
     for number in range(1, 601):
         past.say(0, number, call(number), number=number)
     board = past.board
-    found = history.look(board, history.Query(), start=(past.names[0], 301))
-    assert len(found.steps) == history.PAGE
+    match = history.look(board, history.Query(), start=(past.names[0], 301))
+    assert len(match.steps) == history.PAGE
     read = 0
-    before = past.inbox.before
+    before = past.inbox.last_frames_before
 
     def counted(session: str, seq: int, count: int, word: str = "") -> Sequence[Frame]:
         nonlocal read
@@ -353,7 +353,7 @@ def test_a_page_of_open_calls_reads_each_line_that_follows_them_once(
         return frames
 
     monkeypatch.setattr(past.inbox, "before", counted)
-    rows = history.paired_up(board, found)
+    rows = history.paired_up(board, match)
     assert {one.state for one in rows} == {"pending"}
     assert read < 1_000 + 2 * history.PAGE
 

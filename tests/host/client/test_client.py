@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from humanmcp.common.child import OutputListener
-    from humanmcp.host.client.callbacks import Judge, Stray
+    from humanmcp.host.client.callbacks import Judge, MisdirectedResponse
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.exchange import Exchange
 
@@ -56,7 +56,7 @@ def seat(
     """Take the client's seat opposite a scripted server; leave it in order."""
     notes = Notes()
     respondent = choices.pop("respondent", None) or Nobody(ROOTS)
-    client = Client(way(*flags), respondent, onlooker=notes, **choices)
+    client = Client(way(*flags), respondent, observer=notes, **choices)
     try:
         yield client, notes
     finally:
@@ -327,7 +327,7 @@ def test_a_ping_of_a_server_that_has_left_is_no_trouble() -> None:
     """It asked, and closed its stdin before the answer: reading goes on, to the end."""
     way = Line()
     notes = Notes()
-    client = Client(way, Nobody(), onlooker=notes)
+    client = Client(way, Nobody(), observer=notes)
     begun = client.begin("ping")
     way.broken = True
     client.line_arrived(b'{"jsonrpc":"2.0","id":"p","method":"ping"}')
@@ -505,11 +505,11 @@ class Strays(Notes):
     def __init__(self) -> None:
         """Begin with none."""
         super().__init__()
-        self.strays: list[Stray] = []
+        self.strays: list[MisdirectedResponse] = []
 
-    def answer_went_astray(self, stray: Stray) -> None:
+    def answer_went_astray(self, response: MisdirectedResponse) -> None:
         """Note it."""
-        self.strays.append(stray)
+        self.strays.append(response)
 
 
 WRONG = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
@@ -518,7 +518,7 @@ WRONG = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
 def test_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
     """What came, and who goes on waiting; a late answer is told from a wrong one."""
     way, notes = Line(), Strays()
-    client = Client(way, Nobody(), onlooker=notes)
+    client = Client(way, Nobody(), observer=notes)
     begun = client.begin("ping")
     client.line_arrived(WRONG)
     assert not begun.is_answered
@@ -532,7 +532,7 @@ def test_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
 def test_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
     """So that a lesson goes on after its first mistake; with two, it would be a guess."""
     way, notes = Line(), Strays()
-    client = Client(way, Nobody(), onlooker=notes, lenient=True)
+    client = Client(way, Nobody(), observer=notes, lenient=True)
     one = client.begin("ping")
     client.line_arrived(WRONG)
     assert one.response.result == {}

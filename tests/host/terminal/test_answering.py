@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from humanmcp.common.child import EndedError
-from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
 from humanmcp.host.client.respondents import Nobody
@@ -73,9 +73,9 @@ class Question:
             self.sent.append(json.loads(outcome.own))
         return outcome
 
-    def put_to(self, respondent: ServerRequestHandler) -> dict[str, Any]:
+    def put_to(self, handler: ServerRequestHandler) -> dict[str, Any]:
         """Have it answered; return the answer without its envelope."""
-        respondent.answer(self.exchange, self.session.established, self.judge)
+        handler.answer(self.exchange, self.session.established, self.judge)
         (answer,) = self.sent
         found = answer.get("result") or answer["error"]
         assert isinstance(found, dict)
@@ -185,14 +185,15 @@ def test_an_unknown_question_is_answered_as_unknown() -> None:
 
 def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     """`--desk`: the same question, draft and check, in the inbox; a slip comes back."""
-    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en", title="client")
+    session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en", title="client")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
-        target=desk.answer, args=(question.exchange, question.session.established, question.judge)
+        target=session.answer,
+        args=(question.exchange, question.session.established, question.judge),
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
-    (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
+    (item,) = until(lambda: list(inbox.items(session.name)), "the question")
     assert '"action": "accept"' in (item.draft.text if item.draft else "")
     inbox.send(item.key, Reply('{"action": "maybe"}', TextForm.RESULT, by="desk"))
     assert until(lambda: inbox.item(item.key).diagnostics, "its problems")
@@ -200,7 +201,7 @@ def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     asking.join(20)
     assert question.sent == [{"jsonrpc": "2.0", "id": "q", "result": {"action": "decline"}}]
     assert inbox.item(item.key).state is ExchangeState.ANSWERED
-    desk.end()
+    session.end()
 
 
 @pytest.mark.parametrize(
@@ -219,35 +220,37 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
     AtTerminal(Typist(), language=language).withdraw(question.exchange, error)
     assert said in capsys.readouterr().out
     inbox = FolderInbox(tmp_path)
-    desk = AtInbox(inbox, Seat.CLIENT, language=language)
+    session = AskedSession(inbox, Seat.CLIENT, language=language)
     asking = threading.Thread(
-        target=desk.answer, args=(question.exchange, question.session.established, question.judge)
+        target=session.answer,
+        args=(question.exchange, question.session.established, question.judge),
     )
     asking.start()
-    item = until(lambda: inbox.items(desk.name), "the question")[0]
-    until(lambda: desk._questions, "the wait")
-    desk.withdraw(question.exchange, error)
+    item = until(lambda: inbox.items(session.name), "the question")[0]
+    until(lambda: session._questions, "the wait")
+    session.withdraw(question.exchange, error)
     asking.join(20)
     assert said in inbox.item(item.key).reason
-    desk.end()
+    session.end()
 
 
 def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     """The server cancelled: nobody should go on writing."""
-    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en")
+    session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
-        target=desk.answer, args=(question.exchange, question.session.established, question.judge)
+        target=session.answer,
+        args=(question.exchange, question.session.established, question.judge),
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
-    (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
-    until(lambda: desk._questions, "the wait")
-    desk.withdraw(question.exchange, "never mind")
+    (item,) = until(lambda: list(inbox.items(session.name)), "the question")
+    until(lambda: session._questions, "the wait")
+    session.withdraw(question.exchange, "never mind")
     asking.join(20)
     assert not asking.is_alive()
     assert inbox.item(item.key).state is ExchangeState.CANCELLED
-    desk.end()
+    session.end()
 
 
 def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
@@ -255,26 +258,26 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 ) -> None:
     """A server that asks and cancels at once leaves nobody a question that nobody waits for."""
     inbox = FolderInbox(tmp_path)
-    desk = AtInbox(inbox, Seat.CLIENT, language="en")
+    session = AskedSession(inbox, Seat.CLIENT, language="en")
     question = Question("elicitation/create", ELICIT)
     deliver = inbox.deliver
 
     def cancelled_first(item: Item) -> None:
-        desk.withdraw(question.exchange, "never mind")
+        session.withdraw(question.exchange, "never mind")
         deliver(item)
 
     monkeypatch.setattr(inbox, "deliver", cancelled_first)
-    desk.answer(question.exchange, question.session.established, question.judge)
+    session.answer(question.exchange, question.session.established, question.judge)
     assert question.sent == []
-    assert inbox.item(Key(desk.name, 1)).state is ExchangeState.CANCELLED
-    desk.end()
+    assert inbox.item(Key(session.name, 1)).state is ExchangeState.CANCELLED
+    session.end()
 
 
 @pytest.mark.parametrize("way", [in_memory, as_process])
 def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way: Way) -> None:
     """2026-07-28: what `input_required` asks waits in the inbox, one question after the other."""
-    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en")
-    client = Client(way("modern"), desk)
+    session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en")
+    client = Client(way("modern"), session)
     client.open(Opening.MODERN)
     found: list[Response] = []
     asking = threading.Thread(
@@ -286,25 +289,25 @@ def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way:
         (1, '{"action": "accept", "content": {"name": "Ada"}}'),
         (2, '{"roots": [{"uri": "file:///home/ada"}]}'),
     ):
-        until(lambda: list(inbox.items(desk.name)), f"question {number}")
-        inbox.send(Key(desk.name, number), Reply(answer, TextForm.RESULT, by="desk"))
-        key = Key(desk.name, number)
+        until(lambda: list(inbox.items(session.name)), f"question {number}")
+        inbox.send(Key(session.name, number), Reply(answer, TextForm.RESULT, by="desk"))
+        key = Key(session.name, number)
         until(lambda: inbox.item(key).state is ExchangeState.ANSWERED, "its end")  # noqa: B023 - at once
     asking.join(20)
     assert found[0].result is not None
     assert found[0].result["content"][0]["text"] == "hello Ada at file:///home/ada"
     client.close()
-    desk.end()
+    session.end()
 
 
 def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> None:
     """The model's and the host's seat are asked by us: whoever speaks there is told so."""
-    desk = AtInbox(FolderInbox(tmp_path), Seat.HOST, language="en")
+    session = AskedSession(FolderInbox(tmp_path), Seat.HOST, language="en")
     inbox = FolderInbox(tmp_path)
-    ticket = inbox.submit(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
-    (diagnostic,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
+    ticket = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
+    (diagnostic,) = until(lambda: inbox.refused(session.name, ticket), "the reason")
     assert diagnostic.code == "R23"
-    desk.end()
+    session.end()
 
 
 def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
@@ -313,21 +316,21 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     def gone(*_arguments: object, **_more: object) -> NoReturn:
         raise EndedError
 
-    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en", say=gone)
+    session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en", say=gone)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
-        target=desk.answer, args=(question.exchange, question.session.established, gone)
+        target=session.answer, args=(question.exchange, question.session.established, gone)
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
-    (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
+    (item,) = until(lambda: list(inbox.items(session.name)), "the question")
     inbox.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk"))
     asking.join(20)
     assert inbox.item(item.key).state is ExchangeState.ABANDONED
-    ticket = inbox.submit(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
-    (diagnostic,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
+    ticket = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
+    (diagnostic,) = until(lambda: inbox.refused(session.name, ticket), "the reason")
     assert diagnostic.code == "R23"
-    desk.end()
+    session.end()
 
 
 def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
@@ -335,14 +338,14 @@ def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
 ) -> None:
     """A full disk: the server is told, instead of waiting for ever."""
     inbox = FolderInbox(tmp_path)
-    desk = AtInbox(inbox, Seat.CLIENT, language="en")
+    session = AskedSession(inbox, Seat.CLIENT, language="en")
 
     def full(_item: object) -> NoReturn:
         raise StoreError(OSError(errno.ENOSPC, "full"), "item", number=1)
 
     monkeypatch.setattr(inbox, "deliver", full)
-    assert Question("elicitation/create", ELICIT).put_to(desk)["code"] == -32603
-    desk.end()
+    assert Question("elicitation/create", ELICIT).put_to(session)["code"] == -32603
+    session.end()
 
 
 RATED = {
@@ -489,7 +492,7 @@ def test_at_the_desk_what_was_handed_in_first_goes_out_first(
         out.append(text)
         return Verdict(text, text, text, ())
 
-    desk = AtInbox(inbox, Seat.CLIENT, language="en", say=say)
+    session = AskedSession(inbox, Seat.CLIENT, language="en", say=say)
     question = Question("elicitation/create", ELICIT)
 
     def judge(text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False) -> Outcome:
@@ -497,20 +500,20 @@ def test_at_the_desk_what_was_handed_in_first_goes_out_first(
         return question.judge(text, form, anyway=anyway)
 
     known = question.session.established
-    asking = threading.Thread(target=desk.answer, args=(question.exchange, known, judge))
+    asking = threading.Thread(target=session.answer, args=(question.exchange, known, judge))
     asking.start()
     person = FolderInbox(tmp_path)
-    (item,) = until(lambda: list(person.items(desk.name)), "the question")
-    until(lambda: desk._questions, "the wait")
+    (item,) = until(lambda: list(person.items(session.name)), "the question")
+    until(lambda: session._questions, "the wait")
     for count in range(3):
-        person.submit(desk.name, Reply(f"said {count}", by="desk", at=f"t{count}"))
+        person.submit(session.name, Reply(f"said {count}", by="desk", at=f"t{count}"))
     person.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk", at="t3"))
-    person.submit(desk.name, Reply("said last", by="desk", at="t4"))
+    person.submit(session.name, Reply("said last", by="desk", at="t4"))
     looks.set()
     asking.join(20)
     until(lambda: len(out) == 5, "all of it")
     assert out == ["said 0", "said 1", "said 2", '{"action": "decline"}', "said last"]
-    desk.end()
+    session.end()
 
 
 def _after(event: threading.Event, look: Callable[[str], Any]) -> Callable[[str], Any]:

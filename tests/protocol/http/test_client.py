@@ -129,8 +129,8 @@ def test_what_2026_repeats_in_headers_agrees_with_the_body(
     came = HttpRequest("POST", Headers.of(request.headers), body)
     found = judge(came, lambda _call: SCHEMA)
     assert isinstance(found, Posted)
-    assert found.stated is not None
-    assert found.stated.error is None, found.stated
+    assert found.transport_facts is not None
+    assert found.transport_facts.error is None, found.transport_facts
 
 
 def test_changes_by_hand_win_and_keys_are_hidden() -> None:

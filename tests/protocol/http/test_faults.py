@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.http.faults import HttpBreak
+from humanmcp.protocol.http.faults import HttpFault
 from humanmcp.protocol.spec.faults import Fault
 
 RIGHT = (("content-length", "2"), ("mcp-session-id", "mine"), ("content-type", "application/json"))
@@ -13,32 +13,32 @@ RIGHT = (("content-length", "2"), ("mcp-session-id", "mine"), ("content-type", "
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("wrong-status", HttpBreak(Fault.WRONG_STATUS, 500)),
-        ("wrong-status 404", HttpBreak(Fault.WRONG_STATUS, 404)),
+        ("wrong-status", HttpFault(Fault.WRONG_STATUS, 500)),
+        ("wrong-status 404", HttpFault(Fault.WRONG_STATUS, 404)),
         ("wrong-status 99", None),
-        ("wrong-status 200", HttpBreak(Fault.WRONG_STATUS, 200)),
-        ("wrong-status 599", HttpBreak(Fault.WRONG_STATUS, 599)),
+        ("wrong-status 200", HttpFault(Fault.WRONG_STATUS, 200)),
+        ("wrong-status 599", HttpFault(Fault.WRONG_STATUS, 599)),
         ("wrong-status 199", None),
         ("wrong-status 600", None),
         ("wrong-status x", None),
         ("wrong-status ٤٠٤", None),
-        ("cut-stream", HttpBreak(Fault.CUT_STREAM, 20)),
-        ("cut-stream 0", HttpBreak(Fault.CUT_STREAM, 0)),
-        ("cut-stream 000000010", HttpBreak(Fault.CUT_STREAM, 10)),
+        ("cut-stream", HttpFault(Fault.CUT_STREAM, 20)),
+        ("cut-stream 0", HttpFault(Fault.CUT_STREAM, 0)),
+        ("cut-stream 000000010", HttpFault(Fault.CUT_STREAM, 10)),
         ("cut-stream 0000000010", None),
-        ("cut-stream 1000000", HttpBreak(Fault.CUT_STREAM, 1_000_000)),
+        ("cut-stream 1000000", HttpFault(Fault.CUT_STREAM, 1_000_000)),
         ("cut-stream 1000001", None),
         ("cut-stream " + "1" * 5000, None),
-        ("no-type", HttpBreak(Fault.NO_TYPE)),
+        ("no-type", HttpFault(Fault.NO_TYPE)),
         ("no-type 3", None),
         ("wrong-id", None),
     ],
 )
 def test_a_fault_is_named_with_the_number_that_it_can_have(
-    text: str, found: HttpBreak | None
+    text: str, found: HttpFault | None
 ) -> None:
     """And nothing else is a fault of HTTP."""
-    assert HttpBreak.read(text) == found
+    assert HttpFault.read(text) == found
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_one_thing_of_the_head_is_wrong_and_the_rest_is_right(
     fault: str, status: int, headers: tuple[tuple[str, str], ...]
 ) -> None:
     """So that it is seen what a client does with this one."""
-    broken = HttpBreak.read(fault)
+    broken = HttpFault.read(fault)
     assert broken is not None
     assert broken.status(200) == status
     assert broken.headers(RIGHT) == headers
@@ -65,7 +65,7 @@ def test_one_thing_of_the_head_is_wrong_and_the_rest_is_right(
 )
 def test_what_stands_in_the_place_of_an_answer_has_its_status(fault: str, status: int) -> None:
     """A redirect leads back to the endpoint."""
-    broken = HttpBreak.read(fault)
+    broken = HttpFault.read(fault)
     assert broken is not None
     found, headers = broken.instead("/mcp")
     assert found == status

@@ -66,7 +66,7 @@ def test_initialize_opens_a_session_and_nothing_else_goes_without_one(revision: 
     assert status(post(message("tools/list"), version)) == 400
     within = judge(post(message("tools/list"), version, SESSION))
     assert isinstance(within, Posted)
-    assert (within.session, within.stated, within.opens) == ("s", None, False)
+    assert (within.session, within.transport_facts, within.opens) == ("s", None, False)
 
 
 def test_a_version_that_does_not_exist_is_400_within_a_session() -> None:
@@ -105,8 +105,8 @@ def test_2026_shows_a_version_that_is_there_twice_and_ignores_sessions() -> None
     asked = message("tools/list", _meta=META)
     shown = judge(post(asked, version, version, ("Mcp-Method", "tools/list")))
     assert isinstance(shown, Posted)
-    assert shown.stated is not None
-    assert [one.code for one in shown.stated.found] == ["N14"]
+    assert shown.transport_facts is not None
+    assert [one.code for one in shown.transport_facts.found] == ["N14"]
     taken = judge(post(asked, version, ("Mcp-Method", "tools/list"), SESSION, SESSION))
     assert isinstance(taken, Posted)
 
@@ -123,8 +123,8 @@ def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:
     )
     assert isinstance(taken, Posted)
     assert taken.session == ""
-    assert taken.stated is not None
-    assert (taken.stated.revision, taken.stated.error) == ("2026-07-28", None)
+    assert taken.transport_facts is not None
+    assert (taken.transport_facts.revision, taken.transport_facts.error) == ("2026-07-28", None)
 
 
 def test_headers_that_lie_are_no_reason_to_refuse() -> None:
@@ -138,10 +138,10 @@ def test_headers_that_lie_are_no_reason_to_refuse() -> None:
         )
     )
     assert isinstance(wrong, Posted)
-    assert wrong.stated is not None
-    assert wrong.stated.error is not None
-    assert wrong.stated.error["code"] == -32020
-    assert [one.code for one in wrong.stated.found] == ["N13"]
+    assert wrong.transport_facts is not None
+    assert wrong.transport_facts.error is not None
+    assert wrong.transport_facts.error["code"] == -32020
+    assert [one.code for one in wrong.transport_facts.found] == ["N13"]
 
 
 @pytest.mark.parametrize(

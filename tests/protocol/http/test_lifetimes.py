@@ -8,7 +8,7 @@ from humanmcp.protocol.http.lifetimes import (
     MAKES_ROOM_AFTER,
     SESSION_ENDS_AFTER,
     VISIT_ENDS_AFTER,
-    makes_room,
+    evictable,
     silent,
     visitor_of,
 )
@@ -41,9 +41,9 @@ def test_the_one_that_is_idle_longest_makes_room() -> None:
     """None that waits, and none that was heard of a moment ago."""
     newer, older, waits = Kept("a", 5), Kept("b", 2), Kept("c", 0, is_idle=False)
     every = [newer, older, waits]
-    assert makes_room(every, 1 + MAKES_ROOM_AFTER, "") is None
-    assert makes_room(every, 9 + MAKES_ROOM_AFTER, "") is older
-    assert makes_room([waits], 9 + MAKES_ROOM_AFTER, "") is None
+    assert evictable(every, 1 + MAKES_ROOM_AFTER, "") is None
+    assert evictable(every, 9 + MAKES_ROOM_AFTER, "") is older
+    assert evictable([waits], 9 + MAKES_ROOM_AFTER, "") is None
 
 
 def test_a_client_that_opens_many_sessions_ends_its_own() -> None:
@@ -51,10 +51,10 @@ def test_a_client_that_opens_many_sessions_ends_its_own() -> None:
     honest = [Kept("a", 0, address="honest"), Kept("b", 0, address="honest")]
     greedy = [Kept(f"{number}", 5 + number, address="greedy") for number in range(4)]
     now = 99 + MAKES_ROOM_AFTER
-    assert makes_room([*honest, *greedy], now, "greedy") is greedy[0]
-    assert makes_room([*honest, *greedy[:2]], now, "greedy") is greedy[0]
+    assert evictable([*honest, *greedy], now, "greedy") is greedy[0]
+    assert evictable([*honest, *greedy[:2]], now, "greedy") is greedy[0]
     waiting = [Kept("w", 5, address="greedy", is_idle=False) for _ in range(3)]
-    assert makes_room([*honest, *waiting], now, "greedy") is None
+    assert evictable([*honest, *waiting], now, "greedy") is None
 
 
 def test_an_address_with_more_than_half_of_all_sessions_keeps_no_other_out() -> None:
@@ -62,9 +62,9 @@ def test_an_address_with_more_than_half_of_all_sessions_keeps_no_other_out() -> 
     other = [Kept("a", 0, address="other")]
     waiting = [Kept(f"{at}", at, address="greedy", is_idle=False) for at in range(2)]
     fresh = Kept("fresh", 9, address="greedy")
-    assert makes_room([*other, *waiting], 9, "new") is waiting[0]
-    assert makes_room([*other, *waiting, fresh], 9, "other") is fresh
-    assert makes_room([*other, *waiting, fresh], 9, "greedy") is None
+    assert evictable([*other, *waiting], 9, "new") is waiting[0]
+    assert evictable([*other, *waiting, fresh], 9, "other") is fresh
+    assert evictable([*other, *waiting, fresh], 9, "greedy") is None
 
 
 def test_of_several_addresses_the_one_with_the_most_sessions_makes_room() -> None:
@@ -73,16 +73,16 @@ def test_of_several_addresses_the_one_with_the_most_sessions_makes_room() -> Non
     two = [Kept(f"{at}", at, address="two") for at in (4, 3)]
     three = [Kept(f"{at}", at, address="three") for at in (9, 5, 7)]
     every = [*one, *two, *three]
-    assert makes_room(every, 99 + MAKES_ROOM_AFTER, "new") is three[1]
-    assert makes_room(every, 4.5 + MAKES_ROOM_AFTER, "new") is two[1]
-    assert makes_room(every, 2 + MAKES_ROOM_AFTER, "two") is None
+    assert evictable(every, 99 + MAKES_ROOM_AFTER, "new") is three[1]
+    assert evictable(every, 4.5 + MAKES_ROOM_AFTER, "new") is two[1]
+    assert evictable(every, 2 + MAKES_ROOM_AFTER, "two") is None
 
 
 def test_clients_that_have_not_come_back_after_a_start_crowd_nobody_out() -> None:
     """Nobody knows where they are: they have the usual minute."""
     resumed = [Kept(f"{at}", at) for at in range(3)]
-    assert makes_room(resumed, 9, "new") is None
-    assert makes_room(resumed, 9 + MAKES_ROOM_AFTER, "new") is resumed[0]
+    assert evictable(resumed, 9, "new") is None
+    assert evictable(resumed, 9 + MAKES_ROOM_AFTER, "new") is resumed[0]
 
 
 def test_a_visitor_is_known_by_its_key_and_by_what_it_says_that_it_is() -> None:

@@ -98,9 +98,9 @@ def verdict_of_ours(body: Mapping[str, Any], headers: list[tuple[str, str]]) -> 
     ours = Headers.of(headers)
     if mismatch_in(message, ours) is not None and ours.repeated():
         return -32020  # the SDK looks for these before anything else
-    stated = stated_in(message, ours)
-    if stated.error is not None:
-        return int(stated.error["code"])
+    transport_facts = stated_in(message, ours)
+    if transport_facts.error is not None:
+        return int(transport_facts.error["code"])
     return -32022 if versions.unserved_in(message) is not None else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.protocol.conversation.exchange import Established, Exchange, Stated
+from humanmcp.protocol.conversation.exchange import Established, Exchange, TransportFacts
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules import known_clients
@@ -19,9 +19,9 @@ from humanmcp.protocol.rules.answer_book import (
     Decision,
     Mode,
     OpeningPolicy,
+    book_lists,
     changed_lists,
     decide,
-    prepared,
 )
 from humanmcp.protocol.rules.book_format import parse
 from humanmcp.protocol.rules.book_values import BookError
@@ -600,7 +600,7 @@ def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
     A list that was given goes before it; a book that nobody wrote is no text to start from.
     """
     book = Book(tools=({"name": "mine", "inputSchema": {}},), prompts=({"name": "p"},))
-    established = Established(prepared=prepared(book))
+    established = Established(prepared=book_lists(book))
     assert set(established.prepared) == {"tools/list", "prompts/list"}
     for revision in ("2025-06-18", "2026-07-28"):
         listing = exchange("tools/list", revision)
@@ -611,7 +611,7 @@ def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
     given = established._replace(tools={"given": {"name": "given"}})
     assert json.loads(start(asked("tools/list"), given))["result"]["tools"] == [{"name": "given"}]
     assert start(asked("resources/list"), established) == start(asked("resources/list"))
-    assert prepared(Book()) == {}
+    assert book_lists(Book()) == {}
 
 
 def test_a_decision_that_was_answered_asks_nothing_more() -> None:
@@ -661,7 +661,7 @@ def test_a_request_whose_headers_lie_gets_its_error_before_any_rule() -> None:
     """A person may think otherwise in the meantime; by hand it is the person's alone."""
     error = {"code": -32020, "message": "Mcp-Name"}
     call = exchange("tools/call", "2026-07-28", name="t")._replace(
-        stated=Stated("2026-07-28", error)
+        transport_facts=TransportFacts("2026-07-28", error)
     )
     rules = "[[rules]]\ntext = 'a'"
     found = decide(call, book(rules), Established())
@@ -670,7 +670,7 @@ def test_a_request_whose_headers_lie_gets_its_error_before_any_rule() -> None:
     found = decide(call, book(rules), Established(), mode=Mode.AUTO)
     assert (answer(found), found.after, found.stoppable) == (error, 0.0, False)
     assert decide(call, book(rules), Established(), mode=Mode.BY_HAND).after is None
-    other = call._replace(stated=Stated("2026-07-28", {**error, "code": -32602}))
+    other = call._replace(transport_facts=TransportFacts("2026-07-28", {**error, "code": -32602}))
     assert decide(other, book(rules), Established()).text == "a"
     found = decide(other, book(""), Established())
     assert (answer(found)["code"], found.after) == (-32602, 0.0)

@@ -6,7 +6,7 @@ import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.rules.recording import BY_STUB, Recorded, essence, recorded, renewed
+from humanmcp.protocol.rules.recording import BY_STUB, Recorded, comparison_key, recorded, renewed
 
 AT = "2026-11-20T00:00:00.000Z"
 
@@ -205,7 +205,7 @@ def test_a_broken_line_belongs_to_the_request_whose_id_stands_in_it() -> None:
 def test_what_is_compared_is_what_was_asked_in_an_order_of_its_own() -> None:
     """Not the `_meta`, and not what a server of 2026-07-28 gave for the repeat."""
     params = {"b": 1, "a": "é", "_meta": {"x": 1}, "requestState": "s"}
-    assert essence(params) == '{"a":"é","b":1}'
+    assert comparison_key(params) == '{"a":"é","b":1}'
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules.answer_book import Decision
 from humanmcp.protocol.rules.recording import recorded
-from humanmcp.protocol.rules.replay import Match, Miss, Otherwise, Replay
+from humanmcp.protocol.rules.replay import Match, Otherwise, Replay, UnrecordedRequest
 
 
 def frame(seq: int, direction: Direction, text: str, number: int = 0, note: str = "") -> Frame:
@@ -179,7 +179,7 @@ def test_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> 
     assert replay.instead(exchange('{"jsonrpc":"2.0","id":1,"method":"ping"}'), by_book) == by_book
     replay.leave(asked)
     assert replay.instead(asked, by_book) == by_book
-    assert [miss.words for miss in replay.misses] == ["1 tools/call weather"]
+    assert [unrecorded.words for unrecorded in replay.misses] == ["1 tools/call weather"]
 
 
 def test_what_is_not_recorded_is_refused_where_that_was_wished() -> None:
@@ -247,9 +247,9 @@ def test_what_was_missing_is_told_without_pings_and_in_a_line() -> None:
     replay = Replay(())
     for text in ('{"jsonrpc":"2.0","id":1,"method":"ping"}', call(1)):
         replay.miss(exchange(text))
-    assert [miss.words for miss in replay.misses] == ["1 tools/call weather"]
-    assert Miss(3, "tools/list", "").words == "3 tools/list"
-    assert len(Miss(3, "tools/call", "x" * 500).words) <= 120
+    assert [unrecorded.words for unrecorded in replay.misses] == ["1 tools/call weather"]
+    assert UnrecordedRequest(3, "tools/list", "").words == "3 tools/list"
+    assert len(UnrecordedRequest(3, "tools/call", "x" * 500).words) <= 120
 
 
 def test_a_recording_of_the_newest_revision_has_its_own_discovery() -> None:

@@ -15,7 +15,7 @@ from humanmcp.protocol.spec.formats import FORMS
 from humanmcp.protocol.spec.objects import (
     SHAPES,
 )
-from humanmcp.protocol.spec.types import Many, OneOf, Text
+from humanmcp.protocol.spec.types import ListOf, OneOf, Text
 from humanmcp.protocol.validation.shape_checker import ENOUGH, fits, judge
 from humanmcp.protocol.validation.shape_diagnostics import name_of
 from tests.asking import R2024, R2025, R2026
@@ -32,9 +32,9 @@ def named_in(kind: types.Kind) -> Iterator[str]:
         case types.OneOrMany():
             yield from named_in(kind.item)
             yield from named_in(kind.many)
-        case types.Many():
+        case types.ListOf():
             yield from named_in(kind.item)
-        case types.Each() | types.OrNull():
+        case types.MapOf() | types.OrNull():
             yield from named_in(kind.value)
         case types.ByMember() | types.ByPresence():
             yield from kind.shapes.values()
@@ -141,4 +141,4 @@ def test_a_choice_is_compared_with_its_type() -> None:
     assert not fits(True, types.WHOLE, R2024)  # noqa: FBT003 - a value to be judged
     assert fits(1.0, types.WHOLE, R2024)
     assert not fits(1.5, types.WHOLE, R2024)
-    assert not fits(["a", "b"], Many(types.TEXT, most=1), R2024)
+    assert not fits(["a", "b"], ListOf(types.TEXT, most=1), R2024)

@@ -50,7 +50,7 @@ def test_what_a_tool_declares_is_offered_for_it() -> None:
     ]
 
 
-_TRUTH = types.Truth()
+_TRUTH = types.Boolean()
 _BOOLEAN = {"type": "boolean"}
 
 
@@ -59,8 +59,8 @@ _BOOLEAN = {"type": "boolean"}
     [
         (types.OneOf(("a", "b")), {"enum": ["a", "b"]}),
         (_TRUTH, _BOOLEAN),
-        (types.Many(_TRUTH), {"type": "array", "items": _BOOLEAN}),
-        (types.Each(_TRUTH), {"type": "object", "additionalProperties": _BOOLEAN}),
+        (types.ListOf(_TRUTH), {"type": "array", "items": _BOOLEAN}),
+        (types.MapOf(_TRUTH), {"type": "object", "additionalProperties": _BOOLEAN}),
         (types.OrNull(_TRUTH), {"anyOf": [_BOOLEAN, {"const": None}]}),
     ],
 )

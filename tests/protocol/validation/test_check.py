@@ -420,9 +420,9 @@ def test_a_text_is_divided_into_its_documents(
     broken: bool,  # noqa: FBT001 - a table
 ) -> None:
     """Several on one line or on several; half-written is not broken."""
-    found = draft_check.divide(text)
-    assert [text[start:end] for start, end in found.texts] == texts
-    assert (found.incomplete, found.broken) == (incomplete, broken)
+    documents = draft_check.divide(text)
+    assert [text[start:end] for start, end in documents.texts] == texts
+    assert (documents.incomplete, documents.broken) == (incomplete, broken)
 
 
 @given(st.lists(st.sampled_from([ONE, TWO, "{}", '{"x":["{",[]]}']), max_size=5), st.data())
@@ -430,10 +430,10 @@ def test_whatever_is_cut_off_is_incomplete(parts: list[str], data: st.DataObject
     """A prefix of complete documents is complete up to there, and never broken."""
     text = "\n".join(parts)
     cut = data.draw(st.integers(0, len(text)))
-    found = draft_check.divide(text[:cut])
-    assert not found.broken
+    documents = draft_check.divide(text[:cut])
+    assert not documents.broken
     whole = draft_check.divide(text).texts
-    assert found.texts == tuple(span for span in whole if span[1] <= cut)
+    assert documents.texts == tuple(span for span in whole if span[1] <= cut)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class Row(NamedTuple):
     text: str
     code: str
     pointer: str
-    level: Severity = ERROR
+    severity: Severity = ERROR
     fix: bool = True
     revision: str = R2025
 
@@ -261,7 +261,7 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     verdict = check(exchange, row.text, TextForm.RESULT)
     assert codes(verdict.diagnostics) == [row.code]
     (diagnostic,) = (each for each in verdict.diagnostics if each.severity is not Severity.REPAIRED)
-    assert (diagnostic.pointer, diagnostic.severity) == (row.pointer, row.level)
+    assert (diagnostic.pointer, diagnostic.severity) == (row.pointer, row.severity)
     assert diagnostic.page.startswith(
         f"https://modelcontextprotocol.io/specification/{row.revision}/"
     )

@@ -10,8 +10,8 @@ import pytest
 from humanmcp.protocol.conversation.state import MOST_OPEN
 from humanmcp.protocol.conversation.transcript import DROPPED, HELD, LET_GO, Direction, Frame
 from humanmcp.protocol.validation.whole_conversation import (
+    ConversationJudge,
     Judged,
-    Overheard,
     judge_frames,
     judge_messages,
 )
@@ -51,7 +51,7 @@ def told(judged: Judged) -> tuple[int, Direction, str, list[str]]:
 
 def heard(*lines: tuple[Direction, bytes], revision: str = "2025-06-18") -> list[Judged]:
     """Judge a conversation to its end; lines are counted from 1."""
-    overheard = Overheard(revision, initialized=True)
+    overheard = ConversationJudge(revision, initialized=True)
     found = [
         judged
         for number, (direction, raw) in enumerate(lines, 1)
@@ -72,16 +72,16 @@ def test_a_good_conversation_is_told_without_a_problem() -> None:
 
 def test_what_needs_the_handshake_is_wrong_without_it() -> None:
     """A line alone is judged as if it had been; a recording is not."""
-    (alone,) = Overheard("2025-06-18", initialized=True).line(1, IN, CALL)
-    (early,) = Overheard("2025-06-18").line(1, IN, CALL)
+    (alone,) = ConversationJudge("2025-06-18", initialized=True).line(1, IN, CALL)
+    (early,) = ConversationJudge("2025-06-18").line(1, IN, CALL)
     assert (len(alone.diagnostics), len(early.diagnostics)) == (0, 1)
 
 
 def test_the_revision_is_the_one_that_both_sides_agreed_on() -> None:
     """Before that the one that was given, else the newest with a handshake."""
-    overheard = Overheard()
+    overheard = ConversationJudge()
     assert overheard.revision == "2025-11-25"
-    assert Overheard("2025-03-26").revision == "2025-03-26"
+    assert ConversationJudge("2025-03-26").revision == "2025-03-26"
     overheard.line(1, IN, request("initialize", protocolVersion="2025-11-25"))
     overheard.line(2, OUT, answer(protocolVersion="2024-11-05"))
     assert overheard.revision == "2024-11-05"
@@ -159,7 +159,7 @@ def test_of_very_many_open_requests_the_oldest_lines_are_forgotten() -> None:
 
 def test_who_said_a_line_is_guessed_by_what_only_one_side_may_say() -> None:
     """What both may say is taken for the client's, an answer for the side that was asked."""
-    overheard = Overheard("2025-06-18")
+    overheard = ConversationJudge("2025-06-18")
     guessed = {
         CALL: IN,
         request("ping"): IN,

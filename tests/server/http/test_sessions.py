@@ -90,8 +90,8 @@ def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
         made.append(facts.name)
         session = SimpleNamespace(repeated_by=lambda _message: None)
         inbox = SimpleNamespace(frames=lambda _name: iter(()))
-        ledger = SimpleNamespace(inbox=inbox, name=facts.name)
-        return cast("ServedSession", SimpleNamespace(session=session, ledger=ledger))
+        journal = SimpleNamespace(inbox=inbox, name=facts.name)
+        return cast("ServedSession", SimpleNamespace(session=session, journal=journal))
 
     async def ask() -> None:
         seen = SimpleNamespace(of_visitor=of_visitor, sign_of_life=lambda _name: "")
