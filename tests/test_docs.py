@@ -181,20 +181,41 @@ def strings(tree: ast.Module) -> list[str]:
     ]
 
 
+@functools.cache
+def flags_of(command: str) -> set[str]:
+    """Return every flag of a command."""
+    actions = make_reference.parser_of(command)._actions
+    return {flag for action in actions for flag in action.option_strings}
+
+
+def unknown_in(code: str) -> list[str]:
+    """Return the commands of humanmcp in a line of code that do not exist, or have other flags."""
+    found = []
+    for command, rest in re.findall(r"\bhumanmcp (?!humanmcp)([a-z]+)\b([^#|]*)", code):
+        typed = re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest.partition(" -- ")[0])
+        if command not in COMMANDS or not set(typed) <= flags_of(command):
+            found.append(code)
+    return found
+
+
 def test_what_a_message_tells_to_type_exists() -> None:
     """Each command with its flags, and each address of the interface."""
     addresses = {route.path for one in CALLS for route in one.routes if isinstance(route, APIRoute)}
     for sentence in [sentence for language in LANGUAGES for sentence in flat(language).values()]:
-        for command, rest in re.findall(r"`humanmcp ([a-z]+)((?: [^`]*)?)`", sentence):
-            assert command in COMMANDS, sentence
-            known = {
-                flag
-                for action in make_reference.parser_of(command)._actions
-                for flag in action.option_strings
-            }
-            flags = rest.partition(" -- ")[0].split()
-            assert {one for one in flags if one.startswith("-")} - {"-", "--"} <= known, sentence
+        assert [one for code in NAMED.findall(sentence) for one in unknown_in(code)] == []
         assert set(re.findall(r"(?:GET|POST) (/api/[\w./]*\w)", sentence)) <= addresses, sentence
+
+
+@pytest.mark.parametrize("page", manual(), ids=rel)
+def test_every_command_in_the_manual_exists_with_its_flags(page: Path) -> None:
+    """In the text and in every block that a reader copies."""
+    text = read(page)
+    typed = [
+        code for kind, block in BLOCK.findall(text) if kind == "sh" for code in block.split("\n")
+    ]
+    typed += [line for _, block in BLOCK.findall(text) for line in TYPED.findall(block)]
+    typed += NAMED.findall(FENCE.sub("", text))
+    assert [one for code in typed for one in unknown_in(code)] == []
 
 
 @pytest.mark.parametrize("name", ["problems.md", "faults.md"])
