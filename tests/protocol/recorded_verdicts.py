@@ -1,16 +1,31 @@
-"""What the core says of a great many texts, whole: each problem, its place, its words and its fix.
+"""What the core says of a great many texts: each problem, its place, its words and its fix.
 
-    python -m tests.protocol.recorded_verdicts      write the files of `verdicts/` anew
+    python -m tests.protocol.recorded_verdicts                  write the files of `verdicts/` anew
+    python -m tests.protocol.recorded_verdicts --compare HEAD   show each line that differs now
 
-A file holds a line or more for each text: what was done to a right one, and what is said of it. A
-change of the code that is meant changes lines there, which are to be read before they are kept.
+A recording has a line for each text (what was done to a right one) and lines for what is said of
+it. A line's kind is the problems that it names, or else its first word. A file of `verdicts/` keeps
+the first three lines of each kind, with the lines above them, and a digest of the others. Names in
+the code (of fields, of classes) are no part of a digest.
+
+After a change that you want, read what `--compare` shows, then write the files anew. When a rebase
+stops at a conflict in `verdicts/`, do not edit it: resolve everything else, write the files anew,
+`git add tests/protocol/verdicts`, `git rebase --continue`.
 """
 
 from __future__ import annotations
 
+import argparse
+import io
 import json
+import re
+import subprocess
 import sys
+import tarfile
+import tempfile
+from collections import Counter, defaultdict
 from copy import deepcopy
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -41,7 +56,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.verdict import Verdict
 
-FILES: Final = Path(__file__).parent / "verdicts"
 REVISIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
 METHODS: Final = {**methods.REQUESTS, **methods.NOTIFICATIONS}
 ALL: Final[dict[str, Any]] = {"extensions": {one.id: {} for one in methods.EXTENSIONS}} | {
@@ -468,12 +482,97 @@ EVERY: Final[tuple[Callable[[], Iterator[str]], ...]] = (
 )
 
 
+# -- what is kept of it ---------------------------------------------------------------------------
+
+FILES: Final = Path(__file__).parent / "verdicts"
+BUILD: Final = Path("build/verdicts")
+KEPT: Final = 3
+"""How many lines of each kind are kept as text."""
+_PROBLEM: Final = re.compile(r"\b[JMR]\d\d\b")
+_VALUE: Final = re.compile(r"""b?"(?:[^"\\]|\\.)*"|b?'(?:[^'\\]|\\.)*'|[(),\[\]{}=:]""")
+_WORD: Final = re.compile("[A-Za-z_]{2,}")
+_NAME: Final = re.compile(r"\b\w+=|\b[A-Z]\w+(?=\()|<\w+\.\w+: |\bKind\.")
+
+
 def said(each: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """Yield the lines of one file; a release changes none."""
+    """Yield the lines of one recording; a release changes none."""
     return (line.replace(__version__, "VERSION") for line in each())
 
 
-if __name__ == "__main__":
+def recorded(each: Callable[[], Iterator[str]]) -> list[str]:
+    """Return what is kept of one recording: lines, and a digest of the others of each kind."""
+    whole = list(said(each))
+    indents = [len(line) - len(line.lstrip(" ")) for line in whole]
+    kept: dict[int, str] = {}
+    above: dict[int, tuple[int, str]] = {}
+    lines: Counter[str] = Counter()
+    others: defaultdict[str, list[str]] = defaultdict(list)
+    for number, (line, indent, below) in enumerate(
+        zip(whole, indents, [*indents[1:], 0], strict=True)
+    ):
+        above = {left: other for left, other in above.items() if left < indent}
+        above[indent] = number, line
+        if below > indent:
+            continue  # it stands above others, and is kept with them
+        kind = _kind(line)
+        lines[kind] += 1
+        if lines[kind] <= KEPT:
+            kept |= dict(above.values())
+        else:
+            others[kind] += (_NAME.sub("", one) for _, one in above.values())
+    return [kept[number] for number in sorted(kept)] + [
+        f"# {kind or 'other'}: {lines[kind] - KEPT} more, digest {_digest(others[kind])}"
+        for kind in sorted(others)
+    ]
+
+
+def _digest(lines: list[str]) -> str:
+    return sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+def _kind(line: str) -> str:
+    if problems := _PROBLEM.findall(line):
+        return " ".join(dict.fromkeys(problems))
+    word = _WORD.search(_VALUE.sub(" ", line))
+    return word[0] if word else ""
+
+
+def write_whole(folder: Path) -> None:
+    """Write all recordings whole, for a comparison."""
+    folder.mkdir(parents=True, exist_ok=True)
     for each in EVERY:
-        (FILES / f"{each.__name__}.txt").write_text("\n".join(said(each)) + "\n", "utf-8")
-        sys.stderr.write(f"{each.__name__}\n")
+        (folder / f"{each.__name__}.txt").write_text("\n".join(said(each)) + "\n", "utf-8")
+
+
+def compare(commit: str) -> None:
+    """Show each line of the recordings that differs between a commit and the working tree."""
+    before, now = (BUILD.absolute() / name for name in ("before", "now"))
+    packed = subprocess.run(["git", "archive", commit], check=True, capture_output=True).stdout
+    with tempfile.TemporaryDirectory() as tree:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(tree, filter="data")
+        there = [sys.executable, "-m", "tests.protocol.recorded_verdicts", "--whole", str(before)]
+        subprocess.run(there, check=True, cwd=tree)
+    write_whole(now)
+    subprocess.run(["git", "diff", "--no-index", before, now], check=False)
+
+
+def main() -> None:
+    """Write the files of `verdicts/`, or do what is asked for instead."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--compare", metavar="COMMIT", help="show what differs from this commit")
+    parser.add_argument("--whole", metavar="FOLDER", type=Path, help="write all recordings there")
+    wanted = parser.parse_args()
+    if wanted.compare:
+        compare(wanted.compare)
+    elif wanted.whole:
+        write_whole(wanted.whole)
+    else:
+        for each in EVERY:
+            (FILES / f"{each.__name__}.txt").write_text("\n".join(recorded(each)) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

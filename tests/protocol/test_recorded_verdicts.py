@@ -1,8 +1,7 @@
-"""What the core says of a great many texts is what stands in `verdicts/`."""
+"""What the core says of a great many texts is what was recorded in `verdicts/`."""
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,12 +14,11 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("each", recorded_verdicts.EVERY, ids=lambda each: each.__name__)
 def test_what_is_said_of_a_text_is_what_was_said_before(each: Callable[[], Iterator[str]]) -> None:
-    """Whole: the problems, their places, words and fixes, and the line that would go out.
-
-    Where it is to be otherwise: `python -m tests.protocol.recorded_verdicts`, and read the change.
-    """
-    kept = (recorded_verdicts.FILES / f"{each.__name__}.txt").read_text("utf-8").split("\n")[:-1]
-    heading = ""
-    for now, before in zip_longest(recorded_verdicts.said(each), kept):
-        heading = now if now and not now.startswith("    ") else heading
-        assert now == before, f"{each.__name__}: {heading}"
+    """Compare the problems, their places, words and fixes, and the line that would go out."""
+    before = (recorded_verdicts.FILES / f"{each.__name__}.txt").read_text("utf-8").split("\n")[:-1]
+    now = recorded_verdicts.recorded(each)
+    changed = [line for line in now if line not in before]
+    assert now == before, (
+        f"{each.__name__}, now: {changed[:3]}. `python -m tests.protocol.recorded_verdicts "
+        "--compare HEAD` shows each line that differs; its --help says what to do then."
+    )
