@@ -354,7 +354,7 @@ def test_numbers_must_be_more_than_nothing(
     with pytest.raises(SystemExit) as caught:
         main(["host", f"{flag}={typed}"])
     assert caught.value.code == 2
-    assert f"{typed}: " in capfd.readouterr().err
+    assert f": {typed} is not" in capfd.readouterr().err
 
 
 def test_a_turn_that_breaks_off_does_not_run_into_the_next(

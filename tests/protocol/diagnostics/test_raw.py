@@ -65,7 +65,7 @@ def test_a_finding_has_its_fillings_as_attributes_and_as_detail() -> None:
     assert found.detail == (("key", "name"), ("value", "a"))
     text = '{"result":{"tools":[1,2]}}'
     (placed,) = Placer(Source(text, text)).diagnostics([found])
-    assert describe(placed, "en") == 'name: "a" is there twice.'
+    assert describe(placed, "en") == 'name: "a" appears twice.'
     assert placed.severity is Severity.WARNING
 
 
