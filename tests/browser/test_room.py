@@ -209,6 +209,17 @@ def test_a_step_that_the_teacher_opens_is_open_in_the_page_and_says_who_did_it(
     expect(learner.locator("#composer")).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [390, 1024, 1440, 1920])
+def test_the_whole_code_is_on_the_screen(
+    room: Rooming, open_page: Callable[..., Page], width: int
+) -> None:
+    """A class reads it from a projector, and nobody can scroll there."""
+    teacher = open_page(room.teacher_link, viewport={"width": width, "height": 900})
+    teacher.goto(re.sub(r"/room.*", "/room/code", teacher.url))
+    expect(teacher.locator(".big")).to_be_visible()
+    assert teacher.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run `make test`")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_a_room(
