@@ -210,9 +210,16 @@ class Screen:
         except OSError:
             return
         if text and text != self._complained:
-            for line in text.splitlines():
+            for line in self._as_answered_here(text).splitlines():
                 to_stdout(Painted("     " + line, "red"))
         self._complained = text
+
+    def _as_answered_here(self, problems: str) -> str:
+        """Return the problems with what to do for somebody who types, not for a file."""
+        for_the_file = say("files", "not-sent", self._language, file="out.txt")
+        if not self._typed:
+            return problems
+        return problems.replace(for_the_file, self._say("not-sent-typed"), 1)
 
     # -- at a glance ----------------------------------------------------------------------------
 

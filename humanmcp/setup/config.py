@@ -6,6 +6,7 @@ shell's PATH and with an environment of six variables.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from dataclasses import dataclass
@@ -120,8 +121,11 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
     opening = manner_for(chosen, files="files" in given)
     words = (*opening, "--open") if arguments.open else opening
     path = _path(host, arguments.path, for_user=arguments.user)
+    host = as_laid_out(host, path)
+    if arguments.user and host.user_places:  # it asks about the servers of a project
+        host = dataclasses.replace(host, approval="")
     return Wanted.of(
-        as_laid_out(host, path),
+        host,
         path,
         given,
         words,
@@ -199,6 +203,7 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
     else:
         to_stderr(Painted(wanted.sentence("written", path=wanted.path), "green"))
         tell_what_now(wanted.host, kept, wanted.language)
+    to_stderr(wanted.sentence("answer"))
     _say_waiting(wanted)
     return 0
 

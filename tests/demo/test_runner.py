@@ -16,6 +16,7 @@ from humanmcp.demo.runner import DemoRunner
 from humanmcp.demo.screen import Screen, pasted
 from humanmcp.demo.steps import weather
 from humanmcp.http.server_address import CallError
+from humanmcp.locales import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,6 +208,27 @@ def test_the_example_is_one_that_the_shell_at_hand_understands() -> None:
     """PowerShell on Windows, a POSIX shell elsewhere."""
     assert pasted("{}", "/x/out.txt", "linux") == "echo '{}' > /x/out.txt"
     assert pasted("{}", "C:\\x\\out.txt", "win32") == "'{}' | Set-Content 'C:\\x\\out.txt'"
+
+
+@pytest.mark.parametrize(
+    ("typed", "what_to_do"),
+    [
+        (True, "Not sent. Correct the line, and paste it here again."),
+        (False, "Not sent. Change out.txt and save it again."),
+    ],
+)
+def test_who_typed_a_wrong_line_is_told_to_type_it_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, typed: bool, what_to_do: str
+) -> None:
+    """Only a person who wrote into `out.txt` has that file open."""
+    screen = Screen("en", "humanmcp", by_hand=True, typed=typed)
+    screen.begin(tmp_path, "")
+    refused = say("files", "not-sent", "en", file="out.txt") + "\n\nline 1, column 1: why\n"
+    (tmp_path / "problems.txt").write_text(refused, encoding="utf-8")
+    capsys.readouterr()
+    screen.complaint()
+    first, _, why = (line.strip() for line in capsys.readouterr().out.splitlines())
+    assert (first, why) == (what_to_do, "line 1, column 1: why")
 
 
 def test_a_lesson_says_what_passed_and_shows_no_example_where_nothing_is_to_be_answered(

@@ -547,11 +547,19 @@ def test_what_claude_code_asks_is_said_and_the_user_s_own_scope_is_offered(
     assert "--user" in told
     assert "claude mcp add --scope user" in told
     claude = write(tmp_path / ".claude.json", '{"projects": {}}')
-    assert run("claude-code", "--user", "--write").status == 0
+    for_user = run("claude-code", "--user", "--write")
+    assert for_user.status == 0
+    assert "Pending approval" not in for_user.err
     assert list(json.loads(claude.read_text("utf-8"))["mcpServers"]) == ["humanmcp"]
     assert not (tmp_path / ".mcp.json").exists()
     run("claude-code", "--user", "--remove")
     assert claude.read_text("utf-8") == '{"projects": {}}'
+
+
+def test_after_the_entry_is_written_it_says_where_to_answer(run: Callable[..., Ran]) -> None:
+    """The host then asks, and somebody has to see it."""
+    assert "humanmcp desk --open" in run("cursor", "--write").err
+    assert "humanmcp desk --open" not in run("cursor", "--remove").err
 
 
 @pytest.mark.parametrize(
