@@ -26,23 +26,23 @@ export HUMANMCP_SPECIFICATION ?= $(wildcard $(SPECIFICATION))
 .DEFAULT_GOAL := help
 .PHONY: help demo test fresh check specification bench docs site hosts screenshots dist wheelhouse mcpb node browser programs editor clean
 
-help: ## list what there is to make
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-21s %s\n", $$1, $$2 }'
 
-demo: $(RUN) editor ## see a whole session: a small host asks, a person answers
+demo: $(RUN) editor ## play a session: a small host asks, you answer
 	@if [ -t 0 ]; then $(BIN)/humanmcp demo --open; else $(BIN)/humanmcp demo --book samples/weather.toml; fi
 
-test: $(DEV) node browser programs editor ## every test, with real clients where Node.js is there
+test: $(DEV) node browser programs editor ## run every test, with real clients if Node.js is installed
 	@$(BIN)/python editor/build.py --tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 # Before a change of what is installed, or of how tests start, is merged: it takes half an hour.
 FRESH ?=
-fresh: ## the README's commands on a Debian that has nothing: make fresh FRESH="-u trixie"
+fresh: ## run the README's commands on an empty Debian: make fresh FRESH="-u trixie"
 	@tests/fresh.sh $(FRESH)
 
 # The linters of the workflows are tests, too: a fault of either is told with its line.
-check: $(DEV) node ## ruff, mypy, the types of the scripts, workflows, layers, documentation
+check: $(DEV) node ## check style, types, scripts, workflows, layers, documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -51,7 +51,7 @@ check: $(DEV) node ## ruff, mypy, the types of the scripts, workflows, layers, d
 	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py tests/test_published.py \
 		$(if $(HUMANMCP_SPECIFICATION),tests/protocol/test_specification_examples.py)
 
-specification: $(DEV) ## judge the JSON examples of the specification, fetched from github.com
+specification: $(DEV) ## check the JSON examples of the specification (from github.com)
 	@rm -rf $(SPECIFICATION)
 	@for name in modelcontextprotocol ext-tasks ext-skills ext-apps; do \
 		git clone -q --depth 1 https://github.com/modelcontextprotocol/$$name \
@@ -59,27 +59,27 @@ specification: $(DEV) ## judge the JSON examples of the specification, fetched f
 	@HUMANMCP_SPECIFICATION=$(SPECIFICATION) $(BIN)/python -m pytest -q \
 		tests/protocol/test_specification_examples.py
 
-bench: $(DEV) ## measure: the figures of bench/README.md in one table
+bench: $(DEV) ## measure the figures of bench/README.md
 	@$(BIN)/python -m bench
 
 # Fewer, or other ones, and which test noticed each: make mutants MUTANTS="-n 50 --seed 2 --tell".
 .PHONY: mutants
-mutants: $(DEV) ## how well the tests of the core notice a mistake (some minutes)
+mutants: $(DEV) ## count which mistakes in the core no test notices (some minutes)
 	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
-docs: $(DEV) ## write the generated pages of docs/reference, and what build/ has
+docs: $(DEV) ## write the generated pages of docs/reference, and build/
 	@$(BIN)/python docs/make_reference.py
 
-site: $(DEV) ## the manual as a site, in both languages, in build/site
+site: $(DEV) ## build the manual as a site, in both languages, in build/site
 	@$(BIN)/python -m docs.make_site build
 
-hosts: $(DEV) ## real hosts from npm (2 GB, no account) ask a person; see tests/hosts
+hosts: $(DEV) ## let real hosts from npm ask a person (2 GB, no account); see tests/hosts
 	@$(BIN)/python -m tests.hosts $(HOSTS)
 
 screenshots: $(DEV) browser editor ## take a picture of every view: light, dark, phone, Japanese
 	@$(BIN)/python -m tests.browser.screenshots
 
-dist: $(DEV) editor ## the wheel and the source distribution, in dist/
+dist: $(DEV) editor ## build the wheel and the source distribution, in dist/
 	@rm -rf dist
 	@$(BIN)/python -m docs.make_man
 	@$(BIN)/python -m build --no-isolation --outdir dist .
@@ -89,28 +89,28 @@ dist: $(DEV) editor ## the wheel and the source distribution, in dist/
 # colorama is what click needs on Windows: pip reads such conditions for the machine it runs on.
 FOR ?=
 WHEELS_FOR = $(if $(FOR),--platform $(word 1,$(FOR)) --python-version $(word 2,$(FOR)))
-wheelhouse: dist ## all that an installation without a network needs, in wheelhouse/
+wheelhouse: dist ## collect everything for an installation without a network, in wheelhouse/
 	@$(PIP) download --only-binary=:all: $(WHEELS_FOR) --dest wheelhouse dist/*.whl colorama
 	@echo "On the other machine: pip install --no-index --find-links wheelhouse humanmcp"
 
-mcpb: dist node ## dist/ with all that a release has: the bundle, the plugins, server.json
+mcpb: dist node ## build a whole release in dist/: bundle, plugins, server.json
 	@$(BIN)/python -m docs.make_reference
 	@tests/clients/node/node_modules/.bin/mcpb pack build/plugins/mcpb dist/humanmcp.mcpb
 	@$(BIN)/python -m docs.make_manifests dist
 
-node: $(DEV) ## the SDK clients and the conformance suite, from npm
+node: $(DEV) ## install the SDK clients and the conformance suite, from npm
 	@$(BIN)/python -m tests.install clients
 
-browser: $(DEV) ## Chromium for the tests of the page, with its libraries and fonts, from npm
+browser: $(DEV) ## install Chromium for the tests of the page, from npm
 	@$(BIN)/python -m tests.install browser
 
-programs: ## what some tests drive and only the distribution has: nginx, HAProxy, vim, shells
+programs: ## install what some tests need: nginx, HAProxy, vim, shells
 	@sh tests/install.sh nginx haproxy vim zsh fish groff
 
-editor: $(RUN) ## the JSON editor of the page; without a way to Node.js, a text area
+editor: $(RUN) ## build the JSON editor of the page; without Node.js, it is a text area
 	@$(BIN)/python editor/build.py --fetch
 
-clean: ## remove what make made
+clean: ## remove everything that make has made
 	rm -rf $(VENV) build dist wheelhouse web/static/vendor
 	rm -rf tests/clients/node/node_modules tests/browser/npm/node_modules editor/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
