@@ -521,7 +521,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "SamplingMessage": shape(
         role=must(ROLE, example="user"),
-        content=must(OneOrMany(SAMPLED, R2025_11)),
+        content=must(OneOrMany(SAMPLED, R2025_11, SAMPLED)),
         _meta=META,
     ),
     "ModelPreferences": shape(
@@ -552,7 +552,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "CreateMessageResult": Shape(
         {
             "role": must(ROLE, example="assistant"),
-            "content": must(OneOrMany(SAMPLED, R2025_11)),
+            "content": must(OneOrMany(SAMPLED, R2025_11, SAMPLED)),
             "model": must(TEXT, example="a person"),
             "stopReason": may(TEXT, example="endTurn"),
             "_meta": may("ResultMeta"),

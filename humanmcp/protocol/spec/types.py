@@ -1,13 +1,12 @@
 """The words that the table of shapes is written in: kinds of value, members, objects.
 
 Knows no MCP object and judges nothing: `objects.py` is written in these words, and
-`validation/shape_checker.py` reads it. Plain classes, compared by identity: servers import them at
-start, and a dozen dataclasses would cost it several milliseconds.
+`validation/shape_checker.py` reads it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, dataclass_transform
 
 from humanmcp.protocol.diagnostics.kinds.mcp import NotAllowed
 from humanmcp.protocol.spec.versions import ALL, R2024_11
@@ -19,123 +18,100 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json
 
 
-class Text:
+@dataclass_transform()
+class Record:
+    """What has the fields that its annotations name, in this order, as a dataclass has.
+
+    Servers import the records at start, and a dozen dataclasses would cost several milliseconds.
+    """
+
+    if not TYPE_CHECKING:  # mypy makes both of the annotations
+
+        def __init_subclass__(cls) -> None:
+            cls.__match_args__ = tuple(cls.__annotations__)
+
+        def __init__(self, *values, **named) -> None:  # noqa: ANN002, ANN003
+            named.update(zip(self.__match_args__, values, strict=False))
+            self.__dict__ = named
+
+
+class Text(Record):
     """A string. `form` names what it must look like, a key of `forms.FORMS`; "" for any text."""
 
-    __match_args__ = ("form",)
-    __slots__ = ("form",)
-
-    def __init__(self, form: str = "") -> None:
-        self.form = form
+    form: str = ""
 
 
-class Number:
+class Number(Record):
     """A number, whole or not, within limits where there are any."""
 
-    __slots__ = ("least", "most", "whole")
-
-    def __init__(
-        self, *, whole: bool = False, least: float | None = None, most: float | None = None
-    ) -> None:
-        self.whole = whole
-        self.least = least
-        self.most = most
+    whole: bool = False
+    least: float | None = None
+    most: float | None = None
 
 
-class Boolean:
+class Boolean(Record):
     """`true` or `false`."""
 
-    __slots__ = ()
 
-
-class Anything:
+class Anything(Record):
     """Any JSON value, `null` too."""
 
-    __slots__ = ()
 
-
-class OneOf:
+class OneOf(Record):
     """One of a few values. `strange` says what another value is."""
 
-    __slots__ = ("strange", "values")
-
-    def __init__(self, values: tuple[str, ...], strange: type[NoneOfThese] = NotAllowed) -> None:
-        self.values = values
-        self.strange = strange
+    values: tuple[str, ...]
+    strange: type[NoneOfThese] = NotAllowed
 
 
-class ListOf:
+class ListOf(Record):
     """A list of items of one kind, of at most `most` items."""
 
-    __slots__ = ("item", "most")
-
-    def __init__(self, item: Kind, most: int | None = None) -> None:
-        self.item = item
-        self.most = most
+    item: Kind
+    most: int | None = None
 
 
-class MapOf:
+class MapOf(Record):
     """An object whose names are free and whose values are of one kind.
 
     `names` says what a name must look like, a key of `forms.NAMES`; "" for any name.
     """
 
-    __slots__ = ("names", "value")
-
-    def __init__(self, value: Kind, names: str = "") -> None:
-        self.value = value
-        self.names = names
+    value: Kind
+    names: str = ""
 
 
-class ByMember:
+class ByMember(Record):
     """An object whose kind is told by the value of one of its members.
 
     `usual` is the value that a missing member stands for; "" when the member must be there.
     `strange` says what another value is where the general sentence would not do.
     """
 
-    __slots__ = ("member", "shapes", "strange", "usual")
-
-    def __init__(
-        self,
-        member: str,
-        shapes: Mapping[str, str],
-        usual: str = "",
-        strange: type[NoneOfThese] | None = None,
-    ) -> None:
-        self.member = member
-        self.shapes = shapes
-        self.usual = usual
-        self.strange = strange
+    member: str
+    shapes: Mapping[str, str]
+    usual: str = ""
+    strange: type[NoneOfThese] | None = None
 
 
-class ByPresence:
+class ByPresence(Record):
     """An object whose kind is told by which member it has."""
 
-    __slots__ = ("shapes",)
-
-    def __init__(self, shapes: Mapping[str, str]) -> None:
-        self.shapes = shapes
+    shapes: Mapping[str, str]
 
 
-class OneOrMany:
-    """One value, or (since a revision) a list of them, or of another kind: `many`."""
+class OneOrMany(Record):
+    """One value, or (since a version) a list: of such values, or of another kind."""
 
-    __slots__ = ("item", "many", "many_since")
-
-    def __init__(self, item: Kind, many_since: str, many: Kind | None = None) -> None:
-        self.item = item
-        self.many_since = many_since
-        self.many = many or item
+    item: Kind
+    many_since: str
+    many: Kind
 
 
-class OrNull:
+class OrNull(Record):
     """A value or `null`."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Kind) -> None:
-        self.value = value
+    value: Kind
 
 
 Kind: TypeAlias = (
@@ -145,40 +121,30 @@ Kind: TypeAlias = (
 """What a value may be. A plain string names an entry of the table of shapes."""
 
 
-class Member:
-    """One member of an object: what it may be, in which revisions, and an example of it.
+class Member(Record):
+    """One member of an object: what it may be, in which versions, and an example of it.
 
-    `required` lists the revisions in which it must be there. `kinds` says from which revision on it
+    `required` lists the versions in which it must be there. `kinds` says from which version on it
     is of another kind than before: the last entry that has begun counts.
     """
 
-    __slots__ = ("example", "kinds", "required", "since", "until")
+    kinds: tuple[tuple[str, Kind], ...]
+    required: tuple[str, ...] = ()
+    since: str = R2024_11
+    until: str = ALL[-1]
+    example: Json = None
 
-    def __init__(
-        self,
-        kinds: tuple[tuple[str, Kind], ...],
-        required: tuple[str, ...] = (),
-        since: str = R2024_11,
-        until: str = ALL[-1],
-        example: Json = None,
-    ) -> None:
-        self.kinds = kinds
-        self.required = required
-        self.since = since
-        self.until = until
-        self.example = example
-
-    def kind(self, revision: str) -> Kind:
-        """Return the kind in one revision; the first kind where the member came later."""
-        begun = [kind for since, kind in self.kinds if since <= revision]
+    def kind(self, version: str) -> Kind:
+        """Return the kind in one version; the first kind where the member came later."""
+        begun = [kind for since, kind in self.kinds if since <= version]
         return begun[-1] if begun else self.kinds[0][1]
 
-    def exists(self, revision: str) -> bool:
-        """Return True if the revision knows the member."""
-        return self.since <= revision <= self.until
+    def exists(self, version: str) -> bool:
+        """Return True if the version knows the member."""
+        return self.since <= version <= self.until
 
 
-class Shape:
+class Shape(Record):
     """One object: its members in reading order.
 
     `open` objects may have members of other names; `names` says what those must look like, a key of
@@ -186,24 +152,12 @@ class Shape:
     clients check `{}` strictly. Of the members that `any_of` names at least one must be there.
     """
 
-    __slots__ = ("any_of", "closed", "members", "names", "open", "since")
-
-    def __init__(  # noqa: PLR0913 - each says one thing about the object, by name
-        self,
-        members: Mapping[str, Member],
-        since: str = R2024_11,
-        *,
-        open: bool = False,  # noqa: A002 - the word for it
-        closed: bool = False,
-        names: str = "",
-        any_of: tuple[str, ...] = (),
-    ) -> None:
-        self.members = members
-        self.since = since
-        self.open = open
-        self.closed = closed
-        self.names = names
-        self.any_of = any_of
+    members: Mapping[str, Member]
+    since: str = R2024_11
+    open: bool = False
+    closed: bool = False
+    names: str = ""
+    any_of: tuple[str, ...] = ()
 
 
 TEXT: Final = Text()
