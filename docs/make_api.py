@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 from fastapi.routing import APIRoute
 
 from humanmcp.answering.schema import commands, diagnostics, exchanges, interface
-from humanmcp.answering.schema import page as island
+from humanmcp.answering.schema import page as page_state
 from humanmcp.desk.routes import (
     api,
     api_completion,
@@ -225,7 +225,7 @@ def _as_json(default: str) -> str:
 
 def _values(name: str, member: str) -> str:
     """Return the values of a member that OpenAPI only knows as text."""
-    places = (diagnostics, exchanges, interface, island)
+    places = (diagnostics, exchanges, interface, page_state)
     shape = next((vars(one)[name] for one in places if name in vars(one)), None)
     hint = get_type_hints(shape, include_extras=True).get(member) if shape else None
     enums = [one for one in get_args(hint)[1:] if hasattr(one, "__members__")]

@@ -25,7 +25,7 @@ from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run
 from humanmcp.terminal import forget  # noqa: F401 - imported once for every run
-from tests.living_on import APPENDED, live_on
+from tests.support.living_on import APPENDED, live_on
 
 CHANGES: Final = {"os.rename", "os.remove", "os.link", "os.chmod", "os.mkdir", "os.rmdir"}
 WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.spec import versions
-from tests.forking import start
 from tests.serving import bare_environment
+from tests.support.forking import start
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import pytest
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.living_on import ANSWERED, OUTGOING, PORT, ids_of
+from tests.support.living_on import ANSWERED, OUTGOING, PORT, ids_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -232,12 +232,12 @@ class Session:
             revision=request.revision,
             batch=batch,
             continues=request.continues,
-            look=look,
+            make_remarks=look,
             transport_facts=transport_facts,
         )
         if self.same_id_pending(exchange):
             twice = check.same_id(message, request.revision)
-            exchange = exchange._replace(look=lambda: (*look(), twice))
+            exchange = exchange._replace(make_remarks=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
 
     def _overtaken_by(self, message: Message) -> tuple[RequestSuperseded, ...]:
@@ -582,7 +582,7 @@ class Session:
         if message.method:  # an answer that nobody asked for settles nothing
             self.state.observe(self._own, message)
         if by_person:
-            self._theirs.take_over(message)
+            self._theirs.mark_manual(message)
         if message.kind is Kind.ERROR:
             self.unreadable = max(0, self.unreadable - 1)  # one answer for a line, here as well
             if message.id is not None:

@@ -167,10 +167,10 @@ class Arrivals:
         try:
             self._journal.record(Direction.IN, line, arrival.number, durable=arrival.waits)
         except InboxError as error:
-            self._journal.connection.came_with(arrival.asked)
+            self._journal.connection.accept_requests(arrival.asked)
             self._cannot_keep(arrival, error)
             return
-        self._journal.connection.came_with(
+        self._journal.connection.accept_requests(
             arrival.asked
         )  # over HTTP a notification is taken by now
         self._come_out_of_probing(arrival)

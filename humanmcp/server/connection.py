@@ -18,9 +18,9 @@ is (`deliberate`); `send_raw` takes bytes. What was handed in first goes out fir
 for the client: what it does not take is kept, and `backpressure` says so.
 
 *Streams.* A pipe is one stream. Over HTTP each POST has a stream of its own, and a line must find
-the one that it belongs to. So right after a line was taken `came_with` tells under which numbers
-its requests are known in the inbox, `send` names the request that a line is about (0: none), and
-`unanswered` says that no answer will follow. HTTP says things beside a line, too:
+the one that it belongs to. So right after a line was taken `accept_requests` tells under which
+numbers its requests are known in the inbox, `send` names the request of a line (0: none),
+and `unanswered` says that no answer will follow. HTTP says things beside a line, too:
 `transport_facts`, which the session goes by, and `notes`, which only the transcript keeps.
 
 A connection knows nothing of sessions, of the inbox, of signals and of the life of the process.
@@ -137,7 +137,7 @@ class Connection(Protocol):
     def notes(self) -> TransportNotes | None:
         """What the transport says beside the lines; None where it says nothing."""
 
-    def came_with(self, numbers: Sequence[int]) -> None:
+    def accept_requests(self, numbers: Sequence[int]) -> None:
         """Learn the inbox's numbers of the requests in the line that was taken last."""
 
     def unanswered(self, number: int) -> None:
@@ -238,7 +238,7 @@ class MemoryConnection:
             return self._coming.get(timeout=timeout)
         return None
 
-    def came_with(self, numbers: Sequence[int]) -> None:
+    def accept_requests(self, numbers: Sequence[int]) -> None:
         """Keep the numbers, to be compared."""
         self.numbers = tuple(numbers)
 

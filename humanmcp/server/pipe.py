@@ -110,7 +110,7 @@ class PipeConnection:
             self._room.set()
         return item
 
-    def came_with(self, numbers: Sequence[int]) -> None:
+    def accept_requests(self, numbers: Sequence[int]) -> None:
         """Do nothing: a pipe has one stream for all requests."""
 
     def carry_wrongly(self, fault: HttpFault | None) -> None:

@@ -1,4 +1,4 @@
-"""The box a person writes in is an island: U06 to U10, U12 and U18."""
+"""The box a person writes in is never replaced by an update."""
 
 from __future__ import annotations
 

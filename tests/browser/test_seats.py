@@ -108,7 +108,7 @@ def shows(page: Page, method: str) -> None:
     """Wait until this message is open in the composer."""
     expect(page.locator("article.message .method, article.message h1").first).to_be_visible()
     until(
-        lambda: method in page.locator("#island").text_content(),  # type: ignore[operator]  # it is there
+        lambda: method in page.locator("#initial-state").text_content(),  # type: ignore[operator]  # it is there
         f"{method} in the page",
     )
 

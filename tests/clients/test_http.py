@@ -20,9 +20,9 @@ from tests.clients.hosts import (
     Host,
 )
 from tests.clients.test_weather import check_weather
-from tests.person import Person
 from tests.serving import bare_environment
 from tests.serving_http import ServingHttp
+from tests.support.person import Person
 
 CONFORMANCE: Final = Path(__file__).parents[2] / "samples" / "conformance.toml"
 SUITE: Final = ("node", str(NODE / "conformance.mjs"), "server")

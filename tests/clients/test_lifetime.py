@@ -11,8 +11,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from tests.person import Person, weather
 from tests.serving import COMMAND, Serving, bare_environment
+from tests.support.person import Person, weather
 from tests.waiting import until
 
 if TYPE_CHECKING:

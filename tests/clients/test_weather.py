@@ -22,7 +22,7 @@ from tests.clients.hosts import (
     Host,
     Understood,
 )
-from tests.person import Person, weather
+from tests.support.person import Person, weather
 
 if TYPE_CHECKING:
     from pathlib import Path

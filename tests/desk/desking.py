@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from humanmcp.desk.http import launch
-from tests.forking import start
 from tests.serving_http import Got
+from tests.support.forking import start
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:

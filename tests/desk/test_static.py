@@ -63,7 +63,7 @@ def test_what_is_put_in_unescaped_was_made_for_that() -> None:
         for path in TEMPLATES
         for match in re.findall(r"\{\{[^}]*\|\s*safe[^}]*\}\}", path.read_text(encoding="utf-8"))
     ]
-    assert sorted(found) == ["{{ island | safe }}", "{{ words | safe }}"]
+    assert sorted(found) == ["{{ initial_state | safe }}", "{{ words | safe }}"]
 
 
 def test_no_style_loads_anything() -> None:

@@ -18,7 +18,7 @@ from humanmcp.host.client.handshake import Opening
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.person import Person
+from tests.support.person import Person
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
-from tests.forking import start
 from tests.serving import bare_environment
 from tests.serving_http import JSON, Got
+from tests.support.forking import start
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import pytest
 from humanmcp.inbox.contract import Life, Seat
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
 from humanmcp.protocol.conversation.transcript import Direction, command_in
-from tests.person import Person
+from tests.support.person import Person
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until
 

@@ -12,7 +12,7 @@ import { Views } from "./views.js";
 
 /** @param {OnSent} onSent @returns {Composer | null} null where nothing can be answered */
 export function openComposer(onSent) {
-  const [block, box] = [maybe("island"), maybe("composer")];
+  const [block, box] = [maybe("initial-state"), maybe("composer")];
   if (!block || !box) return null;
   const composer = new Composer(JSON.parse(block.textContent ?? ""), box, onSent);
   document.body.classList.add("scripted");
@@ -21,7 +21,7 @@ export function openComposer(onSent) {
 }
 
 export class Composer {
-  /** @param {Island} facts @param {HTMLElement} box @param {OnSent} onSent */
+  /** @param {InitialState} facts @param {HTMLElement} box @param {OnSent} onSent */
   constructor(facts, box, onSent) {
     this.facts = facts;
     this.box = box;

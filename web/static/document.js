@@ -4,7 +4,7 @@ import { EditHistory } from "./edithistory.js";
 import { compact, drop, find, itemsAt, layOut, parse, put, stringAt, textAt } from "./jsontext.js";
 
 export class MessageDocument {
-  /** @param {Island} facts @param {string} text @param {UnreadFields | null} fields @param {BrokenDraft | null} broken */
+  /** @param {InitialState} facts @param {string} text @param {UnreadFields | null} fields @param {BrokenDraft | null} broken */
   constructor(facts, text, fields, broken) {
     this.facts = facts;
     this.text = text;
@@ -133,19 +133,19 @@ export function isOneText(text) {
 }
 
 // Say of a result whether the tool failed; a result that never spoke of it goes on saying nothing.
-/** @param {Island} facts @param {string} text @param {boolean} failed */
+/** @param {InitialState} facts @param {string} text @param {boolean} failed */
 export function flagged(facts, text, failed) {
   if ((textAt(text, FLAG_PATH) === "true") === failed) return text;
   const had = failed || textAt(facts.template, FLAG_PATH) !== null;
   return had ? put(text, FLAG_PATH, String(failed)) : drop(text, FLAG_PATH);
 }
 
-/** @param {Island} facts @param {string} form @param {string} body */
+/** @param {InitialState} facts @param {string} form @param {string} body */
 export function messageOf(facts, form, body) {
   return layOut(`{"jsonrpc":"2.0","id":${facts.id},"${form}":${body}}`);
 }
 
-/** @param {Island} facts */
+/** @param {InitialState} facts */
 export function emptyError(facts) {
   return messageOf(facts, "error", '{"code":-32602,"message":""}');
 }

@@ -10,7 +10,7 @@ import { say } from "./words.js";
 const SAVE_AFTER = 500;
 
 export class DraftStore {
-  /** @param {Island} facts @param {string} path of the exchange at the desk */
+  /** @param {InitialState} facts @param {string} path of the exchange at the desk */
   constructor(facts, path) {
     this.name = `humanmcp:draft:${facts.session}/${facts.number}${facts.action === "pass" ? "" : " answer"}`;
     this.known = Date.parse(facts.at || "") || 0;
@@ -22,7 +22,7 @@ export class DraftStore {
   }
 
   // What the desk has, or what this browser has and the desk has not; and how the form reads it.
-  /** @param {Island} facts */
+  /** @param {InitialState} facts */
   open(facts) {
     const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
     const text = kept && kept.at > this.known ? String(kept.text) : facts.document;

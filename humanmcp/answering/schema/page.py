@@ -1,4 +1,4 @@
-"""The JSON that the page's scripts read: the island of a page, and the answers of the interface.
+"""The JSON that the page's scripts read: the initial state of a page, and the interface's answers.
 
 `make check` has TypeScript check the scripts against these (`docs/make_types.py`).
 Knows shapes only; what fills them stands where it is made.
@@ -88,7 +88,7 @@ class StartShape(TypedDict):
     form: FormShape
 
 
-class Island(TypedDict):
+class InitialState(TypedDict):
     """What the composer of a page starts from."""
 
     session: str

@@ -222,7 +222,7 @@ class SayBody:
 
 
 @router.post("/sessions/{session}/say")
-def say_first(request: Request, session: str, body: SayBody) -> TicketShape:
+def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShape:
     """Send an outgoing message: a notification, a request to the client, or an order.
 
     The order `offer` changes the lists of the server: `text` is JSON with `add` and `remove`, as

@@ -18,7 +18,7 @@ from humanmcp.answering.case import Case
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.diagnostics import diagnostic_shapes
-from humanmcp.answering.schema.page import FaultShape, FormShape, Island, SavedShape
+from humanmcp.answering.schema.page import FaultShape, FormShape, InitialState, SavedShape
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of
 from humanmcp.demo.lesson_file import lesson_of_client
@@ -36,7 +36,7 @@ from humanmcp.desk.presenters.offer import LISTS
 from humanmcp.desk.presenters.pairs import copies
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes.connect import offered
-from humanmcp.desk.state import beside, history
+from humanmcp.desk.state import history, sidebar
 from humanmcp.desk.state.earlier_draft import earlier_draft
 from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import (
@@ -68,7 +68,7 @@ def inbox(
 ) -> HTMLResponse | RedirectResponse:
     """Show what waits, the longest waiting request open; `find` leads to a session."""
     desk = desk_of(request)
-    found = beside.found(desk.board, find) if find else None
+    found = sidebar.found(desk.board, find) if find else None
     if found is not None:
         return RedirectResponse(f"/?session={found.facts.name}", 303)
     rows = desk.board.waiting(session)
@@ -93,7 +93,7 @@ def waiting_list(
 
     The menu of all sessions, up to 500 entries, is rendered only where its page asks for it.
     """
-    values = beside.listed(desk_of(request).board, session)
+    values = sidebar.listed(desk_of(request).board, session)
     return page(request, "list.html", **values, opened=at, all_sessions=sessions)
 
 
@@ -128,7 +128,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     """Show the list, and one exchange beside it."""
     desk = desk_of(request)
     values: dict[str, Any] = {
-        **beside.listed(desk.board, session),
+        **sidebar.listed(desk.board, session),
         "find": find,
         "chosen": chosen,
         "quiet": is_quiet(request, key.session if key else session or sent.partition("/")[0]),
@@ -144,7 +144,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     if key is not None:
         values |= _message(desk, key, spoken(request), do)
         if getattr(request.state, "looks_on", False):
-            values |= {"answerable": False, "island": script_json(None)}
+            values |= {"answerable": False, "initial_state": script_json(None)}
     return page(request, "inbox.html", **values)
 
 
@@ -268,7 +268,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
         "became": _became(desk, item, language),
-        "island": script_json(_island(desk, case, task, language)),
+        "initial_state": script_json(_initial_state(desk, case, task, language)),
         **_standing(desk, case, language),
     }
 
@@ -303,7 +303,7 @@ def _faults(case: Case, task: Task, language: str) -> list[FaultShape]:
     return [rendering.fault(one, language) for one in service.breakable(case)]
 
 
-def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
+def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> InitialState | None:
     """Gather what the composer's script starts from; None where nothing is to be written."""
     item, tool = case.item, case.name
     draft = held_messages.draft_of(case, task, language)

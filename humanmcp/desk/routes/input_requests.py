@@ -22,7 +22,7 @@ from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.presenters import input_requests as asking_back
 from humanmcp.desk.presenters.input_requests import Offer
 from humanmcp.desk.presenters.schema_form import rows_in
-from humanmcp.desk.state.beside import listed
+from humanmcp.desk.state.sidebar import listed
 from humanmcp.inbox.contract import Draft, Key, Reply, UnknownItemError
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec.versions import features

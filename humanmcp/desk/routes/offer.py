@@ -173,12 +173,14 @@ def _show(
         why=why,
         servers=_servers(desk),
         book=desk.shown(desk.book),
-        told=told(desk, owner.session, language) if owner.session else (),
+        told=client_reactions(desk, owner.session, language) if owner.session else (),
         session=owner.session,
     )
 
 
-def told(desk: Desk, session: str, language: str, most: int = 20) -> list[tuple[Reaction, str]]:
+def client_reactions(
+    desk: Desk, session: str, language: str, most: int = 20
+) -> list[tuple[Reaction, str]]:
     """Return what a client made of what was said to it, newest first, each with its sentence."""
     found = reactions(desk.inbox.last_frames_before(session, 0, WATCHED))[-most:]
     return [(reaction, reaction.sentence(language)) for reaction in reversed(found)]

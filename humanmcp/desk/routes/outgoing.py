@@ -24,8 +24,8 @@ from humanmcp.answering.unreadable import PARSE_ERROR
 from humanmcp.desk.http.context import BY, Desk, desk_of, spoken
 from humanmcp.desk.http.layout import FormValues, note_version, page
 from humanmcp.desk.presenters.request_form import RequestForm, lists_of, picked_forms, tool_form
-from humanmcp.desk.routes.offer import told
-from humanmcp.desk.state.beside import listed
+from humanmcp.desk.routes.offer import client_reactions
+from humanmcp.desk.state.sidebar import listed
 from humanmcp.inbox.contract import DeskInbox, Key, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.exchange import Established
@@ -196,7 +196,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,
         seat=session.facts.seat.value,
-        told=told(desk, name, language, 3) if session.facts.seat is Seat.SERVER else (),
+        told=client_reactions(desk, name, language, 3) if session.facts.seat is Seat.SERVER else (),
         lines=[(one.direction is Direction.IN, one.at, one.text) for one in reversed(frames)],
         opened="",
         **listed(desk.board, name),

@@ -103,8 +103,8 @@ class Exchange(NamedTuple):
     came in (2025-03-26), 0 for none. `attempts` counts how often a 2026-07-28 client was asked to
     repeat the request while a person is at it; `awaiting_retry` is the `requestState` that the
     repeat will carry, "" when the client waits for an answer right now. `continues` is the number
-    of the exchange whose question back to the user this one answers, 0 for none. `look` finds out
-    what the check says of the request: a request that is answered at once waits for no remarks.
+    of the exchange whose question back to the user this one answers, 0 for none. `make_remarks`
+    runs the check of the request: a request that is answered at once waits for no remarks.
     `transport_facts` is what the transport says of it.
     """
 
@@ -116,13 +116,13 @@ class Exchange(NamedTuple):
     attempts: int = 0
     awaiting_retry: str = ""
     continues: int = 0
-    look: Callable[[], tuple[Diagnostic, ...]] = tuple
+    make_remarks: Callable[[], tuple[Diagnostic, ...]] = tuple
     transport_facts: TransportFacts | None = None
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
         """What the check says of the request."""
-        return self.look()
+        return self.make_remarks()
 
     @property
     def id(self) -> RequestId:

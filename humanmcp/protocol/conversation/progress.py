@@ -52,7 +52,7 @@ class Progress:
             self._last.pop(key, None)
             self._taken_over.discard(key)
 
-    def take_over(self, notice: Message) -> None:
+    def mark_manual(self, notice: Message) -> None:
         """Remember that a person sends the progress of a request themselves from here on."""
         key = _key(notice.params.get("progressToken")) if notice.method == METHOD else None
         if key is not None and key in self._last:

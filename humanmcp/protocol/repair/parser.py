@@ -42,13 +42,13 @@ _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
 
 def examine(text: str) -> RepairResult:
     """Examine a text that is no JSON, or that has a name twice in one object."""
-    patient = _RepairParser(text)
+    parser = _RepairParser(text)
     try:
-        patient.document()
+        parser.document()
     except UnrepairableError:
-        return RepairResult(patient.wounds(), (), whole=False)
-    edits = sorted(patient.edits, key=itemgetter(0, 1))
-    return RepairResult(_graded(patient.wounds()), tuple(edits), whole=True)
+        return RepairResult(parser.mistakes(), (), whole=False)
+    edits = sorted(parser.edits, key=itemgetter(0, 1))
+    return RepairResult(_graded(parser.mistakes()), tuple(edits), whole=True)
 
 
 _SHAKY: Final = (syntax.QuoteNotClosed, syntax.ValueMissing, syntax.QuoteNotOpened)
@@ -60,15 +60,15 @@ _LEANING: Final = (
 """Mends that say how a text is built, and so lean on what was guessed elsewhere."""
 
 
-def _graded(wounds: tuple[SyntaxDiagnostic, ...]) -> tuple[SyntaxDiagnostic, ...]:
+def _graded(mistakes: tuple[SyntaxDiagnostic, ...]) -> tuple[SyntaxDiagnostic, ...]:
     """Call a guess what follows from one: where a quote is lost, brackets are as well."""
-    if not any(isinstance(each.diagnostic, _SHAKY) for each in wounds):
-        return wounds
+    if not any(isinstance(each.diagnostic, _SHAKY) for each in mistakes):
+        return mistakes
     return tuple(
         replace(each, applicability=least(each.applicability, Applicability.GUESS))
         if isinstance(each.diagnostic, _LEANING)
         else each
-        for each in wounds
+        for each in mistakes
     )
 
 
@@ -108,7 +108,7 @@ class _RepairParser(ScalarReader):
             if closed:
                 edits.append(TextEdit(end - 1, end, ""))
                 self.text = self.text[: end - 1] + " " + self.text[end:]
-            self.wound(syntax.ShellQuotes, self.at, self.at + 1, tuple(edits))
+            self.mistake(syntax.ShellQuotes, self.at, self.at + 1, tuple(edits))
             self.at += 1
             self.space()
 
@@ -132,7 +132,7 @@ class _RepairParser(ScalarReader):
         rest = self.text[number.end() :].strip() if number else ""
         if literal or (number and not rest and number[0][:1] in "+-.0123456789"):
             return
-        self.wound(syntax.PlainText, self.at, len(self.text.rstrip()), ())
+        self.mistake(syntax.PlainText, self.at, len(self.text.rstrip()), ())
         raise UnrepairableError
 
     def _after_the_end(self) -> None:
@@ -150,10 +150,10 @@ class _RepairParser(ScalarReader):
         else:
             cut = (TextEdit(start, end, ""),)
             if char in "{[":  # which of them is meant, nobody can tell: no fix
-                self.wound(syntax.SecondDocument, start, end, ())
+                self.mistake(syntax.SecondDocument, start, end, ())
                 self.edits += cut
             else:
-                self.wound(syntax.TextAfter, start, len(self.text.rstrip()), cut)
+                self.mistake(syntax.TextAfter, start, len(self.text.rstrip()), cut)
             self.at = end
 
     # -- values ----------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class _RepairParser(ScalarReader):
             self._unexpected()
 
     def _unexpected(self) -> None:
-        self.wound(syntax.Unexpected, self.at, self.at + 1, (), typed=self.peek())
+        self.mistake(syntax.Unexpected, self.at, self.at + 1, (), typed=self.peek())
         raise UnrepairableError
 
     # -- containers ------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ class _RepairParser(ScalarReader):
         self._open.append(("{", self.at))
         if lost:
             at = self.at
-            self.wound(syntax.BraceMissing, at, at + 1, (TextEdit(at, at, "{"),), char="{")
+            self.mistake(syntax.BraceMissing, at, at + 1, (TextEdit(at, at, "{"),), char="{")
         else:
             self.take_mark()
         self.space()
@@ -218,7 +218,7 @@ class _RepairParser(ScalarReader):
             start = self.at
             name = self._name()
             if name in names:
-                self.wound(syntax.NameTwice, start, self.at, (), key=name)
+                self.mistake(syntax.NameTwice, start, self.at, (), key=name)
             names.add(name)
             if char := self._colon():
                 self.value(char)
@@ -244,7 +244,7 @@ class _RepairParser(ScalarReader):
             self.space()
             return at
         if char not in ("]", "}", ""):
-            self.wound(syntax.CommaMissing, last, self.at, (TextEdit(last, last, ","),))
+            self.mistake(syntax.CommaMissing, last, self.at, (TextEdit(last, last, ","),))
         return -1
 
     def _close(self, char: str, comma: int) -> None:
@@ -265,11 +265,11 @@ class _RepairParser(ScalarReader):
     def _drop_comma(self, comma: int) -> None:
         """Take back a comma that nothing follows."""
         for kind in (syntax.FullWidth, syntax.Semicolon):  # mended before, from full-width
-            note = self.full.get(kind)
+            note = self.saturated.get(kind)
             if note is not None and note.edits[-1].start == comma:
                 self.take_back(note.edits.pop())
                 if not note.edits:
-                    del self.notes[kind], self.full[kind]
+                    del self.notes[kind], self.saturated[kind]
         semicolon = WIDE.get(self.text[comma], self.text[comma]) == ";"
         extra = syntax.Semicolon if semicolon else syntax.CommaExtra
         self.swap(extra, comma, comma + 1, "")
@@ -282,7 +282,7 @@ class _RepairParser(ScalarReader):
         edit = TextEdit(place, place, own)
         if before is None:
             line = str(self.text.count("\n", 0, opened) + 1)
-            self.wound(syntax.NotClosed, opened, opened + 1, (edit,), char=opener, opened=line)
+            self.mistake(syntax.NotClosed, opened, opened + 1, (edit,), char=opener, opened=line)
             return
         if before.edits[-1].start == place:  # one edit for one place: `]}` in this order
             edit = TextEdit(place, place, before.edits[-1].new + own)
@@ -302,7 +302,7 @@ class _RepairParser(ScalarReader):
         start, end, name = self.at, found.end(), found[0]
         if self.text[end : end + 1] in ('"', "”") and self.is_name(end + 1):
             edit = TextEdit(start, start, '"')
-            self.wound(syntax.QuoteNotOpened, start, end, (edit,))
+            self.mistake(syntax.QuoteNotOpened, start, end, (edit,))
             self.close_with(end)
             return name
         self.swap(syntax.NameUnquoted, start, end, f'"{name}"', key=name)
@@ -324,7 +324,7 @@ class _RepairParser(ScalarReader):
             self.at = last
             return ""
         else:
-            self.wound(syntax.ColonMissing, last, self.at, (TextEdit(last, last, ":"),))
+            self.mistake(syntax.ColonMissing, last, self.at, (TextEdit(last, last, ":"),))
             return char
         last = self.at
         char = self.space()

@@ -192,12 +192,12 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
     too_much = _too_much(text, first, last, deep=deep)
     if too_much is not None:
         return _unreadable(text, size, too_much)
-    wounds = parser.examine(body)
+    mistakes = parser.examine(body)
     lines = LineIndex(text)
-    diagnostics = [*repaired, *(_of_wound(mistake, lines, first) for mistake in wounds.found)]
+    diagnostics = [*repaired, *(_of_wound(mistake, lines, first) for mistake in mistakes.found)]
     edits = [
         *([TextEdit(0, first, "")] if first else []),
-        *_moved(wounds.edits, first),
+        *_moved(mistakes.edits, first),
         *([TextEdit(last, len(text), "")] if last < len(text) else []),
     ]
     mended = applied(text, edits)
@@ -205,20 +205,20 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
     diagnostics.sort(key=lambda each: (each.start, each.code))
     value = None
     try:
-        if wounds.whole:
+        if mistakes.whole:
             value = json.loads(mended)
         if not any(each.blocks for each in diagnostics):
             strict(mended)
     except ValueError as error:  # what is left is no JSON either: say where
-        wounds = wounds.torn()
+        mistakes = mistakes.torn()
         at = min(first + getattr(error, "pos", 0), len(text))
         if not any(each.blocks for each in diagnostics):
             diagnostics.append(_unexpected(text, at))
     return Reading(
         text,
-        mended if wounds.whole else "",
+        mended if mistakes.whole else "",
         value,
-        wounds.whole,
+        mistakes.whole,
         tuple(diagnostics),
         tuple(edits),
         size,

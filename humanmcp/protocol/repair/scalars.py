@@ -117,7 +117,7 @@ class ScalarReader(RepairScanner):
         end = start + len(raw)
         if self.text[end : end + 1] == '"' and self._closes(end + 1, on_line=False):
             edit = TextEdit(start, start, '"')  # the text has lost its first quote
-            self.wound(syntax.QuoteNotOpened, start, end, (edit,))
+            self.mistake(syntax.QuoteNotOpened, start, end, (edit,))
             self._inside(start, end, '"')
             self.close_with(end)
             return
@@ -211,7 +211,7 @@ class ScalarReader(RepairScanner):
             self._straighten(last.last, last.end)
         else:
             edit = TextEdit(last.last, last.last, '"')
-            self.wound(syntax.QuoteNotClosed, last.start, last.inner, (edit,))
+            self.mistake(syntax.QuoteNotClosed, last.start, last.inner, (edit,))
         for piece in pieces:
             self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])
         self.at = last.end

@@ -43,7 +43,7 @@ _OPENERS: Final = re.compile(
 _NAMES: Final = re.compile(r"""\s*(?:["'“”＂＇「』]|[\w$\-]+\s*[:：=])""")
 _CORNER_OPENS: Final = {"「": _OPENERS, "『": _NAMES}
 _ENOUGH: Final = 10
-"""Mistakes of any other kind that are named one by one; the others are one wound together."""
+"""Mistakes of any other kind that are named one by one; the others are one mistake together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class SyntaxDiagnostic:
 
 @dataclass(slots=True)
 class OpenProblem:
-    """A wound of which more may be found."""
+    """A mistake of which more may be found."""
 
     diagnostic: JsonDiagnostic
     start: int
@@ -71,7 +71,7 @@ class OpenProblem:
     edits: list[TextEdit] = field(default_factory=list)
     count: int = 0
 
-    def wound(self) -> SyntaxDiagnostic:
+    def mistake(self) -> SyntaxDiagnostic:
         """Return what was noted so far."""
         one = self.diagnostic.everywhere or isinstance(self.diagnostic, syntax.NotClosed)
         return SyntaxDiagnostic(
@@ -120,17 +120,17 @@ class RepairScanner:
     edits: list[TextEdit] = field(default_factory=list)
     notes: dict[object, list[OpenProblem]] = field(default_factory=dict)
     """What was noted of each kind of mistake, in the order of the text."""
-    full: dict[object, OpenProblem] = field(default_factory=dict)
+    saturated: dict[object, OpenProblem] = field(default_factory=dict)
     """Of a kind that gets no further note: the last one, which all others belong to."""
 
     # -- notes ----------------------------------------------------------------------------------
 
-    def wounds(self) -> tuple[SyntaxDiagnostic, ...]:
+    def mistakes(self) -> tuple[SyntaxDiagnostic, ...]:
         """Return what was found, in the order of the text."""
         notes = chain.from_iterable(self.notes.values())
-        return tuple(note.wound() for note in sorted(notes, key=lambda note: note.start))
+        return tuple(note.mistake() for note in sorted(notes, key=lambda note: note.start))
 
-    def wound(
+    def mistake(
         self,
         kind: Callable[_Given, JsonDiagnostic],
         start: int,
@@ -139,8 +139,8 @@ class RepairScanner:
         *args: _Given.args,
         **fillings: _Given.kwargs,
     ) -> OpenProblem:
-        """Take note of a mistake; one of a kind that stands all over a text is one wound."""
-        note = self.full.get(kind)
+        """Take note of a mistake; one of a kind that stands all over a text is one mistake."""
+        note = self.saturated.get(kind)
         if note is None:
             diagnostic = kind(*args, **fillings)
             note = OpenProblem(
@@ -153,7 +153,7 @@ class RepairScanner:
             notes = self.notes.setdefault(kind, [])
             notes.append(note)
             if diagnostic.everywhere or len(notes) == _ENOUGH:
-                self.full[kind] = note
+                self.saturated[kind] = note
         self.edits += edits
         note.edits += edits
         note.count += 1
@@ -169,7 +169,7 @@ class RepairScanner:
         **fillings: _Given.kwargs,
     ) -> OpenProblem:
         """Take note of a mistake that other characters in its place mend."""
-        return self.wound(kind, start, end, (TextEdit(start, end, new),), *args, **fillings)
+        return self.mistake(kind, start, end, (TextEdit(start, end, new),), *args, **fillings)
 
     def take_back(self, edit: TextEdit) -> None:
         """Forget an edit that was made a moment ago."""

@@ -186,7 +186,7 @@ class HttpApp:
             return None
         notes = _noted(session, request, response, posted.message)
         revision = posted.transport_facts.revision if posted.transport_facts else session.revision
-        stream = notes.stream = session.bring(posted, notes.head)
+        stream = notes.stream = session.post(posted, notes.head)
         try:
             stayed = await HttpAnswer(response, stream, revision).run(
                 as_json=sent.accepts(JSON), as_events=sent.accepts(EVENTS)

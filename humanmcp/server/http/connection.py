@@ -53,7 +53,7 @@ class HttpConnection:
 
     # -- the event loop's side ------------------------------------------------------------------
 
-    def bring(self, line: bytes, transport_facts: TransportFacts | None, head: str = "") -> Stream:
+    def post(self, line: bytes, transport_facts: TransportFacts | None, head: str = "") -> Stream:
         """Bring a line to the session. Returns the stream that its answer goes out on."""
         stream = Stream()
         if self.closed:
@@ -114,7 +114,7 @@ class HttpConnection:
         )
         return found.line
 
-    def came_with(self, numbers: Sequence[int]) -> None:
+    def accept_requests(self, numbers: Sequence[int]) -> None:
         """Begin the stream of the line that was taken last."""
         stream, self._taken = self._taken, None
         if stream is not None:

@@ -128,9 +128,9 @@ class HttpSession:
         """The version that was agreed on."""
         return self.server.session.agreed
 
-    def bring(self, posted: Posted, head: str) -> Stream:
+    def post(self, posted: Posted, head: str) -> Stream:
         """Bring a message, and the head of its POST. Its id is in use until its stream ends."""
-        stream = self.connection.bring(posted.line, posted.transport_facts, head)
+        stream = self.connection.post(posted.line, posted.transport_facts, head)
         if isinstance(posted.message, Message) and posted.message.id is not None:
             self._ids[stream] = posted.message.id.key
         return stream

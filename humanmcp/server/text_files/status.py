@@ -169,7 +169,9 @@ class StatusTxt:
     def _entry(self, line: int, event: Event) -> StatusLine | None:
         match event:
             case RequestArrived(exchange) | RequestRepeated(exchange):
-                return StatusLine(line, _title(exchange), exchange.number, "", exchange.look)
+                return StatusLine(
+                    line, _title(exchange), exchange.number, "", exchange.make_remarks
+                )
             case NoticeArrived(message, remarks):
                 title = one_line(message.method, LONGEST)
                 return StatusLine(line, title, 0, self._say("notice"), lambda: remarks)

@@ -188,7 +188,7 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
     shown = inbox_page._message(desk, Key(name, 1), "en")
     listed = history.recent(desk.board, 8)
     assert shown["row"].name == listed[0].name == "dice"
-    assert "r7" in shown["island"]
+    assert "r7" in shown["initial_state"]
     assert shown["answerable"]
     assert sizes
     assert max(sizes) < 2 * BEGINNING

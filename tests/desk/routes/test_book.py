@@ -84,9 +84,10 @@ def test_gaps_are_shown_filled_before_they_are_kept(desk: Desking) -> None:
         desk.submit(path, act="answer", name="sun", **gaps)
         saved = desk.get("/api/answers")["answers"]
         assert [one["text"] for one in saved] == ["sunny in {city}"]
-        island = desk.page(path.removesuffix("/keep")).partition('id="island" hidden>')[2]
-        island = island.partition("</data>")[0]
-        assert [one["text"] for one in json.loads(island)["saved"]] == ["sunny in Nagoya"]
+        page = desk.page(path.removesuffix("/keep"))
+        initial_state = page.partition('id="initial-state" hidden>')[2]
+        initial_state = initial_state.partition("</data>")[0]
+        assert [one["text"] for one in json.loads(initial_state)["saved"]] == ["sunny in Nagoya"]
 
 
 def test_one_becomes_the_server_whose_lists_are_pasted(desk: Desking) -> None:

@@ -352,7 +352,7 @@ def test_a_page_of_open_calls_reads_each_line_that_follows_them_once(
         read += len(frames)
         return frames
 
-    monkeypatch.setattr(past.inbox, "before", counted)
+    monkeypatch.setattr(past.inbox, "last_frames_before", counted)
     rows = history.paired_up(board, match)
     assert {one.state for one in rows} == {"pending"}
     assert read < 1_000 + 2 * history.PAGE

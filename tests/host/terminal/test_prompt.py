@@ -14,8 +14,8 @@ import pytest
 from humanmcp.cli import main
 from tests.host.at_keys import CTRL_D, PROMPT, Terminal
 from tests.host.seats import SAMPLES, SCRIPTED
-from tests.person import Person
 from tests.serving import bare_environment
+from tests.support.person import Person
 
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
 DICE: Final = (sys.executable, str(SAMPLES / "servers" / "dice.py"))

@@ -206,7 +206,7 @@ def test_a_person_takes_over_the_progress_of_a_request_that_is_open(
     assert isinstance(other, Message)
     assert isinstance(notice, Message)
     progress.asked(first)
-    progress.take_over(notice)
+    progress.mark_manual(notice)
     assert progress.is_taken_over(first) == taken
     progress.asked(other)
     assert not progress.is_taken_over(other)

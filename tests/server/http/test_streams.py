@@ -112,9 +112,9 @@ def test_a_stream_that_is_over_cannot_go_on() -> None:
 def test_what_comes_too_late_for_a_session_is_not_left_waiting() -> None:
     """Before its last look and after it: the client is told that there is no session."""
     connection = HttpConnection(lambda call, *arguments: call(*arguments))
-    before = connection.bring(PROGRESS, None)
+    before = connection.post(PROGRESS, None)
     connection.close()
-    late = connection.bring(PROGRESS, None)
+    late = connection.post(PROGRESS, None)
     assert [heard(before), heard(late)] == [[], []]
     assert not before.taken
     assert not late.taken

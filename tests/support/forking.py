@@ -116,10 +116,10 @@ def _nursery() -> str:
         listener.bind(address)
         listener.listen(64)
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.forking", str(listener.fileno())],
+            [sys.executable, "-m", "tests.support.forking", str(listener.fileno())],
             pass_fds=[listener.fileno()],
             stdin=subprocess.PIPE,
-            cwd=Path(__file__).parent.parent,
+            cwd=Path(__file__).parents[2],
         )
 
     def end() -> None:
