@@ -374,7 +374,7 @@ class RoomSeat:
             return
         over = self._parts.door.clock() - MISTAKE_AFTER
         lasting = {code for code, since in problems[1].items() if since <= over}
-        if lasting and self._is_written(problems[0]):
+        if lasting:
             _add(self._step(problems[0]).mistakes, lasting)
 
     def _is_written(self, key: Key) -> bool:
@@ -389,9 +389,10 @@ class RoomSeat:
     def codes(self) -> frozenset[str]:
         """The kinds of mistakes that stand in the answer that is being written now."""
         found = self._problems
-        if found is None or all(row.key != found[0] for row in self.board.waiting()):
+        if found is None or not found[1] or not self._is_written(found[0]):
             return frozenset()
-        return frozenset(found[1])
+        waits = any(row.key == found[0] for row in self.board.waiting())
+        return frozenset(found[1]) if waits else frozenset()
 
 
 def _add(codes: list[str], more: Iterable[str]) -> None:

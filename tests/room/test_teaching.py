@@ -55,10 +55,14 @@ def test_the_grid_shows_steps_hands_and_mistakes(room: Rooming) -> None:
     until(lambda: "waiting" in card(teacher, "Ben"), "Ben's first request")
     ben.submit("/own", act="raise")
     assert "Hand raised" in card(teacher, "Ben")
-    for one, found in ((ann, asked), (ben, ben.question())):
-        path = f"/api/exchanges/{found['session']}/{found['number']}/check"
-        verdict = one.call(path, {"text": '{"jsonrpc":"2.0","id":99,"result":{}}'})
+    for typing, (one, found) in enumerate(((ann, asked), (ben, ben.question()))):
+        path = f"/api/exchanges/{found['session']}/{found['number']}"
+        wrong = {"text": '{"jsonrpc":"2.0","id":99,"result":{}}'}
+        verdict = one.call(f"{path}/check", wrong)
         code = next(each["code"] for each in verdict.json["problems"] if each["blocks"])
+        shown = re.sub(r"<[^>]+>", "", teacher.get("/room").text)
+        assert f"{code} now in {typing + 1}" not in shown, "a template is nobody's mistake"
+        one.call(f"{path}/draft", wrong)
     assert f"{code} now in 2, sent by 0" in re.sub(r"<[^>]+>", "", teacher.get("/room").text)
     assert "<span>天気</span>" in teacher.get("/room?lang=ja").text, "the lesson's title, too"
     page = teacher.get(f"/room/mistake/{code}").text
