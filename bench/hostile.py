@@ -31,6 +31,7 @@ OF_MANY: Final = (
 )
 VALUES: Final = 1_000_000
 LARGEST: Final = 4 * 1024 * 1024
+OBJECTS: Final = 49_000
 DECLARED: Final = 32 * 1024 * 1024
 _HEAD: Final = (
     "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
@@ -69,15 +70,21 @@ class _Caller:
                 self.refused += 1
 
 
-def _arrays(port: int, size: int) -> None:
-    """Send arrays of requests that a person would have to answer, without reading the answers."""
+def _session(port: int, version: bytes) -> dict[str, str]:
+    """Shake hands; returns the headers of a request of that session."""
     headers = {"Content-Type": "application/json", "Accept": BOTH}
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=4 * TOO_LONG)
-    connection.request("POST", "/mcp", INITIALIZE.replace(b"2025-06-18", b"2025-03-26"), headers)
+    connection.request("POST", "/mcp", INITIALIZE.replace(b"2025-06-18", version), headers)
     response = connection.getresponse()
     response.read()
     connection.close()
-    headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
+    return headers | {"Mcp-Session-Id": response.headers["Mcp-Session-Id"]}
+
+
+def _arrays(port: int, size: int) -> None:
+    """Send arrays of requests that a person would have to answer, without reading the answers."""
+    headers = _session(port, b"2025-03-26")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=4 * TOO_LONG)
     for first in range(0, REQUESTS, size):
         body = b"[%s]" % b",".join(FOR_PERSON % (first + each) for each in range(size))
         connection.request("POST", "/mcp", body, headers)
@@ -94,16 +101,18 @@ def _declared(port: int) -> list[socket.socket]:
     return opened
 
 
-def _large(port: int) -> None:
-    """Send bodies as large as they may be, of very many small objects."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=4 * TOO_LONG)
-    headers = {"Content-Type": "application/json", "Accept": BOTH, "Mcp-Session-Id": "x"}
-    values = b",".join([b"{}"] * (LARGEST // 3 - 100))
-    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":[%s]}}' % values
-    for _ in range(3):
-        connection.request("POST", "/mcp", body, headers)
-        connection.getresponse().read()
-    connection.close()
+def _large(port: int) -> list[http.client.HTTPConnection]:
+    """Send calls for a person, as large as they may be, of as many objects as they may have."""
+    headers = _session(port, b"2025-06-18")
+    value = b'{"a":"%s"}' % (b"x" * (LARGEST // OBJECTS - 12))
+    values = b",".join([value] * OBJECTS)
+    opened = []
+    for number in range(3):
+        one = http.client.HTTPConnection("127.0.0.1", port, timeout=4 * TOO_LONG)
+        body = FOR_PERSON.replace(b'"ask"', b'"ask","arguments":{"a":[%s]}' % values)
+        one.request("POST", "/mcp", body % number, headers)
+        opened.append(one)
+    return opened
 
 
 ATTACKS: Final[dict[str, Callable[[int], object]]] = {

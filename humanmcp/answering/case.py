@@ -14,9 +14,9 @@ from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.json.jsonrpc import Kind, Message, is_large
 from humanmcp.protocol.json.tree import text_at
-from humanmcp.protocol.json.truncated import is_large, outline
+from humanmcp.protocol.json.truncated import outline
 from humanmcp.protocol.validation import check, inquiry
 from humanmcp.protocol.validation.held import HeldMessage
 

@@ -19,9 +19,9 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import MOST_VALUES, Batch, Kind, Malformed, Message
 from humanmcp.protocol.json.tree import follow, object_at, objects_at, text_at
-from humanmcp.protocol.json.truncated import MOST_VALUES, outline
+from humanmcp.protocol.json.truncated import outline
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import inquiry
 

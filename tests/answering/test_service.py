@@ -15,7 +15,7 @@ from humanmcp.desk.presenters.held_messages import Task
 from humanmcp.inbox.contract import Action, Answer, Draft, Life, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.json import truncated
+from humanmcp.protocol.json import jsonrpc
 from tests.terminal.rooms import CALL, Room, ago
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
     key = room.ask(room.session(seat=Seat.TAP), 3, CALL, purpose=Purpose.HELD)
     case = case_of(room.inbox, key)
     assert service.as_it_came(case).text
-    monkeypatch.setattr(truncated, "LARGEST", 10)
+    monkeypatch.setattr(jsonrpc, "LARGEST", 10)
     assert service.judge(case, CALL).line == CALL
     assert service.as_it_came(case).text == ""
     assert held_messages.task_of(case, "change") is Task.NOTHING

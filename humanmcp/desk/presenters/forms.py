@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.case import read_line
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say
-from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.jsonrpc import Message, is_large
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.json.truncated import is_large
 from humanmcp.protocol.spec import methods, types
 from humanmcp.protocol.spec.examples import example
 from humanmcp.protocol.spec.objects import SHAPES

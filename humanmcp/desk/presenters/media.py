@@ -11,8 +11,8 @@ import binascii
 import json
 from typing import Final, NamedTuple
 
+from humanmcp.protocol.json.jsonrpc import has_many_values
 from humanmcp.protocol.json.tree import leaves
-from humanmcp.protocol.json.truncated import has_many_values
 from humanmcp.protocol.validation.rules.tools import mime_of
 
 MOST: Final = 20

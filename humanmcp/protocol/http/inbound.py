@@ -19,7 +19,15 @@ from humanmcp.protocol.http import mirrored
 from humanmcp.protocol.http.headers import LAST_EVENT, SESSION, SPELLING, VERSION, Headers
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import (
+    MOST_VALUES,
+    Batch,
+    Flaw,
+    Kind,
+    Malformed,
+    Message,
+    has_many_values,
+)
 from humanmcp.protocol.rules.answer_book import HEADER_MISMATCH
 from humanmcp.protocol.spec import examples, versions
 
@@ -119,6 +127,8 @@ NO_UTF8: Final = HttpRefusal(415, "no utf-8")
 https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
 """
 _UTF8: Final = ("", "utf-8", "utf8")
+MANY_VALUES: Final = HttpRefusal(413, "many values", fillings=(("limit", f"{MOST_VALUES:,}"),))
+"""All sessions wait while a message is decoded: 4 MiB may be one text, or a million values."""
 NO_BATCHES: Final = HttpRefusal(400, "batch")
 """2025-06-18: "The body of the POST request MUST be a single JSON-RPC request, notification, or
 response": what nothing answers would be waited for.
@@ -196,7 +206,10 @@ def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbou
         return NO_UTF8
     if not headers.accepts(JSON) and not headers.accepts(EVENTS):
         return NOT_ACCEPTED
-    line = on_one_line(request.body)
+    body = request.body
+    if len(body) > MOST_VALUES and has_many_values(body.decode("utf-8", "replace")):
+        return MANY_VALUES
+    line = on_one_line(body)
     message = jsonrpc.read(line)
     if is_stateless(message, headers):
         found = _stateless(line, message, headers, schema_of)

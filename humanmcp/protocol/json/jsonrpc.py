@@ -29,6 +29,10 @@ BRACKETS: Final = r"(?P<opens>[\[{])|(?P<closes>[\]}])"
 STRING_OR_BRACKET: Final = re.compile(rf"{STRING}|{BRACKETS}", re.DOTALL)
 MOST_IN_BATCH: Final = 100
 """Messages that an array may hold: they are taken in at once, and others wait for so long."""
+LARGEST: Final = 8 * 1024 * 1024
+"""Characters of a message that is decoded whole."""
+MOST_VALUES: Final = 100_000
+"""Values of a message that is decoded whole: no other thread runs while that is done."""
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 
@@ -435,3 +439,20 @@ def with_token(text: str, token: str, path: tuple[str, ...] = ("id",)) -> str:
             value = with_token(text[start:end], token, tuple(rest)) if rest else token
             text = text[:start] + value + text[end:]
     return text
+
+
+def is_large(text: str) -> bool:
+    """Return True for a message that would keep others waiting while it is decoded."""
+    return len(text) > LARGEST or has_many_values(text)
+
+
+def has_many_values(text: str) -> bool:
+    """Return True for JSON of more values than are decoded while others wait."""
+    if len(text) <= MOST_VALUES or _values(text) <= MOST_VALUES:
+        return False
+    strings = text.replace("\\\\", "").replace('\\"', "").split('"', 4 * MOST_VALUES + 1)
+    return len(strings) > 4 * MOST_VALUES or _values("".join(strings[::2])) > MOST_VALUES
+
+
+def _values(text: str) -> int:
+    return sum(map(text.count, ",[{"))

@@ -10,15 +10,11 @@ import json
 import re
 from typing import Final
 
-from humanmcp.protocol.json.jsonrpc import BRACKETS, STRING, skip_space
+from humanmcp.protocol.json.jsonrpc import BRACKETS, STRING, is_large, skip_space
 
 META: Final = "humanmcp/too-long"
 """The member of `_meta` in which a person reads what became of the rest."""
 
-LARGEST: Final = 8 * 1024 * 1024
-"""Characters of a message that is decoded whole."""
-MOST_VALUES: Final = 100_000
-"""Values of a message that is decoded whole: no other thread runs while that is done."""
 BEGINNING: Final = 20_000
 """Characters that are decoded of a larger one."""
 _ENDS: Final = 1024
@@ -29,16 +25,6 @@ _LAST_MEMBERS: Final = re.compile(
     rf'((?:,\s*"(?:jsonrpc|id|method)"\s*:\s*(?:{STRING}|-?\d+)\s*)+)\}}\s*$', re.DOTALL
 )
 _MEMBER: Final = re.compile(rf'"(jsonrpc|id|method)"\s*:\s*({STRING}|-?\d+)', re.DOTALL)
-
-
-def is_large(text: str) -> bool:
-    """Return True for a message that would keep others waiting while it is decoded."""
-    return len(text) > LARGEST or has_many_values(text)
-
-
-def has_many_values(text: str) -> bool:
-    """Return True for JSON of more values than are decoded while others wait."""
-    return len(text) > MOST_VALUES and sum(map(text.count, ",[{")) > MOST_VALUES
 
 
 def outline(text: str) -> str:

@@ -19,7 +19,7 @@ from humanmcp.protocol.diagnostics.raw import (
     quoted,
     shown,
 )
-from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.json.jsonrpc import Kind, is_large
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.repair.reading import DEEPEST, strict
@@ -80,8 +80,11 @@ def remarks(
     """Return what there is to say of an incoming request or notification.
 
     `also` is what was found by who knows the messages before it. `strict` is for those who can
-    still change it: an error is one, not a warning about the peer.
+    still change it: an error is one, not a warning about the peer. Of a large message of a peer
+    nothing is said: others wait while it is looked through.
     """
+    if is_large(message.raw) and not strict:
+        return ()
     heard = HeardMessage(message, revision, established)
     found = [*_envelope(message), *also, *rule.judge(message.method, heard)]
     return _with_params(message, revision, found, strict=strict)
@@ -91,7 +94,9 @@ def remarks(
 def from_server(
     message: Message, revision: str, also: tuple[RawDiagnostic, ...] = (), *, strict: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of what a server may send, and sent."""
+    """Return what there is to say of what a server may send, and sent; of a large one nothing."""
+    if is_large(message.raw) and not strict:
+        return ()
     return _with_params(message, revision, [*_envelope(message), *also], strict=strict)
 
 
@@ -116,7 +121,9 @@ def review(
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return what there is to say of the peer's answer to a request."""
+    """Return what there is to say of the peer's answer to a request; of a large one nothing."""
+    if is_large(response.raw) and not strict:
+        return ()
     typed = response.id.token if response.id is not None else ""
     found = _as_text(response)
     found += judge_envelope(response.body, exchange.id, typed, exchange.revision)

@@ -24,7 +24,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.truncated import BEGINNING, MOST_VALUES
+from humanmcp.protocol.json.jsonrpc import MOST_VALUES
+from humanmcp.protocol.json.truncated import BEGINNING
 from humanmcp.protocol.repair.reading import strict
 from tests.desk.desking import Desking
 from tests.waiting import until

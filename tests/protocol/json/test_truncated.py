@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from humanmcp.protocol.json import truncated
+from humanmcp.protocol.json import jsonrpc, truncated
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.truncated import META, outline, stand_in
 
@@ -88,7 +88,7 @@ def test_of_a_message_that_is_too_large_the_beginning_is_read(
 ) -> None:
     """The id, the method and the name of the tool are enough to answer it."""
     assert outline(line) == line, "this is not too large"
-    monkeypatch.setattr(truncated, "LARGEST", 4_000)
+    monkeypatch.setattr(jsonrpc, "LARGEST", 4_000)
     monkeypatch.setattr(truncated, "BEGINNING", 1_000)
     message = read(outline(line).encode())
     assert isinstance(message, Message)
@@ -108,7 +108,7 @@ def test_the_beginning_of_a_message_is_json_wherever_it_ends(
         "f": 1,
     }
     line = json.dumps({"id": 7, "params": value, "method": "x"})
-    monkeypatch.setattr(truncated, "LARGEST", 10)
+    monkeypatch.setattr(jsonrpc, "LARGEST", 10)
     for end in range(2, len(line)):
         monkeypatch.setattr(truncated, "BEGINNING", end)
         found = json.loads(outline(line))
@@ -118,6 +118,8 @@ def test_the_beginning_of_a_message_is_json_wherever_it_ends(
 
 def test_a_message_of_many_values_is_large_and_a_picture_is_not() -> None:
     """It is the values that take the time, not the characters."""
-    assert truncated.is_large(f"[{'[],' * truncated.MOST_VALUES}1]")
-    assert not truncated.is_large(f'{{"data":"{"A" * 5_000_000}"}}')
-    assert truncated.is_large(f'{{"data":"{"A" * truncated.LARGEST}"}}')
+    assert jsonrpc.is_large(f"[{'[],' * jsonrpc.MOST_VALUES}1]")
+    assert not jsonrpc.is_large(f'{{"data":"{"A" * 5_000_000}"}}')
+    assert not jsonrpc.is_large(json.dumps({"csv": '1,"[{\\",\n' * jsonrpc.MOST_VALUES}))
+    assert jsonrpc.is_large(json.dumps([{"a,": "b"}] * jsonrpc.MOST_VALUES))
+    assert jsonrpc.is_large(f'{{"data":"{"A" * jsonrpc.LARGEST}"}}')

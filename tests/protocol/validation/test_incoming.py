@@ -233,3 +233,16 @@ def test_no_request_whatever_raises(method: str, revision: str, params: object) 
     answer = arrived(json.dumps({"jsonrpc": "2.0", "id": 3, "result": params}))
     for diagnostic in check.review(exchange, answer, KNOWN):
         hold_diagnostic(diagnostic, answer.raw)
+
+
+def test_a_large_message_is_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sessions of a process would wait for it; who writes one is told all the same."""
+    message = arrived('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"args":{}}}')
+    assert said(message)
+    monkeypatch.setattr(jsonrpc, "LARGEST", 10)
+    assert said(message) == []
+    assert check.remarks(message, R2025, READY, strict=True)
+    exchange = Exchange(1, message, R2025)
+    answer = arrived('{"jsonrpc":"2.0","id":1,"result":{"content":7}}')
+    assert check.review(exchange, answer) == ()
+    assert check.review(exchange, answer, strict=True)
