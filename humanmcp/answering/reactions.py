@@ -69,7 +69,7 @@ class Reaction:
         return self.became.startswith(_OF_AN_ANSWER)
 
     def sentence(self, language: str) -> str:
-        """Say it in words."""
+        """Return it as a sentence."""
         fillings = {"what": self.what, "name": self.name, "times": self.times}
         return say(
             "reaction", self.became, language, seconds=f"{round(self.after, 2):g}", **fillings
@@ -77,7 +77,7 @@ class Reaction:
 
 
 def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
-    """Return what a client did about each thing, in the order in which we said them."""
+    """Return the client's reaction to each thing that we sent, in order."""
     watch = _Watch()
     for frame in _with_orders(frames):
         found = message_in(frame)
@@ -92,12 +92,12 @@ def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
 
 
 def carried_wrongly(frames: Iterable[Frame]) -> bool:
-    """Return True if HTTP was to carry an answer wrongly, in one of these lines."""
+    """Return True if one of these lines orders an HTTP fault for an answer."""
     return any(one.note.startswith(_CARRIED) for one in frames)
 
 
 def _with_orders(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Yield what the client saw, and what was asked of the server that carries it."""
+    """Yield the frames that the client saw, and the orders for HTTP faults."""
     view = Perspective(Direction.IN)
     for frame in frames:
         yield from [frame] if frame.note.startswith(_CARRIED) else view.feed(frame)
@@ -122,7 +122,7 @@ class _Watch:
         """Names that were listed once and are not in the last list."""
 
     def said(self, frame: Frame, message: Message) -> None:
-        """Note a line of ours."""
+        """Note an outgoing line."""
         if message.kind is Kind.NOTIFICATION:
             self._notified(frame, message)
         elif message.kind is Kind.REQUEST and message.id is not None:
@@ -131,7 +131,7 @@ class _Watch:
             self._answered(frame, message, message.id.key)
 
     def said_wrongly(self, frame: Frame) -> None:
-        """Note a line of ours that no client can use."""
+        """Note an outgoing line that no client can use."""
         self._add(("wrong", frame.seq), frame, "", "wrong.open")
 
     def _notified(self, frame: Frame, message: Message) -> None:
@@ -179,7 +179,7 @@ class _Watch:
         self.listed[capability], self.gone[capability] = named, before - named
 
     def heard(self, frame: Frame, message: Message) -> None:
-        """Note a line of the client's."""
+        """Note a line of the client."""
         for key in [one for one in self.found if one[0] in _OF_AN_ANSWER]:
             self._settle(key, f"{key[0]}.went on")
         if message.kind is Kind.REQUEST and message.id is not None:
@@ -211,7 +211,7 @@ class _Watch:
         self._called(message)
 
     def _called(self, message: Message) -> None:
-        """Notice the call of a tool that was taken away."""
+        """Note a call of a removed tool."""
         name = str(message.params.get("name"))
         for capability, (_, method) in _NAMES.items():
             if message.method != method:
@@ -223,7 +223,7 @@ class _Watch:
                     self.found[key] = replace(self.found[key], became="list.unlisted", name=name)
 
     def _was_told(self, key: tuple[str, object], frame: Frame, message: Message) -> None:
-        """Read the answer to a question of ours."""
+        """Note the response to a request of ours."""
         asked = self.found.get(key)
         if asked is None:
             return
@@ -259,7 +259,7 @@ def _actions(message: Message) -> Iterable[str]:
 
 
 def _plain(value: object) -> object:
-    """Return an id or a token as requests are told apart by it."""
+    """Return an id or a token as a comparable key."""
     return RequestId.of(value).key if isinstance(value, (int, str)) else None
 
 

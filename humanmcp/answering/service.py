@@ -47,7 +47,7 @@ _NAP_GROWTH: Final = 1.5
 
 
 class Outcome(enum.Enum):
-    """What became of a reply, or of what was said first."""
+    """What became of a reply or of an outgoing message."""
 
     SENT = "sent"
     QUEUED = "on its way"
@@ -111,7 +111,7 @@ def autofix(
 
 
 def starting_draft(case: Case, language: str) -> Draft:
-    """Return the answer that a person starts from, whatever they have written since.
+    """Return the starting draft of an answer, whatever the person has written since.
 
     An answer that a tap holds starts as it is; so does what cannot be answered.
     """
@@ -122,18 +122,18 @@ def starting_draft(case: Case, language: str) -> Draft:
 
 
 def as_it_came(case: Case) -> Draft:
-    """Return the message itself, laid out: what is held starts from it; a large one not."""
+    """Return the message, formatted, as the draft of a held message; not of a large one."""
     return Draft("" if case.is_large else pretty(case.item.line))
 
 
 def draft_of(case: Case, language: str) -> Draft:
-    """Return what a person has written of an answer, or what they start from."""
+    """Return the person's draft of an answer, or the starting draft."""
     draft = case.item.draft
     return draft if draft is not None and draft.touched else starting_draft(case, language)
 
 
 def document(case: Case, draft: Draft) -> str:
-    """Return the whole message that a draft stands for: what the JSON view shows.
+    """Return the whole message of a draft, as the JSON view shows it.
 
     A text that is no JSON stays what it is, inside its envelope: it is theirs to mend.
     """
@@ -152,19 +152,19 @@ def document(case: Case, draft: Draft) -> str:
 
 
 def templates(case: Case) -> dict[str, str]:
-    """Return every whole message that may be started from, results and errors, by name."""
+    """Return all starting messages, results and errors, by name."""
     return dict(check.templates(case.exchange)) if case.exchange is not None else {}
 
 
 def breakable(case: Case) -> tuple[Fault, ...]:
-    """List the ways to break an answer on purpose, where a client reads it."""
+    """List the faults that an answer can carry, if a client reads it."""
     if case.facts.seat not in (Seat.SERVER, Seat.TAP) or case.exchange is None:
         return ()
     return (*faults.faults(case.exchange), *(OF_HTTP if case.facts.http_port else ()))
 
 
 def broken(case: Case, draft: Draft, fault: Fault, language: str) -> str:
-    """Return the whole message that a draft stands for, with a fault in it.
+    """Return the whole message of a draft, with a fault in it.
 
     One of HTTP leaves the message as it is: the server is asked to carry the next one wrongly.
     """
@@ -177,7 +177,7 @@ def broken(case: Case, draft: Draft, fault: Fault, language: str) -> str:
 
 
 def mended(case: Case, by: str) -> None:
-    """Take back what was asked of the server for the next answer, where it carries one."""
+    """Withdraw the HTTP fault that was ordered for the next answer."""
     if case.facts.http_port:
         order = Reply(TAKEN_BACK, by=by, order=Order.HTTP)
         submit_outgoing(case.inbox, case.key.session, order, within=0)
@@ -194,7 +194,7 @@ def keep(case: Case, draft: Draft) -> str:
 
 
 def hold(case: Case, language: str, *, on: bool, by: str) -> None:
-    """Stop the countdown of the answer book, or let it run on; the text stays as it is."""
+    """Pause the countdown of the answer book, or continue it."""
     draft = case.item.draft or starting_draft(case, language)
     keep(case, draft._replace(hold=on, by=by))
 
@@ -203,7 +203,7 @@ def hold(case: Case, language: str, *, on: bool, by: str) -> None:
 
 
 def await_result(look: Callable[[], T | None], within: float, wake: Wake = time.sleep) -> T | None:
-    """Return what `look` finds; None when it has found nothing after so many seconds.
+    """Return the result of `look`; None after the timeout.
 
     The page's board has a wake of its own. The others look again after short naps that grow, so
     that an answer is seen within milliseconds and a slow process costs little.
@@ -280,7 +280,7 @@ def _became(case: Case, reply: Reply) -> SendResult | None:
 
 
 class SayResult(NamedTuple):
-    """What became of something said first: SENT, QUEUED, or REFUSED with its problems."""
+    """The result of an outgoing message: SENT, QUEUED, or REFUSED with its problems."""
 
     outcome: Outcome
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -294,7 +294,7 @@ def submit_outgoing(
     within: float = SETTLES_WITHIN,
     wake: Wake = time.sleep,
 ) -> SayResult:
-    """Say something first, or give an order, and wait for what becomes of it.
+    """Submit an outgoing message or an order, and wait for the result.
 
     Raises:
         OrderError: the order cannot be followed.
@@ -304,7 +304,7 @@ def submit_outgoing(
 
 
 def became_of(diagnostics: tuple[Diagnostic, ...] | None) -> SayResult:
-    """Read what the inbox says of something said first."""
+    """Return the result of an outgoing message, by the inbox."""
     if diagnostics is None:
         return SayResult(Outcome.QUEUED)
     return SayResult(Outcome.REFUSED if diagnostics else Outcome.SENT, diagnostics)

@@ -42,7 +42,7 @@ class RecordCache:
         self._values: dict[Path, tuple[Signature, Any]] = {}  # `Any`: what the reader returns
 
     def read(self, path: Path, reader: Callable[[records.Record], _Value]) -> _Value | None:
-        """Return what a reader makes of a file; None when there is none that can be read."""
+        """Return the record of a file; None if it is missing or unreadable."""
         seen = signature(path)
         if seen is None:
             self._values.pop(path, None)
@@ -60,7 +60,7 @@ class RecordCache:
 
 
 class SessionCache:
-    """Reads what is known of sessions, and who of them is alive."""
+    """Reads the facts of sessions, and which ones are alive."""
 
     def __init__(self, path: Path) -> None:
         """Read the sessions in `path`."""
@@ -108,7 +108,7 @@ class SessionCache:
         return found
 
     def established(self, name: str) -> Established:
-        """Return what the conversation has established."""
+        """Return the negotiated state of the conversation."""
         path = self._path / name / layout.KNOWN
         return self._remembered.read(path, partial(records.read, Established)) or Established()
 

@@ -46,7 +46,7 @@ class TranscriptWriter:
     __slots__ = ("_descriptor", "_lock", "_path", "_size")
 
     def __init__(self, path: Path, *, new: bool = True) -> None:
-        """Make the file; or, where it is not `new`, write on in the one that stands there.
+        """Create the file if it is `new`, else append to it.
 
         Raises:
             OSError: a new one exists already, or it cannot be made, or the old one cannot be read.
@@ -65,7 +65,7 @@ class TranscriptWriter:
         self._keep_open()
 
     def _end_what_is_torn(self) -> None:
-        """End a line that a crash has torn: it never left, and the next one is not joined to it."""
+        """End a line that a crash has torn, so that the next one is separate."""
         os.lseek(self._descriptor, max(0, self._size - 1), os.SEEK_SET)
         if os.read(self._descriptor, 1) not in (b"", b"\n"):
             self._size += os.write(self._descriptor, b"\n")

@@ -192,14 +192,14 @@ def _start(path: Path, on_event: Callable[[FileSystemEvent], None]) -> BaseObser
 
 
 class _Snapshot(NamedTuple):
-    """What a session looked like: its own files and its life, and its exchanges."""
+    """A snapshot of a session: its files, whether it lives, and its exchanges."""
 
     files: tuple[object, ...]
     exchanges: frozenset[tuple[str, Signature]]
 
 
 def _differ(old: _Snapshot | None, new: _Snapshot | None) -> set[int]:
-    """Return the exchanges that look different; 0 for the session itself."""
+    """Return the numbers of the changed exchanges; 0 for the session itself."""
     before, after = (one.exchanges if one else frozenset() for one in (old, new))
     numbers = {layout.exchange_number(name) or 0 for name, _ in before ^ after}
     same = old is not None and new is not None and old.files == new.files
@@ -207,7 +207,7 @@ def _differ(old: _Snapshot | None, new: _Snapshot | None) -> set[int]:
 
 
 class _Snapshotter:
-    """What the sessions looked like the last time, cheap enough to compare every other second."""
+    """Compares snapshots of the sessions, cheaply enough for every other second."""
 
     def __init__(self, path: Path) -> None:
         """Look at the sessions in `path`. The first look finds everything changed."""
@@ -216,7 +216,7 @@ class _Snapshotter:
         self._dead: set[str] = set()
 
     def changed(self, *, gently: bool = False) -> dict[str, set[int]]:
-        """Return the sessions that look different from the last time: new and removed ones too.
+        """Return the sessions that changed since the last call, also new and removed ones.
 
         `gently` lets others have their turn: pages wait for the same interpreter.
         With each, the exchanges in it that do, and 0 for the rest of the session.

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class SessionRole(enum.Enum):
-    """Whose seat a session is in."""
+    """Which role a session plays."""
 
     SERVER = "server"
     CLIENT = "client"
@@ -76,7 +76,7 @@ class _OpenBatch:
         self.lines: list[str] = []
 
     def ready(self) -> str | None:
-        """Return the array to write once nothing is waited for; None before, or when empty.
+        """Return the batch response once every request is answered; None before, or if empty.
 
         JSON-RPC 2.0, section 6: "If there are no Response objects contained within the Response
         array as it is to be sent to the client, the server MUST NOT return an empty Array".
@@ -113,17 +113,17 @@ class Session:
 
     @property
     def revision(self) -> str:
-        """The revision of the conversation: stated last, else negotiated, else the latest one."""
+        """The protocol version: stated last, else negotiated, else the latest one."""
         return self.agreed or versions.LATEST_HANDSHAKE
 
     @property
     def agreed(self) -> str:
-        """The revision that both sides know of: stated last, else negotiated; "" before that."""
+        """The protocol version that both sides know: stated last, else negotiated; else ""."""
         return self.state.revision
 
     @property
     def established(self) -> Established:
-        """What the conversation has established so far."""
+        """The negotiated state of the conversation."""
         return self.state.established
 
     @established.setter
@@ -131,18 +131,18 @@ class Session:
         self.state.established = established
 
     def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
-        """The other requests that are open under the same id: MCP forbids it, clients do it."""
+        """The other open requests with the same id. MCP forbids them, but clients send them."""
         return self.exchanges.same_id_pending(exchange)
 
     def may_report(self, typed: RequestId | None) -> bool:
-        """Return True if a person may answer a line that was no message with an error of this id.
+        """Return True if an error with this id may answer an invalid message.
 
         Nothing does so by itself: that is how storms begin.
         """
         return typed is not None and typed.key in self._invalid
 
     def new_id(self) -> int:
-        """Return an id for a request of our own; each is given once."""
+        """Return an unused id for a request of our own."""
         self._last_id += 1
         return self._last_id
 
@@ -156,7 +156,7 @@ class Session:
     def receive(
         self, line: bytes, transport_facts: TransportFacts | None = None
     ) -> tuple[Event, ...]:
-        """Take one line from the peer, without its line feed, and say what happened.
+        """Process one line from the peer, without its line feed, and return the events.
 
         `transport_facts` is what the transport says of it, None where that says nothing.
         """
@@ -241,7 +241,7 @@ class Session:
         return RequestArrived(self.exchanges.put(exchange))
 
     def _overtaken_by(self, message: Message) -> tuple[RequestSuperseded, ...]:
-        """End every `server/discover` that a client opens a handshake without waiting for.
+        """End each pending `server/discover` when the client starts a handshake.
 
         2026-07-28, versioning: a client that gets no answer falls back to `initialize`; measured
         clients then drop an answer that comes later.
@@ -254,7 +254,7 @@ class Session:
         )
 
     def repeated_by(self, message: Message) -> Exchange | None:
-        """Return the exchange that awaits its retry and that this request repeats."""
+        """Return the exchange that this request retries, or None."""
         waiting = self.exchanges.awaiting_retry
         return next((one for one in waiting if _repeats(message, one)), None)
 
@@ -294,7 +294,7 @@ class Session:
     def reply(
         self, number: int, text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False
     ) -> Outcome:
-        """Judge a reply and say what is to be written. Each exchange is answered once, ever."""
+        """Check a reply and return the lines to write. Each exchange is answered only once."""
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not ExchangeState.PENDING:
             return Late(exchange)
@@ -307,7 +307,7 @@ class Session:
         return self._send(exchange, own, verdict)
 
     def reply_with_line(self, number: int, line: str, *, deliberate: bool = True) -> Outcome:
-        """Answer with a whole line as it is, right or wrong: a server sent it so, once or now."""
+        """Answer with a whole line, unchecked: a recorded or real server sent it so."""
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not ExchangeState.PENDING:
             return Late(exchange)
@@ -329,7 +329,7 @@ class Session:
         )
 
     def _supersede(self, done: Exchange) -> tuple[tuple[Exchange, ...], tuple[LineReady, ...]]:
-        """End the other requests under the id that was just answered.
+        """End the other requests with the id that was just answered.
 
         MCP: "The request ID MUST NOT have been previously used by the requestor". The client holds
         one place for an id: the first answer fills it, and a second would belong to nothing.
@@ -346,7 +346,7 @@ class Session:
         return self.exchanges.put(exchange.after(transition))
 
     def _leave_batch(self, exchange: Exchange, line: str | None) -> str | None:
-        """Return what is to be written now that an exchange has ended with this answer."""
+        """Return the lines to write after an exchange ended with this response."""
         if not exchange.batch:
             return line
         batch = self._batches[exchange.batch]
@@ -367,7 +367,7 @@ class Session:
     # -- keeping a client waiting ---------------------------------------------------------------
 
     def progress(self, number: int, step: int, message: str) -> str | None:
-        """Return a progress notification for a pending request; None where none is allowed.
+        """Return a progress notification for a pending request; None if none is allowed.
 
         MCP, progress: the token is echoed with its type, the value must increase with each
         notification, and nothing follows the answer. `step` counts up from 1; where a person said
@@ -390,7 +390,7 @@ class Session:
         return line
 
     def hold(self, number: int, token: str) -> str | None:
-        """Ask the client to repeat a request soon, so that a person gets more time (2026-07-28).
+        """Return an `input_required` result, so that the client retries later (2026-07-28).
 
         The answer is `input_required` with a `requestState` only; the client repeats the request
         by itself with a new id, and the repeat is the same exchange. `token` must be unguessable.
@@ -413,7 +413,7 @@ class Session:
         return line
 
     def held(self, number: int, token: str) -> None:
-        """Take it that the client was asked to repeat a request, with this `requestState`."""
+        """Record that the client was asked to retry a request with this `requestState`."""
         exchange = self._pending_of(number)
         if exchange is not None:
             attempts = exchange.attempts + (token != CUT)
@@ -421,14 +421,14 @@ class Session:
             self.state.forget(self._peer, number)
 
     def went_quiet(self, number: int) -> Exchange | None:
-        """Give up on a client that was asked to repeat a request and did not."""
+        """Abandon an exchange whose client never sent the retry."""
         exchange = self._pending_of(number)
         if exchange is None or not exchange.awaiting_retry:
             return None
         return self._finish(exchange, Transition.CLIENT_WENT_QUIET)
 
     def acknowledge(self, number: int) -> str | None:
-        """Return the acknowledgement that `subscriptions/listen` must begin with (2026-07-28)."""
+        """Return the acknowledgement that starts a `subscriptions/listen` (2026-07-28)."""
         exchange = self.exchanges.get(number)
         if exchange is None or not methods.of(exchange.method).stays_open:
             return None
@@ -448,11 +448,11 @@ class Session:
 
     @property
     def _offered(self) -> Mapping[str, Any]:
-        """What the client was told that we offer, or would have been: it need not ask."""
+        """The server capabilities, as declared or as they would be declared."""
         return self.offers if self.established.offered is None else self.established.offered
 
     def list_changed(self, capability: str) -> tuple[str, ...]:
-        """Return what tells the client that a list of ours is another one: it asks for it again.
+        """Return the `list_changed` notifications; the client then fetches the list again.
 
         Nothing for a client that was not offered such a list, or has not opened the session yet.
         """
@@ -463,14 +463,14 @@ class Session:
         )
 
     def resource_updated(self, uri: str) -> tuple[str, ...]:
-        """Return what tells the client that a resource has changed, if it asked to be told."""
+        """Return the `resources/updated` notifications, if the client subscribed."""
         method, wanted = "notifications/resources/updated", uri in self.state.watched
         return self._change_notices(method, {"uri": uri}, uri, wanted=wanted)
 
     def _change_notices(
         self, method: str, params: Mapping[str, Any], of: str, *, wanted: bool
     ) -> tuple[str, ...]:
-        """Return the notices of a change, if it is `wanted`.
+        """Return the notifications of a change, if it is `wanted`.
 
         In 2026-07-28 one goes to each subscription that asked for it, and names that one.
         """
@@ -488,14 +488,14 @@ class Session:
         )
 
     def cancelled(self, number: int) -> tuple[Event, ...]:
-        """Take it that the peer wants no answer to a request any more, however it said so."""
+        """Record that the peer cancelled a request, by notification or by closing its stream."""
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not ExchangeState.PENDING:
             return ()
         return (RequestCancelled(self._finish(exchange, Transition.CLIENT_CANCELLED), ""),)
 
     def related_to(self, line: str) -> int:
-        """Return the number of the pending request that a line of our own belongs to, 0 for none.
+        """Return the pending request that an outgoing line belongs to, 0 for none.
 
         Over HTTP it goes out where the answer will.
         """
@@ -507,7 +507,7 @@ class Session:
     # -- speaking first --------------------------------------------------------------------------
 
     def submit(self, text: str, *, anyway: bool = False) -> Verdict:
-        """Judge something of our own: a notification, a request. Remembers what it asks.
+        """Check an outgoing notification or request, and remember the request as awaited.
 
         The verdict's `line` (or `forced`, when it is sent anyway) is to be written.
         """
@@ -518,12 +518,12 @@ class Session:
         return verdict
 
     def reports_progress(self, number: int) -> bool:
-        """Return True if a person sends the progress of a pending request themselves."""
+        """Return True if a person sends this request's progress notifications."""
         exchange = self.exchanges.get(number)
         return exchange is not None and self._theirs.is_taken_over(exchange.request)
 
     def judge(self, text: str) -> Verdict:
-        """Judge something of our own without saying it."""
+        """Check an outgoing message without sending it."""
         verdict = check.check_outgoing(
             text,
             self.revision,
@@ -536,7 +536,7 @@ class Session:
         return self._said_by_client(verdict) if self.role is SessionRole.CLIENT else verdict
 
     def _said_by_client(self, verdict: Verdict) -> Verdict:
-        """Judge a saying anew that goes towards a server: other methods, and nothing is blocked."""
+        """Check an outgoing message to a server: other methods, and no error blocks it."""
         message = jsonrpc.read_text(verdict.forced or "")
         if not isinstance(message, Message) or not message.method:
             return verdict
@@ -550,7 +550,7 @@ class Session:
         params: Mapping[str, Any] | None = None,
         id: str | int | None = None,  # noqa: A002 - the protocol's own word
     ) -> str:
-        """Make a request of our own and return its line. Without an `id` it gets the next one."""
+        """Return the line of a new request of our own. Without an `id` it gets the next one."""
         if id is None:
             id = self.new_id()  # noqa: A001 - the protocol's own word
         request: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
@@ -561,7 +561,7 @@ class Session:
         return line
 
     def give_up(self, request: Message, reason: str = "") -> str | None:
-        """Stop waiting for the answer to a request of our own; return the line that says so.
+        """Stop waiting for the response to our request; return the cancellation, if any.
 
         None where nothing is to be written: it is answered already, or it is `initialize`, which
         "MUST NOT be cancelled by clients". An answer that comes all the same belongs to nothing.
@@ -575,7 +575,7 @@ class Session:
         return cancellation(request.id, reason)
 
     def remember(self, line: str, *, by_person: bool = False) -> None:
-        """Take it that we have said a line that answers none of the peer's requests."""
+        """Record an outgoing line that answers no request of the peer."""
         message = jsonrpc.read(line.encode())
         if not isinstance(message, Message):
             return
@@ -591,12 +591,12 @@ class Session:
     # -- the end ---------------------------------------------------------------------------------
 
     def end(self) -> tuple[Exchange, ...]:
-        """End the conversation: what still waits is abandoned. Returns those exchanges."""
+        """End the conversation: abandon the pending exchanges and return them."""
         return tuple(self._finish(one, Transition.SESSION_ENDED) for one in self.pending)
 
 
 def cancellation(asked: RequestId, reason: str = "") -> str:
-    """Return the line that says that the answer to a request is waited for no longer."""
+    """Return a `notifications/cancelled` line for a request of our own."""
     said = f',"reason":{_text(reason)}' if reason else ""
     return (
         '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
@@ -605,7 +605,7 @@ def cancellation(asked: RequestId, reason: str = "") -> str:
 
 
 def _repeats(message: Message, exchange: Exchange) -> bool:
-    """Return True if a request is the repeat that an exchange waits for.
+    """Return True if this request is the retry that an exchange awaits.
 
     One whose stream was cut may come again under another id; 2026-07-28 has no way to resume it.
     """
@@ -621,7 +621,7 @@ def _asked(request: Message) -> Mapping[str, Any]:
 
 
 def _listens(exchange: Exchange, of: str) -> bool:
-    """Return True if a subscription asked to hear when a list, or this resource, changes."""
+    """Return True if a subscription covers this kind of list, or this resource."""
     wanted = exchange.request.params.get("notifications")
     if not isinstance(wanted, dict):
         return False
@@ -632,7 +632,7 @@ def _listens(exchange: Exchange, of: str) -> bool:
 
 
 def _capability(change: str) -> str:
-    """Return the capability that a kind of change belongs to, "" for none."""
+    """Return the capability that a change notification belongs to, "" for none."""
     record = methods.FILTERED.get(change)
     return record.capability if record else ""
 

@@ -84,7 +84,7 @@ class _Arrival(NamedTuple):
 
     @property
     def can_be_copied_later(self) -> bool:
-        """Return True if nobody has to read it first: the client need not wait for the copy."""
+        """Return True if the text files may get the line after it is answered."""
         return bool(self.requests) and not self.waits
 
     @property
@@ -94,12 +94,12 @@ class _Arrival(NamedTuple):
 
     @property
     def is_answered_probe(self) -> bool:
-        """Return True for one that the book answers."""
+        """Return True for a `server/discover` that the answer book answers."""
         return self.is_probe and self.decision is not None and self.decision.due(0)
 
 
 class Arrivals:
-    """Takes in what comes from the client of one session."""
+    """Handles what the client of one session sends."""
 
     def __init__(  # noqa: PLR0913 - everything that a line of the client may concern
         self,
@@ -112,7 +112,7 @@ class Arrivals:
         texts: TextFileAnswers,
         schedule: PollSchedule,
     ) -> None:
-        """Begin with nothing said. `texts` are the text files, where a copy of each line goes."""
+        """Start before the first line. `texts` are the text files, which copy each line."""
         self.forwarding: Forwarding | None = None
         """The way to the real server, where there is one."""
         self._session = session
@@ -129,7 +129,7 @@ class Arrivals:
         """What the line that came last meant, and nothing has reacted to yet."""
 
     def too_long(self, cut: Cut) -> None:
-        """Let a person refuse a request that was not kept: its sender waits for an answer."""
+        """Record a line that is too long, so that a person can refuse its request."""
         from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
 
         self._journal.record(Direction.IN, cut.line, note=cut.note)
@@ -142,7 +142,7 @@ class Arrivals:
             self.line(request)
 
     def hung_up(self, number: int) -> None:
-        """Take it for what it is where each request has a stream of its own: a cancellation.
+        """Cancel the request whose stream the client closed.
 
         "Closing the SSE response stream MUST be treated by the server as cancellation of that
         request." https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#cancellation
@@ -155,11 +155,11 @@ class Arrivals:
 
     @property
     def has_more(self) -> bool:
-        """Return True while an array has messages that nothing has reacted to."""
+        """Return True while a batch has unprocessed messages."""
         return bool(self._left)
 
     def line(self, line: bytes) -> None:
-        """Take in a line: write it down, then let everything react to it.
+        """Record a line from the client, then process its messages.
 
         Of a long array to the first messages: `go_on` is called while it `has_more`.
         """
@@ -180,7 +180,7 @@ class Arrivals:
         self.go_on()
 
     def go_on(self) -> None:
-        """React to the next messages of the line that came last."""
+        """Process the next messages of the last batch."""
         arrival = self._arrival
         if arrival is None:
             return
@@ -206,7 +206,7 @@ class Arrivals:
         return _Arrival(line, events, new, asked, decision, now, waits)
 
     def _come_out_of_probing(self, arrival: _Arrival) -> None:
-        """Become visible with the first message that is no `server/discover`.
+        """Show the session once it receives anything but `server/discover`.
 
         Some clients ask that in a process of its own, which they end at once: no one should see a
         session of it, and it must not keep the text files from the process that comes after it.
@@ -221,7 +221,7 @@ class Arrivals:
         self._texts.claim_again()
 
     def before_late_answer(self, exchange: Exchange) -> None:
-        """Let the text files go before a probe is answered that a person left to the book."""
+        """Release the text files before the answer book answers a probe late."""
         if self._only_probed and exchange.method == PROBE:
             self._texts.make_room()
 
@@ -269,16 +269,16 @@ class Arrivals:
         self._let_wait(exchange, left, now, subscribed=subscribed)
 
     def _is_superseded(self, exchange: Exchange) -> bool:
-        """Return True if another request of its array, under the same id, was answered by now."""
+        """Return True if another request in the batch with the same id was answered."""
         current = self._session.exchanges.get(exchange.number)
         return current is not None and current.state is ExchangeState.ABANDONED
 
     def come_again(self, exchange: Exchange, decision: Decision, came: float) -> None:
-        """Take in a request that another process wrote down and could not let wait any more."""
+        """Process a request that another process recorded but did not queue."""
         self._request_arrived(exchange, decision, came)
 
     def _acknowledge(self, exchange: Exchange) -> bool:
-        """Begin a subscription with what it must begin with. Returns whether it is one now."""
+        """Acknowledge a subscription. Return True if the exchange is one."""
         if not methods.of(exchange.method).stays_open or not self._keepalive.may_acknowledge:
             return False
         acknowledged = self._session.acknowledge(exchange.number)
@@ -287,7 +287,7 @@ class Arrivals:
         return acknowledged is not None
 
     def fall_back(self, exchange: Exchange) -> None:
-        """Treat a request that the real server does not answer like any that was not recorded."""
+        """Queue a request that the real server does not answer."""
         current = self._session.exchanges.get(exchange.number)
         replay = self._options.replay
         if replay is None or current is None or current.state is not ExchangeState.PENDING:
@@ -301,7 +301,7 @@ class Arrivals:
     def _let_wait(
         self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
     ) -> None:
-        """Put a request into the inbox, for a person."""
+        """Put a request into the inbox."""
         waiting = self._dispatcher.timers
         if len(waiting) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
@@ -346,13 +346,13 @@ class Arrivals:
     # -- the end of a request ---------------------------------------------------------------------
 
     def _waits_no_more(self, exchange: Exchange, reason: str) -> None:
-        """Take an exchange out of the inbox; one that came after the end of input is not there."""
+        """Close an exchange in the inbox, if the inbox has it."""
         if exchange.number in self._dispatcher.timers:
             self._dispatcher.forget(exchange.number)
             self._journal.close(exchange, reason=reason)
 
     def _learn(self, exchange: Exchange, reason: str, now: float) -> None:
-        """Remember how long this client waited, when it says that it gave up for the time."""
+        """Remember the client's timeout, if the cancellation was one."""
         timers = self._dispatcher.timers.get(exchange.number)
         client = self._session.established.client_name
         if timers is None or known_clients.is_shared(client):
@@ -362,7 +362,7 @@ class Arrivals:
             self._journal.limits.put(client, seconds)
 
     def _cannot_keep(self, arrival: _Arrival, error: InboxError) -> None:
-        """Tell the client that its requests could not be stored: better than silence.
+        """Answer requests that could not be stored with an error.
 
         Anything else has happened all the same: who cancels a request waits for it no longer.
         """
@@ -385,7 +385,7 @@ class Arrivals:
     # -- a server that is played, and the real one behind it --------------------------------------
 
     def _played(self, exchange: Exchange, decision: Decision) -> Decision:
-        """Say what a recorded server said before its answer; what was not recorded is counted."""
+        """Send the recorded messages before a recorded answer, and count unrecorded requests."""
         speaker = self._dispatcher.speaker
         if speaker is None:
             return decision
@@ -396,14 +396,14 @@ class Arrivals:
         return decision
 
     def _noticed(self, message: Message) -> None:
-        """Let the server that is played, and the real one, react to a notification."""
+        """Pass a notification to the replayed server and to the real one."""
         if self._dispatcher.speaker is not None:
             self._dispatcher.speaker.noticed(message.method)
         if self.forwarding is not None:
             self.forwarding.noticed(message)
 
     def _play_on(self, message: Message) -> None:
-        """Go on with an answer once the client has answered what it was asked before it."""
+        """Continue a replayed answer after the client's response to its question."""
         if self.forwarding is not None:
             self.forwarding.response(message)
         number = self._dispatcher.response(message)
@@ -416,7 +416,7 @@ class Arrivals:
 
 
 def _of_headers(exchange: Exchange) -> tuple[Diagnostic, ...]:
-    """Return what the check says of the headers that a request came with."""
+    """Return the problems of the HTTP headers of a request."""
     found = exchange.transport_facts.found if exchange.transport_facts is not None else ()
     codes = {one.code for one in found}
     return tuple(one for one in exchange.remarks if one.code in codes) if codes else ()

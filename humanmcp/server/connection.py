@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 
 class EndOfInput:
-    """The client is gone: it closed its end, or does not read what we write."""
+    """The client closed its end, or no longer reads."""
 
 
 class HungUp(NamedTuple):
-    """The client wants no answer to the request of this number: it closed the stream of it."""
+    """The client closed the stream of the request with this number."""
 
     number: int
 
@@ -65,12 +65,12 @@ class Backpressure(NamedTuple):
     since: float | None = None
 
     def stuck_for(self, now: float) -> float:
-        """Return for how many seconds nothing of what is being written was taken."""
+        """Return for how many seconds the client has not read anything."""
         return 0.0 if self.since is None else max(0.0, now - self.since)
 
 
 class TransportNote(NamedTuple):
-    """Something that a transport says beside the lines, when, and about which request (0: none)."""
+    """A note of the transport, its time, and the request that it is about (0: none)."""
 
     at: str
     text: str
@@ -78,17 +78,17 @@ class TransportNote(NamedTuple):
 
 
 class TransportNotes(Protocol):
-    """What a transport says beside the lines, to be written down with the next of them."""
+    """The transport's notes, which the transcript stores with the next line."""
 
     head: str
     """What the line that was taken last came with, until it is written down."""
 
     def take(self) -> Iterable[TransportNote]:
-        """Take what was said since the last time."""
+        """Return the notes since the last call."""
 
 
 class LineError(ValueError):
-    """What was to be written is no line: it would break the stream for good."""
+    """The content is not one line, so that it would break the stream."""
 
     def __init__(self, why: str, line: bytes) -> None:
         super().__init__(why, line[:80])
@@ -100,7 +100,7 @@ class LineError(ValueError):
 
 
 def as_one_line(line: bytes, *, deliberate: bool) -> bytes:
-    """Return a line with its line feed; one that is meant to be broken still is one line.
+    """Return a line with its line feed. Also a deliberately wrong one must be one line.
 
     Raises:
         LineError: it holds a line break or is empty; or, where that is not meant, it is no UTF-8.
@@ -124,24 +124,24 @@ class Connection(Protocol):
         """Call `arrived`, from any thread, whenever there is something to get; now, if there is."""
 
     def get(self, timeout: float | None = 0) -> Incoming | None:
-        """Take what came next; None when `timeout` seconds, 0 or more, brought nothing.
+        """Return the next input; None after `timeout` seconds without any.
 
         A line keeps its carriage return and its byte-order mark; blank lines never come.
         """
 
     @property
     def transport_facts(self) -> TransportFacts | None:
-        """What the transport says beside the line that was taken last; None for nothing."""
+        """The transport's facts about the last line; None without any."""
 
     @property
     def notes(self) -> TransportNotes | None:
-        """What the transport says beside the lines; None where it says nothing."""
+        """The transport's notes; None if it makes none."""
 
     def accept_requests(self, numbers: Sequence[int]) -> None:
-        """Learn the inbox's numbers of the requests in the line that was taken last."""
+        """Accept the inbox numbers of the requests in the last line."""
 
     def unanswered(self, number: int) -> None:
-        """Learn that a request is over and gets no answer."""
+        """Close the stream of a request that gets no answer."""
 
     def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
         """Write a line, without its line feed, as soon as the client takes it. Never waits.
@@ -154,26 +154,26 @@ class Connection(Protocol):
         """
 
     def send_raw(self, content: bytes) -> None:
-        """Write bytes as they are, with no line feed after them: the sender means it."""
+        """Write bytes unchanged, without a line feed."""
 
     def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Break what carries the next answer, on purpose; None takes that back.
+        """Put a fault into the HTTP response of the next answer; None removes it.
 
         Nothing carries it over a pipe.
         """
 
     def crash(self) -> None:
-        """End as a server that is killed: at once, for this client, and without a word."""
+        """End at once, like a killed server."""
 
     def flush(self, timeout: float) -> None:
-        """Wait until everything is written, or cannot be, but not longer."""
+        """Wait until everything is written or has failed, at most `timeout` seconds."""
 
     def drain(self) -> Iterator[bytes]:
-        """Yield the lines that came and were not taken: the session is over."""
+        """Yield the unread lines at the end of the session."""
 
     @property
     def closed(self) -> bool:
-        """Return True if the client has closed its end: what came before may still be to get."""
+        """Return True if the client has closed its end. Earlier lines may still be unread."""
 
     @property
     def backpressure(self) -> Backpressure:
@@ -206,17 +206,17 @@ class MemoryConnection:
     # -- the client's side ----------------------------------------------------------------------
 
     def say(self, line: bytes) -> None:
-        """Say a line to the session."""
+        """Send a line to the session."""
         self._come(line)
 
     def hear(self, timeout: float | None = 0) -> SentLine | None:
-        """Hear the next line of the session; None when none came in time."""
+        """Return the next line of the session; None after the timeout."""
         with suppress(Empty):
             return self._going.get(timeout=timeout)
         return None
 
     def hang_up(self) -> None:
-        """Say and hear no more."""
+        """Close the client's end."""
         self.closed = True
         self._come(EndOfInput())
 
@@ -239,18 +239,18 @@ class MemoryConnection:
         return None
 
     def accept_requests(self, numbers: Sequence[int]) -> None:
-        """Keep the numbers, to be compared."""
+        """Keep the numbers for the tests."""
         self.numbers = tuple(numbers)
 
     def unanswered(self, number: int) -> None:
         """Do nothing: there is one stream."""
 
     def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
-        """Let the client hear a line."""
+        """Send a line to the client."""
         self._go(SentLine(as_one_line(line, deliberate=deliberate)[:-1], related_to))
 
     def send_raw(self, content: bytes) -> None:
-        """Let the client hear bytes."""
+        """Send bytes to the client."""
         self._go(SentLine(content))
 
     def _go(self, what: SentLine) -> None:
@@ -258,17 +258,17 @@ class MemoryConnection:
         self.on_line()
 
     def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Do nothing: nothing carries what is said in memory."""
+        """Do nothing: there is no transport."""
 
     def crash(self) -> None:
-        """Take both ends away at once."""
+        """Close both ends at once."""
         self.hang_up()
 
     def flush(self, timeout: float) -> None:
         """Do nothing: whatever was sent is there."""
 
     def drain(self) -> Iterator[bytes]:
-        """Yield what the client said and was not taken."""
+        """Yield the client's unread lines."""
         while (got := self.get()) is not None:
             if isinstance(got, bytes):
                 yield got

@@ -63,7 +63,7 @@ _REQUEST_ID: Final = ("params", "requestId")
 
 @dataclass(slots=True)
 class _AwaitedAnswer:
-    """A request that the server was asked, and what passed about it so far."""
+    """A request forwarded to the real server, and the frames about it so far."""
 
     exchange: Exchange
     frames: list[Frame]
@@ -74,12 +74,12 @@ class _AwaitedAnswer:
 
     @property
     def takes_what_comes(self) -> bool:
-        """Return True if a line that names no request is likely to be about this one."""
+        """Return True if an unrelated line probably belongs to this request."""
         return not methods.of(self.exchange.method).stays_open
 
 
 class _ServerEvent(NamedTuple):
-    """What one run of the server wrote; `line` is None at its end."""
+    """A line that one run of the server wrote; `line` is None at its end."""
 
     run: _Run
     line: bytes | None
@@ -87,7 +87,7 @@ class _ServerEvent(NamedTuple):
 
 
 class _Run:
-    """One run of the server. Its threads tell what it writes; the loop's own looks at it."""
+    """One run of the server. Its threads queue lines; the session's thread processes them."""
 
     def __init__(self, command: ChildCommand, tell: Callable[[_ServerEvent], object]) -> None:
         """Start it.
@@ -107,24 +107,24 @@ class _Run:
         self.transport.start(self)
 
     def line_arrived(self, line: bytes) -> None:
-        """Take a line of its stdout."""
+        """Queue a line of its stdout."""
         self._tell(_ServerEvent(self, line.removesuffix(b"\r")))
 
     def stderr_line(self, line: bytes) -> None:
-        """Take a line of its stderr."""
+        """Queue a line of its stderr."""
         self._tell(_ServerEvent(self, line, aside=True))
 
     def ended(self) -> None:
-        """Learn that nothing more will come."""
+        """Queue the end of the run."""
         self._tell(_ServerEvent(self, None))
 
     def send(self, line: str) -> None:
-        """Write a line to it; that it has ended is told by `ended`."""
+        """Write a line to the server. `ended` reports a server that has ended."""
         with suppress(EndedError):
             self.transport.send(line)
 
     def send_once_open(self, line: str) -> None:
-        """Write a line to it as soon as the handshake is over."""
+        """Write a line to the server once the handshake is over."""
         if self.opened:
             self.send(line)
         else:
@@ -133,27 +133,27 @@ class _Run:
 
 @dataclass(slots=True)
 class _Questions:
-    """The server's questions to the client: each has an id of ours there, and its own here."""
+    """The server's requests to the client, each under an id of ours."""
 
     open: dict[object, tuple[_Run, RequestId, _AwaitedAnswer | None]] = field(default_factory=dict)
     """From the value of the id that the client knows it by."""
     count: int = 0
 
     def asked(self, run: _Run, request_id: RequestId, awaited: _AwaitedAnswer | None) -> str:
-        """Give a question an id that the client has never seen. Returns its token."""
+        """Register a request of the server under a new id. Return the id's token."""
         self.count += 1
         ours = RequestId.of(f"{BY_SERVER}-{self.count}")
         self.open[ours.value] = (run, request_id, awaited)
         return ours.token
 
     def token_of(self, own: object) -> str:
-        """Find the token that the client knows a question by; "" where none is open."""
+        """Return the token under which the client knows a request; "" if none is open."""
         found = (ours for ours, (_run, id_, _about) in self.open.items() if id_.value == own)
         return next((json.dumps(ours) for ours in found), "")
 
 
 class Forwarding:
-    """The way to the real server, and what waits for it."""
+    """Forwards requests to the real server."""
 
     def __init__(  # noqa: PLR0913 - the parts of a server
         self,
@@ -194,12 +194,12 @@ class Forwarding:
     # -- from the client --------------------------------------------------------------------------
 
     def arrived(self, exchange: Exchange) -> None:
-        """Look at a request of the client's, also one that is not forwarded."""
+        """Note a request of the client, forwarded or not."""
         if exchange.method == "initialize":
             self._client = exchange.request
 
     def ask(self, exchange: Exchange) -> None:
-        """Ask the server, which is started where it does not run."""
+        """Forward a request to the server, and start it if necessary."""
         try:
             run = self._run = self._run or _Run(self._command, self._tell)
         except StartError as error:
@@ -218,7 +218,7 @@ class Forwarding:
             run.send_once_open(line)
 
     def noticed(self, message: Message) -> None:
-        """Pass a notification of the client's on, if it means anything to the server."""
+        """Forward a notification of the client, if it concerns the server."""
         run = self._run
         if run is None or (message.method == _INITIALIZED and not run.opened_by_client):
             return
@@ -235,7 +235,7 @@ class Forwarding:
             run.send(message.raw)  # of a revision without a handshake
 
     def response(self, message: Message) -> None:
-        """Pass the client's answer to a question of the server's on."""
+        """Forward the client's response to a request of the server."""
         found = self._questions.open.pop(message.id.value, None) if message.id else None
         if found is None:
             return
@@ -251,7 +251,7 @@ class Forwarding:
     # -- from the server --------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Do what follows from the lines that have come."""
+        """Process the lines that the server wrote."""
         with suppress(Empty):
             while True:
                 self._see(self._news.get_nowait())
@@ -282,7 +282,7 @@ class Forwarding:
                 self._answers_with(item)
 
     def _set_aside(self, line: bytes, note: str = "") -> None:
-        """Write down what does not go to the client: stderr, and what is no message."""
+        """Record a line that is not forwarded: stderr, or no message."""
         if note:
             logger.warning("the real server wrote what is %s: %.200r", note, line)
         try:
@@ -324,7 +324,7 @@ class Forwarding:
         self._replay.forwarded += 1
 
     def _speaks(self, run: _Run, message: Message) -> None:
-        """Pass on to the client what the server says of its own."""
+        """Send the server's notification or request to the client."""
         awaited, line = self._about(message), message.raw
         if message.id is not None:
             line = jsonrpc.with_token(line, self._questions.asked(run, message.id, awaited))
@@ -338,7 +338,7 @@ class Forwarding:
         self._note(self._frame(Direction.OUT, line), awaited)
 
     def _about(self, message: Message) -> _AwaitedAnswer | None:
-        """Find the request that a line of the server's own is about."""
+        """Return the forwarded request that a line of the server is about."""
         token = message.params.get("progressToken")
         latest = tuple(reversed(self._waiting.values()))
         for waiting in latest:
@@ -355,7 +355,7 @@ class Forwarding:
         self._give_up(why)
 
     def _give_up(self, why: str, more: tuple[Exchange, ...] = ()) -> None:
-        """Leave what waits to the person, and say so."""
+        """Hand the waiting requests to the person, with the reason."""
         left = (*(one.exchange for one in self._waiting.values()), *more)
         self._waiting.clear()
         sentence = say("serve", "forward failed", self._language, why=why, count=len(left))
@@ -366,14 +366,14 @@ class Forwarding:
             self._fall_back(exchange)
 
     def _stop(self, run: _Run) -> None:
-        """End a run of the server without waiting for it."""
+        """Stop a run of the server without waiting for it."""
         self._run = None
         thread = threading.Thread(target=run.transport.close, daemon=True)
         thread.start()
         self._leaving.append(thread)
 
     def close(self) -> None:
-        """End the server in order, within the time that hosts give."""
+        """Stop the server in order, within the time that hosts allow."""
         if self._run is not None:
             self._stop(self._run)
         while self._leaving:
@@ -386,7 +386,7 @@ class Forwarding:
         return Frame(0, self._journal.clock.stamp(), direction, line.encode(), by=by)
 
     def _note(self, frame: Frame, awaited: _AwaitedAnswer | None) -> None:
-        """Keep a line with the request that it is about; what is about none, by itself."""
+        """Store a line with its request, or alone."""
         if awaited is not None and awaited.exchange.number in self._waiting:
             awaited.frames.append(frame)
         else:
@@ -401,7 +401,7 @@ class Forwarding:
 
 
 def _handshake(revision: str, client: Message | None) -> str:
-    """Open a session as the client has opened ours, in the revision that came out of it."""
+    """Return the `initialize` request for the real server."""
     ours = {"capabilities": {}, "clientInfo": {"name": "humanmcp", "version": __version__}}
     params = (ours if client is None else client.params) | {"protocolVersion": revision}
     request = {"jsonrpc": "2.0", "id": _HANDSHAKE.value, "method": "initialize", "params": params}

@@ -30,7 +30,7 @@ KNOWN: Final = "silence on, silence off, progress on, progress off, exit STATUS,
 
 
 class HandedIn:
-    """Does what people hand in, one after the other."""
+    """Carries out what people submit, in order."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class HandedIn:
         keepalive: Keepalive,
         leave: Callable[[int], None],
     ) -> None:
-        """Take it from the journal's inbox. `leave` ends the session with a status."""
+        """Read from the journal's inbox. `leave` ends the session with a status."""
         self._session = session
         self._journal = journal
         self._dispatcher = dispatcher
@@ -48,7 +48,7 @@ class HandedIn:
         self._leave = leave
 
     def look(self) -> bool:
-        """Learn who writes, and do what was handed in since the last look. Returns if there was."""
+        """Carry out what people submitted since the last call. Return True if there was any."""
         inbox, name = self._journal.inbox, self._journal.name
         found = False
         for key, draft in inbox.drafts(name):
@@ -63,7 +63,7 @@ class HandedIn:
         return found
 
     def do(self, words: bytes, language: str) -> str:
-        """Follow the words of `out.do.txt`. Returns why one cannot be followed; "" when all can."""
+        """Carry out the orders of `out.do.txt`. Return why one is impossible, or ""."""
         from humanmcp.inbox.ordering import not_understood  # noqa: PLC0415 - seldom wanted
 
         for line in words.decode("utf-8", "replace").split("\n"):

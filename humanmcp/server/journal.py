@@ -85,7 +85,7 @@ class Journal:
         self.inbox_session = InboxSession(inbox, facts.name)
 
     def go_on(self, last: int) -> None:
-        """Number the next frame after the last one that another process wrote."""
+        """Continue the frame numbers of another process."""
         self.seq = self._last = last
 
     @property
@@ -108,7 +108,7 @@ class Journal:
         durable: bool = False,
         stream: int = 0,
     ) -> None:
-        """Put a line into the transcript, onto the disk itself when it must be durable.
+        """Append a line to the transcript; flush it to the disk if it must be durable.
 
         Raises:
             InboxError: the disk does not take it.
@@ -126,7 +126,7 @@ class Journal:
         self.inbox.record(self.name, *frames, durable=durable)
 
     def _noted(self) -> list[Frame]:
-        """Take what the transport said beside the lines until now."""
+        """Return the transport's notes as frames."""
         notes = self.connection.notes
         return [] if notes is None else [self._note(*one) for one in notes.take()]
 
@@ -135,7 +135,7 @@ class Journal:
         return Frame(self._last, at, Direction.NOTE, text.encode(), number, note=HTTP)
 
     def keep_notes(self) -> None:
-        """Write down what the transport said when no line has taken it along."""
+        """Store the transport's notes, if no line has carried them."""
         frames = self._noted()
         if frames:
             try:
@@ -144,12 +144,12 @@ class Journal:
                 logger.warning("the transcript misses what HTTP said: %s", error)
 
     def cannot_read_last(self) -> None:
-        """Count the line that was recorded last as one that could not be read."""
+        """Count the last recorded line as unreadable."""
         unreadable = self.facts.unreadable + 1
         self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self.seq)
 
     def write(self, line: str | bytes, number: int = 0, *, by: str = "", note: str = "") -> None:
-        """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""
+        """Record and send a checked line; bytes are a deliberate fault."""
         raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
         stream = 0 if number or isinstance(line, bytes) else self.related_to(line)
         if self._may_send(raw, number, by=by, note=note, stream=stream):
@@ -158,7 +158,7 @@ class Journal:
             self.is_mid_line = False
 
     def _may_send(self, raw: bytes, number: int = 0, **said: Any) -> bool:  # noqa: ANN401 - as `record`
-        """Record what is to be sent. False where the session is another process's by now."""
+        """Record an outgoing frame. Return False if another process owns the session now."""
         try:
             self.record(Direction.OUT, raw, number, **said)
         except NotHeldError as error:
@@ -169,7 +169,7 @@ class Journal:
         return True
 
     def write_raw(self, content: bytes, *, by: str) -> None:
-        """Put bytes that are meant into the transcript and onto the wire, exactly as they are.
+        """Record and send raw bytes, unchanged.
 
         No check has seen them: this is how a client is tested with what no server should write.
         """
@@ -187,7 +187,7 @@ class Journal:
         self.inbox_session.close(exchange.number, exchange.state, answer, reason)
 
     def update(self, exchange: Exchange, timers: PendingTimers) -> None:
-        """Tell the desks how an exchange waits now, and under which id."""
+        """Update the waiting state of an exchange in the inbox."""
         self.changes += 1
         key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
         waiting = timers.waiting()
@@ -197,7 +197,7 @@ class Journal:
         )
 
     def describe(self, session: Session) -> None:
-        """Tell the desks what has become known of the conversation, when it has changed."""
+        """Update the session's facts in the inbox, if they changed."""
         established, revision = session.established, session.agreed
         if (self.facts, established, revision) == self._last_noted:
             return

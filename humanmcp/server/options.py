@@ -24,7 +24,7 @@ class Forward(NamedTuple):
 
 
 class ServeOptions(NamedTuple):
-    """How this server was asked to behave. `client_limit` is in seconds, 0 for what is known.
+    """The options of a server. `client_limit` is in seconds, 0 for the known limit.
 
     `progress` says whether the client is told that a person is at its request. `replay` has the
     recorded answers that come before the answer book's; `forward` says where the rest is asked.
@@ -44,7 +44,7 @@ class ServeOptions(NamedTuple):
 
 
 class Keepalive:
-    """Whether progress is sent, and whether anything is at all.
+    """Decides whether progress notifications or any keepalive is sent.
 
     `progress` is the person's last word, None as long as there is none: the command line's and the
     answer book's count then. `silent` keeps back everything that was not typed.
@@ -63,7 +63,7 @@ class Keepalive:
         return self._options.mode is not Mode.BY_HAND and not self.silent
 
     def means(self, number: int) -> frozenset[str]:
-        """Return by which means a client may be kept waiting for the answer to a request.
+        """Return which keepalive a request allows.
 
         Who sends progress of their own is not interrupted: a client expects one rising value.
         """

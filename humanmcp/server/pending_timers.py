@@ -68,7 +68,7 @@ class PendingTimers:
         """How many of them since the request last arrived."""
 
     def due(self, now: float) -> DueAction | None:
-        """Return what is to be done now, the most pressing first."""
+        """Return the most urgent due action, or None."""
         if self.retry_awaited_since is not None:
             return DueAction.GIVE_UP if now - self.retry_awaited_since > REPEAT_WITHIN else None
         if self.decision.due(now - self.arrived, touched=self._stopped):
@@ -84,17 +84,17 @@ class PendingTimers:
 
     @property
     def stops_at(self) -> float | None:
-        """When the book steps in for a person, who can stop it by writing; None for never."""
+        """When the answer book answers unless a person writes; None for never."""
         stoppable = self.decision.stoppable and not self._stopped
         return self.decision.after if stoppable else None
 
     @property
     def _stopped(self) -> bool:
-        """Whether a person keeps the safety net from acting. A rule does not ask."""
+        """Whether a person has paused the countdown. A rule ignores it."""
         return self.touched or self.writing or self.held
 
     def next(self) -> float:
-        """Return a moment before which nothing is due. A draft that is saved may change it."""
+        """Return the time of the next due action. A saved draft may change it."""
         if self.retry_awaited_since is not None:
             return self.retry_awaited_since + REPEAT_WITHIN
         duties = []
@@ -108,24 +108,24 @@ class PendingTimers:
         return min(duties, default=math.inf)
 
     def progressed(self) -> int:
-        """Count a progress notification and return its value, which only ever rises."""
+        """Count a progress notification and return its rising value."""
         self.steps += 1
         self.steps_this_time += 1
         return self.steps
 
     def retry_awaited(self, now: float) -> None:
-        """Remember that the client was asked to repeat its request."""
+        """Note that the client was asked to retry."""
         self.retry_awaited_since = now
 
     def repeated(self, now: float, timeouts: TimeoutPlan) -> None:
-        """Remember that it did, and how long it waits this time."""
+        """Note that the client retried, and its new timeout."""
         self.retry_awaited_since = None
         self.last_arrived = now
         self.steps_this_time = 0
         self.timeouts = timeouts
 
     def waiting(self) -> Waiting:
-        """Describe the wait for the desks. Their seconds count from the first arrival."""
+        """Return the waiting state for the inbox, in seconds since the first arrival."""
         if self.subscribed:
             return Waiting(book_at=self.decision.after, means=SUBSCRIBED)
         limit = self.timeouts.limit
@@ -143,12 +143,12 @@ class PendingTimers:
 
     @property
     def _status_until(self) -> float:
-        """Return when the first thing goes out: a comment, or progress before that."""
+        """Return when the first keepalive goes out."""
         return min(STATUS_WITHIN, PROGRESS_EVERY if self.timeouts.progress else STATUS_WITHIN)
 
 
 class Timekeeper:
-    """Looks at the clocks of one session. `token` makes an unguessable text for the hold."""
+    """Acts on the timers of one session. `token` makes an unguessable `requestState`."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class Timekeeper:
         self._token = token
 
     def look(self, now: float) -> float:
-        """Do what is due. Returns the next moment at which something may be."""
+        """Do the due actions. Return the time of the next one."""
         waiting = self._dispatcher.timers
         for number, timers in list(waiting.items()):
             action = timers.due(now)
@@ -197,6 +197,6 @@ class Timekeeper:
 
 
 def _waited_for(seconds: float) -> str:
-    """Say to the client's user how long a person has been at it."""
+    """Return the progress message with the time waited."""
     minutes = int(seconds // 60)
     return f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"

@@ -82,7 +82,7 @@ class PipeConnection:
 
     @classmethod
     def claim(cls, *, longest: int = LONGEST_LINE) -> PipeConnection:
-        """Take stdin and stdout away from everybody else in this process and its children.
+        """Reserve stdin and stdout for this connection alone.
 
         From then on descriptor 0 reads nothing and descriptor 1 is stderr.
         """
@@ -101,7 +101,7 @@ class PipeConnection:
     """A pipe says nothing beside the lines."""
 
     def get(self, timeout: float | None = 0) -> Incoming | None:
-        """Take the next line; None when `timeout` seconds, 0 or more, brought none."""
+        """Return the next line; None after `timeout` seconds without one."""
         item: Incoming | None = None
         with suppress(Empty):
             item = self._coming.get(timeout=timeout)
@@ -114,7 +114,7 @@ class PipeConnection:
         """Do nothing: a pipe has one stream for all requests."""
 
     def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Do nothing: a line is carried by nothing."""
+        """Do nothing: a pipe has no HTTP response."""
 
     def crash(self) -> None:
         """End at once: nothing is flushed, nothing is closed, nothing is said."""
@@ -130,7 +130,7 @@ class PipeConnection:
         self._leave(as_one_line(line, deliberate=deliberate))
 
     def send_raw(self, content: bytes) -> None:
-        """Write bytes as they are: what is sent next follows them directly."""
+        """Write bytes unchanged: the next line follows them directly."""
         self._leave(content)
 
     def _leave(self, content: bytes) -> None:
@@ -140,7 +140,7 @@ class PipeConnection:
             self._leaving.put(content)
 
     def _takes_at_once(self, content: bytes) -> bool:
-        """Write what the pipe takes without waiting; says whether it did.
+        """Write without waiting. Return True if the pipe took everything.
 
         To wake the writing thread takes longer than the write. POSIX, write(): a pipe that is ready
         takes PIPE_BUF bytes whole; the writing thread has nothing to do, so the order is kept.
@@ -158,7 +158,7 @@ class PipeConnection:
         return True
 
     def _is_broken(self) -> None:
-        """Note that the client reads no more: EPIPE, as a rule; this client gets no more lines."""
+        """Note that the client no longer reads (usually EPIPE), and stop writing."""
         self._broken = True
         self._put(EndOfInput())
 
@@ -167,13 +167,13 @@ class PipeConnection:
         self._arrived()
 
     def flush(self, timeout: float) -> None:
-        """Wait until everything is written, or cannot be, but not longer."""
+        """Wait until everything is written or has failed, at most `timeout` seconds."""
         done = threading.Event()
         self._leaving.put(done)
         done.wait(timeout)
 
     def drain(self) -> Iterator[bytes]:
-        """Yield the lines that came and were not taken: the session is over."""
+        """Yield the unread lines at the end of the session."""
         with suppress(Empty):
             while True:
                 item = self._coming.get_nowait()

@@ -17,7 +17,7 @@ class Clock:
     """Real time. Tests put another one in its place."""
 
     def __init__(self) -> None:
-        """Know no second yet: each is worked out once."""
+        """Start without a cached second."""
         self._second = -1
         self._until_the_second = ""
 
@@ -40,7 +40,7 @@ class Clock:
 
 
 class Stderr:
-    """What is said to the host's log: 2 KB in a session's life, never waiting, never failing.
+    """Writes to the host's log: at most 2 KB in a session, without waiting or failing.
 
     Some hosts open a pipe for stderr and never read it; servers that talked on were found hanging
     after 4,000 bytes on Windows, and after 16 to 64 KB elsewhere.
@@ -52,7 +52,7 @@ class Stderr:
         self._budget = budget
 
     def write(self, text: str) -> bool:
-        """Write a text and a line feed, cut to the budget. Says whether any of it was written.
+        """Write a line, cut to the budget. Return True if any of it was written.
 
         What could act on a terminal is shown as its code point.
         """
@@ -77,7 +77,7 @@ class Stderr:
 
 
 class ParentWatch:
-    """Tells when the process that started this one is gone. An attendant looks, now and then.
+    """Notices the end of the parent process. An attendant polls it.
 
     A host that is killed closes its pipes, unless another of its children holds them as well.
     Not PR_SET_PDEATHSIG: it fires when the *thread* that started us ends, and hosts start
@@ -94,7 +94,7 @@ class ParentWatch:
         """Do nothing: nothing wakes it."""
 
     def step(self, now: float) -> float | None:
-        """Look. Returns when to look again; None once it is gone."""
+        """Check the parent. Return when to check again; None once it is gone."""
         if os.getppid() == self._parent:
             return on_a_beat(now + REST_EVERY)
         self._gone()

@@ -66,7 +66,7 @@ class Recording(NamedTuple):
         return not self.session and not self.path.exists()
 
     def frames(self) -> Iterator[Frame]:
-        """Read it with what was added beside it, each frame under a number of its own.
+        """Read the recording and its additions, with unique frame numbers.
 
         Raises:
             OSError: it cannot be read.
@@ -112,7 +112,7 @@ def read_replay(recording: Recording, match: str, otherwise: str = "hand") -> Re
 
 
 def read_forward(recording: Recording, command: Iterable[str]) -> Forward:
-    """Return where what was not recorded is asked, and which file the answers are added to."""
+    """Return the command for unrecorded requests and the file that records its answers."""
     frames = () if recording.is_missing else recording.frames()
     last = max((frame.seq for frame in frames), default=0)
     path = recording.path if recording.session else growing(recording.path)
@@ -120,7 +120,7 @@ def read_forward(recording: Recording, command: Iterable[str]) -> Forward:
 
 
 def _may_be_made(path: Path) -> bool:
-    """Return True for a file in a folder that exists: the name of a session is none."""
+    """Return True if the path lies in an existing folder."""
     return path.parent.is_dir() and not layout.is_session_name(path.name)
 
 
@@ -149,7 +149,7 @@ class ReplayedExchange:
 
 
 class ReplaySpeaker:
-    """Says again what the server said of its own, through the server's one writer."""
+    """Sends a recorded server's notifications and requests again."""
 
     def __init__(self, replay: Replay, session: Session, journal: Journal) -> None:
         self.replay = replay
@@ -161,11 +161,11 @@ class ReplaySpeaker:
         self._said: set[int] = set()
 
     def plays(self, number: int) -> bool:
-        """Return True if an exchange waits for the client's answer to a recorded question."""
+        """Return True if an exchange waits for the client's response to a recorded request."""
         return number in self._scenes
 
     def begin(self, exchange: Exchange, seq: int | None) -> bool:
-        """Say what was said before an answer. False while the answer has to wait for the client.
+        """Send what precedes an answer. Return False while it waits for the client.
 
         `seq` names the recorded answer; None for a request without any, which may have been spoken
         about all the same.
@@ -180,7 +180,7 @@ class ReplaySpeaker:
         return self._go_on(scene)
 
     def response(self, message: Message) -> int:
-        """Take the client's answer. Returns the number of the exchange to be answered now, or 0."""
+        """Process the client's response. Return the exchange to answer now, or 0."""
         for number, scene in tuple(self._scenes.items()):
             if message.id is None or scene.question != message.id.key:
                 continue
@@ -193,26 +193,26 @@ class ReplaySpeaker:
         return 0
 
     def line(self, exchange: Exchange, seq: int) -> bytes | None:
-        """Return the line of a recorded answer that was broken; None for one that was none."""
+        """Return the raw line of an invalid recorded answer; None if it was valid."""
         recorded = self.replay.around(seq)
         if recorded is None or recorded.raw is None or exchange.batch:
             return None
         return renewed(recorded.raw, {"id": (recorded.id, exchange.id.token)})
 
     def finish(self, exchange: Exchange, seq: int) -> None:
-        """Say what was said after an answer."""
+        """Send what followed a recorded answer."""
         one = self.replay.around(seq)
         for said in one.after if one is not None else ():
             self._say(said, {} if one is None else {"id": (one.id, exchange.id.token)})
 
     def noticed(self, method: str) -> None:
-        """Say what was said after a notification of the client's."""
+        """Send what followed a notification of the client."""
         one = self.replay.reaction(method)
         for said in (*one.before, *one.after) if one is not None else ():
             self._say(said, {})
 
     def _go_on(self, scene: ReplayedExchange) -> bool:
-        """Say the next lines up to a question. True when nothing is left to be said."""
+        """Send the next lines, up to a request. Return True if none are left."""
         recorded, exchange = scene.recorded, scene.exchange
         names = {"id": (recorded.id, exchange.id.token)}
         if recorded.progress_token:
@@ -229,7 +229,7 @@ class ReplaySpeaker:
     def _say(
         self, recorded: RecordedMessage, names: Mapping[str, tuple[str, str]]
     ) -> Message | None:
-        """Say one line. Returns it when it asks something."""
+        """Send one line. Return it if it is a request."""
         by = f"replay: {recorded.seq}"
         if recorded.message is None:
             self._journal.write(renewed(recorded.raw, names), by=by, note=DELIBERATE)
@@ -245,7 +245,7 @@ class ReplaySpeaker:
     def _of_message(
         self, recorded: RecordedMessage, names: Mapping[str, tuple[str, str]]
     ) -> Mapping[str, tuple[str, str]]:
-        """Return which names change in a message: a question has an id that was never used."""
+        """Return the names to replace in a message; a request gets an unused id."""
         kept = {name: pair for name, pair in names.items() if name != "id"}
         meta = member(member(recorded.raw.decode(), "params") or "{}", "_meta") or "{}"
         subscription = member(meta, versions.META_SUBSCRIPTION)

@@ -152,7 +152,7 @@ class ServedSession:
     # -- attended ---------------------------------------------------------------------------------
 
     def begin(self, wake: Callable[[], object]) -> None:
-        """Be woken by lines of the client, and by the bell that a desk rings."""
+        """Begin: listen to the client's lines and to the inbox."""
         self._wake = wake
         self._crowd.size += 1
         if self._resumed is not None:
@@ -161,7 +161,7 @@ class ServedSession:
         self._schedule.listen(wake)
 
     def _resume(self, resumed: Resumed) -> None:
-        """Settle what another process left, before the client is heard."""
+        """Settle what another process left, before reading the client's lines."""
         from humanmcp.server.resuming import Resumption  # noqa: PLC0415 - over HTTP alone
 
         self._resumed = None
@@ -169,7 +169,7 @@ class ServedSession:
         self._schedule.duties = self.clock.now()
 
     def step(self, now: float) -> float | None:
-        """Take one thing in and look around."""
+        """Process one input and the due work. Return the time of the next step."""
         has_more = self._arrivals.has_more
         got = None if has_more else self.connection.get()
         if has_more or got is not None:
@@ -211,17 +211,17 @@ class ServedSession:
                 assert_never(impossible)
 
     def _exit(self, status: int) -> None:
-        """End as soon as this step is over: it was asked for."""
+        """End the session after this step, with this exit status."""
         self._over, self.exit_status = True, status
 
     @property
     def is_over(self) -> bool:
-        """Return True if its client has ended it, or a person has; not if the process ends."""
+        """Return True if the client or a person ended the session."""
         return self._over
 
     @property
     def _has_to_announce(self) -> bool:
-        """Return True until the first moment without a line, in which there is time for more.
+        """Return True until the first pause between lines.
 
         Not of a probe's process: it has given the text files back, and nothing is to be said yet.
         """
@@ -236,7 +236,7 @@ class ServedSession:
     # -- what people and the book want ------------------------------------------------------------
 
     def _look(self, now: float) -> None:
-        """Look at what is due."""
+        """Do the due work: submissions, text files, timers."""
         waiting = bool(self.dispatcher.timers)
         if self._schedule.desks_are_due(now):
             if self._handed_in.look():
@@ -265,7 +265,7 @@ class ServedSession:
     # -- the end ----------------------------------------------------------------------------------
 
     def leave(self, *, to_others: bool = False) -> None:
-        """Leave quickly: what matters is on disk already, whatever is pending.
+        """End the session, or leave it `to_others`. Everything important is stored already.
 
         What waits is over; or it is left `to_others`, to the process that goes on with the session.
         """
@@ -285,7 +285,7 @@ class ServedSession:
             self._forwarding.close()
 
     def _keep_the_rest(self) -> None:
-        """Write down what came and was not looked at any more, as far as the time allows."""
+        """Record the unread lines, within a short time limit."""
         until = self.clock.now() + KEEP_WITHIN
         missed = 0
         for line in self.connection.drain():

@@ -67,7 +67,7 @@ WHERE id = %(session)s"""
 
 
 def text_of(record: records.Record) -> str:
-    """Write a record as the database keeps it: what UTF-8 cannot hold is escaped in it."""
+    """Return a record as text for the database; what UTF-8 cannot hold is escaped."""
     return records.encode(record).decode()
 
 
@@ -116,7 +116,7 @@ class SessionRows:
     # -- the process that runs it ---------------------------------------------------------------
 
     def begin(self, facts: SessionFacts) -> str:
-        """Open a session and hold it open while this process lives. Returns its name."""
+        """Open a session that this process owns. Return its name."""
         if facts.name and not layout.is_session_name(facts.name):
             raise ValueError(facts.name)
         started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -150,7 +150,7 @@ class SessionRows:
         return owned
 
     def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
-        """List the sessions of clients that come back to this port, and that no process holds."""
+        """List the open sessions at this port that no process owns."""
         rows = self._db.run(
             f"{_FACTS} AND NOT ended AND NOT humanmcp.lives(owner)",
             inbox=self._inbox,
@@ -158,14 +158,14 @@ class SessionRows:
         return [facts for facts in map(_facts, rows) if facts.comes_back(port)]
 
     def session_by_http_id(self, http_id: str) -> SessionFacts | None:
-        """Return the session that a client comes back to under this id, in any process."""
+        """Return the open session with this HTTP session id, of any process."""
         if not http_id.isascii() or "\0" in http_id:
             return None
         rows = self._db.run(f"{_FACTS} AND http_id = %(id)s", inbox=self._inbox, id=http_id)
         return next(map(_facts, rows), None)
 
     def of_visitor(self, visitor: str, /) -> Sequence[SessionFacts]:
-        """List the open sessions of a visitor that other processes run or ran, oldest first."""
+        """List the open sessions of a visitor in other processes, oldest first."""
         rows = self._db.run(
             f"{_FACTS} AND visitor = %(visitor)s AND NOT ended AND owner <> %(own)s ORDER BY id",
             inbox=self._inbox,
@@ -180,7 +180,7 @@ class SessionRows:
         return str(rows[0][0]) if rows else "none"
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
-        """Hold open a session whose process is gone, as if this one had begun it."""
+        """Take over a session whose process is gone."""
         number = self._id(session)
         if number in self._own or not self._db.run(
             _RESUME, session=number, owner=self._db.follower.lease
@@ -196,7 +196,7 @@ class SessionRows:
         return facts, [row[0] for row in waiting]
 
     def leave(self, session: str) -> None:
-        """Hold a session no longer and leave all that waits."""
+        """Release a session and leave its pending exchanges."""
         self._owned(session)
         number = self._id(session)
         self._db.run(_LEAVE, session=number, owner=self._db.follower.lease)
@@ -204,7 +204,7 @@ class SessionRows:
         self._ring()
 
     def _let_go(self, number: int, session: str) -> None:  # noqa: ARG002 - for the parts above
-        """Know a session of this process no more."""
+        """Forget a session of this process."""
         self._own.pop(number, None)
 
     def describe(self, facts: SessionFacts, established: Established) -> None:
@@ -273,7 +273,7 @@ class SessionRows:
         return kept
 
     def established(self, session: str) -> Established:
-        """Return what the conversation has established: a check needs it."""
+        """Return the negotiated state of the conversation."""
         kept = self._column(session, "established")
         return Established() if kept is None else records.read(Established, records.decode(kept))
 

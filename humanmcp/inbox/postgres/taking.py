@@ -59,7 +59,7 @@ class PostgresBell:
     """The bell of a session of this process."""
 
     def __init__(self, inbox: Taking, session: str) -> None:
-        """Hang for this session."""
+        """Make the bell of this session."""
         self._inbox = inbox
         self._session = session
 
@@ -69,7 +69,7 @@ class PostgresBell:
 
 
 class Taking(ExchangeRows):
-    """The part of the inbox that brings to a session what people have decided."""
+    """The part of the inbox that delivers what people submit to a session."""
 
     def __init__(self, database: Database, name: str) -> None:
         """Use the inbox of this name in the database."""
@@ -96,7 +96,7 @@ class Taking(ExchangeRows):
         return PostgresBell(self, session)
 
     def hear(self, session: str, rung: Callable[[], object]) -> None:
-        """Call `rung` when there is something for a session; looks now come by themselves."""
+        """Call `rung` when there is something for a session."""
         self._rung[session] = rung
         if not self._is_followed:
             self._look_and_wake()
@@ -113,7 +113,7 @@ class Taking(ExchangeRows):
             self._look()
 
     def _look(self) -> set[str]:
-        """Read what came for the sessions of this process. Returns those that it came for."""
+        """Read what came for the sessions of this process. Return those sessions."""
         mine = {"owner": self._db.follower.lease, "inbox": self._inbox}
         with self._looking:
             if (lapses := self._db.follower.lapses) != self._lapses:
@@ -137,7 +137,7 @@ class Taking(ExchangeRows):
             return {*self._replies, *self._drafts, *outgoing}
 
     def _take(self, mine: Mapping[str, int]) -> None:
-        """Take the replies; once more those of a try that failed: it may have taken them."""
+        """Return the new replies; also those of a failed attempt, which may have taken them."""
         again, self._unsure = self._unsure, True
         taken = self._db.run(_AGAIN if again else _NEW, **mine)
         self._unsure = False
@@ -149,7 +149,7 @@ class Taking(ExchangeRows):
                 self._replies.setdefault(name, []).append((key, reply))
 
     def _find_lost(self) -> None:
-        """Let go of the sessions that another process runs now, and let them know."""
+        """Release the sessions that another process owns now, and notify them."""
         mine = {"mine": list(self._own), "owner": self._db.follower.lease}
         for name, number in self._db.run(_LOST, **mine):
             rung = self._rung.get(name)
@@ -175,7 +175,7 @@ class Taking(ExchangeRows):
         return self._come(session, self._drafts)
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
-        """Return what people want to say first, as (ticket, text), each until it is settled."""
+        """Return the unsettled outgoing messages as (ticket, reply)."""
         self._look_now()
         return self._outgoing.get(session, [])
 
@@ -185,7 +185,7 @@ class Taking(ExchangeRows):
             return came.pop(session, [])
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
-        """Hold open a session whose process is gone, and look at all that was saved in it."""
+        """Take over a session whose process is gone, and read everything saved in it."""
         found = super().resume(session)
         self._since = "0"
         return found
@@ -205,7 +205,7 @@ class Taking(ExchangeRows):
         return self._opening_held if self._is_followed else super().opening_is_held()
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Say what became of a saying."""
+        """Store the result of an outgoing message."""
         result = text_of(records.diagnostics_record(diagnostics))
         this = self._outgoing_place(session, ticket)
         if not self._db.run(_SETTLE, **this, result=result):
@@ -218,7 +218,7 @@ class Taking(ExchangeRows):
     # -- the desk's side ------------------------------------------------------------------------
 
     def submit(self, session: str, reply: Reply) -> str:
-        """Hand in something of the person's own: a notification, a request. Returns a ticket."""
+        """Submit an outgoing message. Return its ticket."""
         record = text_of(records.record_of(reply))
         found = self._db.run(_SAY, session=self._id(session), record=record)
         if not found:
@@ -227,7 +227,7 @@ class Taking(ExchangeRows):
         return layout.exchange_name(found[0][0])
 
     def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
-        """Return what became of a saying: None while it waits, () when sent, else its problems."""
+        """Return an outgoing message's result: None while it waits, () if sent, else problems."""
         found = self._db.run(_RESULT, **self._outgoing_place(session, ticket))
         if not found:
             raise UnknownItemError(f"{session}/{ticket}")

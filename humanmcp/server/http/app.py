@@ -116,14 +116,14 @@ class HttpApp:
     def _refused(
         self, refusal: HttpRefusal, request: HttpRequest, response: HttpResponse
     ) -> HttpRefusal:
-        """Write a request down that goes no further, where it belongs to a session."""
+        """Record a refused request, if it belongs to a session."""
         session = self._sessions.known(request.headers.get(SESSION))
         if session is not None:
             _noted(session, request, response).no_line()
         return refusal
 
     async def _answer(self, request: HttpRequest, response: HttpResponse) -> HttpRefusal | None:
-        """Answer a request whose body is there."""
+        """Answer a request whose body is complete."""
         headers = request.headers
         key, host = guard.bearer(headers), headers.get("host") or ""
         inbound: Inbound = judge(request, lambda call: self._sessions.schema_of(call, key, host))
@@ -202,7 +202,7 @@ class HttpApp:
     async def _nothing_said(
         self, posted: Posted, session: HttpSession, stream: Stream, response: HttpResponse
     ) -> HttpRefusal | None:
-        """Say what it means that a message gets no answer: it is taken, and that is all."""
+        """Answer 202 to a message that gets no response."""
         if session.is_lost and not stream.taken:
             return HELD_ELSEWHERE
         if stream.numbers or not stream.taken:
@@ -223,7 +223,7 @@ class HttpApp:
     async def _listen(
         self, wanted: StreamWanted, request: HttpRequest, response: HttpResponse
     ) -> HttpRefusal | None:
-        """Let a client hear what belongs to no request, or what it missed of one."""
+        """Answer a GET: the general stream, or the rest of a resumed one."""
         session = await self._sessions.find(wanted.session, request.address)
         if isinstance(session, HttpRefusal):
             return session
@@ -262,13 +262,13 @@ class HttpApp:
 
 
 def _two_lengths(headers: Headers) -> HttpRefusal | None:
-    """Refuse a body whose end a proxy in front may see elsewhere (RFC 9112, 6.1)."""
+    """Refuse a body with two lengths: a proxy may use the other one (RFC 9112, 6.1)."""
     both = headers.get("transfer-encoding") and headers.get("content-length")
     return TWO_LENGTHS if both else None
 
 
 def _shown(scope: Scope, headers: Headers) -> str:
-    """Return where a request went, without what may be a key."""
+    """Return the path of a request without its query, which may hold a key."""
     query = "?…" if scope["query_string"] else ""
     return f"{scope['scheme']}://{headers.get('host')}{guard.PATH}{query}"
 
@@ -284,13 +284,13 @@ def _noted(
     response: HttpResponse,
     message: Message | Batch | Malformed | None = None,
 ) -> ExchangeNotes:
-    """Begin to write down what HTTP says of a request of this session."""
+    """Start the notes of an HTTP exchange of this session."""
     response.notes = session.connection.notes.begin(request, message)
     return response.notes
 
 
 def _had(session: HttpSession, last_event_id: EventId) -> bool:
-    """Return True if a stream was one of this session: a client would ask for it for ever."""
+    """Return True if the session had this stream."""
     frames = session.server.journal.inbox.frames(session.server.journal.name)
     return any(frame.number == last_event_id.stream for frame in frames)
 

@@ -54,7 +54,7 @@ class HttpConnection:
     # -- the event loop's side ------------------------------------------------------------------
 
     def post(self, line: bytes, transport_facts: TransportFacts | None, head: str = "") -> Stream:
-        """Bring a line to the session. Returns the stream that its answer goes out on."""
+        """Queue a line for the session. Return the stream of its response."""
         stream = Stream()
         if self.closed:
             stream.end()
@@ -72,12 +72,12 @@ class HttpConnection:
                 self._come(HungUp(number))
 
     def hang_up(self) -> None:
-        """Bring nothing more: the session is over when all that came was looked at."""
+        """Queue the end of input."""
         self.closed = True
         self._come(EndOfInput())
 
     def close(self) -> None:
-        """End the streams of what came too late: the session has looked for the last time."""
+        """End the streams of lines that came after the session's end."""
         self.closed = True
         for _line in self.drain():
             logger.info("a message came when its session was over")
@@ -100,7 +100,7 @@ class HttpConnection:
         arrived()
 
     def get(self, timeout: float | None = 0) -> Incoming | None:
-        """Take what came next."""
+        """Return the next input."""
         try:
             found = self._coming.get(timeout=timeout)
         except Empty:
@@ -125,19 +125,19 @@ class HttpConnection:
         self._soon(self.streams.unanswered, number)
 
     def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
-        """Let a line go out on the stream of its request."""
+        """Send a line on the stream of its request."""
         self._soon(self.streams.send, as_one_line(line, deliberate=deliberate)[:-1], related_to)
 
     def send_raw(self, content: bytes) -> None:
-        """Let bytes go out as they are."""
+        """Send bytes unchanged."""
         self._soon(self.streams.send_raw, content)
 
     def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Break what carries the next answer."""
+        """Put a fault into the HTTP response of the next answer."""
         self._soon(self.streams.carry_wrongly, fault)
 
     def crash(self) -> None:
-        """Cut every stream and end the session: the process serves others, who crash nothing."""
+        """Cut every stream and end the session. The process goes on for the others."""
         self._soon(self.streams.cut)
         self.hang_up()
 
@@ -145,7 +145,7 @@ class HttpConnection:
         """Do nothing: what was sent is in the event loop's queue."""
 
     def drain(self) -> Iterator[bytes]:
-        """Yield what came and was not taken."""
+        """Yield the unread lines."""
         with suppress(Empty):
             while True:
                 found = self._coming.get_nowait()

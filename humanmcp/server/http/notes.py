@@ -52,7 +52,7 @@ class HttpNotes:
         self._is_timed = False
 
     def go_on(self, calls: int) -> None:
-        """Number the next exchange after the last one that another process wrote down."""
+        """Continue the numbering of another process."""
         self._calls = max(self._calls, calls)
 
     # -- the event loop's side ------------------------------------------------------------------
@@ -67,7 +67,7 @@ class HttpNotes:
         return ExchangeNotes(self, self._calls, head)
 
     def put(self, text: str, number: int) -> None:
-        """Write a note down soon."""
+        """Queue a note."""
         self._waiting.append(TransportNote(self._clock.stamp(), text, number))
         if not self._is_timed:
             self._is_timed = True
@@ -82,7 +82,7 @@ class HttpNotes:
     # -- the session's side ---------------------------------------------------------------------
 
     def take(self) -> Iterable[TransportNote]:
-        """Take what is to be written."""
+        """Return the notes to write."""
         self.are_due = False
         while self._waiting:
             yield self._waiting.popleft()
@@ -100,7 +100,7 @@ class ExchangeNotes:
         self._call = call
 
     def no_line(self) -> None:
-        """Write the head down by itself: the request brings no line to the session."""
+        """Store the head alone: the request has no line for the session."""
         self._soon(lambda: self.head)
 
     def response(self, status: int, headers: Sequence[tuple[str, str]]) -> None:

@@ -121,7 +121,7 @@ class HttpResponse:
         await self.send_content(event(line, event_id))
 
     async def prime(self, event_id: EventId, retry: int) -> None:
-        """Send an event without a message: from where to come again, and after how long."""
+        """Send an empty event with the id to resume from and the retry delay."""
         self.note_event(event_id, retry)
         await self.send_content(priming(event_id, retry))
 
@@ -135,7 +135,7 @@ class HttpResponse:
             self.notes.cut(by)
 
     async def send_content(self, content: bytes) -> None:
-        """Say more on a stream."""
+        """Send more content on a stream."""
         await self.send({"type": "http.response.body", "body": content, "more_body": True})
 
     async def end(self) -> None:
@@ -173,7 +173,7 @@ class HttpResponse:
 
 
 class HttpAnswer:
-    """What becomes of one stream: a body, or events."""
+    """Answers one stream with a body or with events."""
 
     def __init__(self, response: HttpResponse, stream: Stream, revision: str) -> None:
         """Answer on `response` what is said on `stream`, in one version of MCP."""
@@ -183,14 +183,14 @@ class HttpAnswer:
         self._skip: dict[int, int] = {}
 
     async def run(self, *, as_json: bool, as_events: bool) -> bool:
-        """Answer. Returns whether the client was there to the end.
+        """Send the answer. Return True if the client stayed to the end.
 
         `as_json` and `as_events` say what the client takes.
         """
         return await self._response.while_there(self._answer(as_json=as_json, as_events=as_events))
 
     async def run_on(self, missed: Iterable[OutEvent]) -> bool:
-        """Say what a client missed, and go on. Returns whether it was there to the end."""
+        """Send what a client missed, then the rest. Return True if it stayed to the end."""
         return await self._response.while_there(self._go_on(missed))
 
     async def _answer(self, *, as_json: bool, as_events: bool) -> None:
@@ -267,7 +267,7 @@ class HttpAnswer:
                 return first
 
     async def _begin(self) -> None:
-        """Begin with the stream's name, where clients know what to do with it."""
+        """Begin the stream, with a priming event where clients support it."""
         await self._response.begin()
         if self._is_resumable:
             await self._response.prime(self._stream.at, RETRY)
@@ -276,11 +276,11 @@ class HttpAnswer:
 
     @property
     def _is_resumable(self) -> bool:
-        """Return True if a client knows of streams that it comes back to (SEP-1699)."""
+        """Return True if the client can resume streams (SEP-1699)."""
         return R2025_11 <= self._revision < "2026"
 
     async def _go_on(self, missed: Iterable[OutEvent] = ()) -> None:
-        """Say what a client missed, and then what comes, until the stream ends."""
+        """Send what a client missed, then what follows, until the stream ends."""
         if not self._response.is_begun:
             await self._begin()
         for one in missed:

@@ -89,7 +89,7 @@ class HttpSession:
         self.server.begin(wake)
 
     def step(self, now: float) -> float | None:
-        """Step the session, while no other process can have it."""
+        """Step the session, while this process owns it."""
         journal = self.server.journal
         is_held = not self.id or journal.inbox.is_held(journal.name)
         if is_held:
@@ -129,19 +129,19 @@ class HttpSession:
         return self.server.session.agreed
 
     def post(self, posted: Posted, head: str) -> Stream:
-        """Bring a message, and the head of its POST. Its id is in use until its stream ends."""
+        """Queue a message and the head of its POST. Its id is in use until its stream ends."""
         stream = self.connection.post(posted.line, posted.transport_facts, head)
         if isinstance(posted.message, Message) and posted.message.id is not None:
             self._ids[stream] = posted.message.id.key
         return stream
 
     def seen(self, address: str = "") -> None:
-        """Note that its client is there, and where."""
+        """Note the client's address and the time."""
         self.address = address or self.address
         self.last_seen = asyncio.get_running_loop().time()
 
     def done(self, stream: Stream) -> None:
-        """Note that a response is over: the id of its request may come again."""
+        """Note that a response is complete: the id of its request is free again."""
         self.seen()
         self._ids.pop(stream, None)
         if not stream.is_gone:
@@ -183,7 +183,7 @@ def _frames(server: ServedSession) -> Iterator[Frame]:
 
 
 def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession | None:
-    """Return which of a visitor's sessions a message is for, None for a new one."""
+    """Return the visitor's session that a message is for, None for a new one."""
     for one in open_ones:
         if one.goes_on_with(message):
             return one
@@ -229,7 +229,7 @@ class HttpSessions:
         self._ended: deque[str] = deque(maxlen=MOST_SESSIONS)  # the inbox may not know it yet
 
     async def find(self, name: str, address: str) -> HttpSession | HttpRefusal:
-        """Return the session of an id; that of a process that is gone is this one's from now on.
+        """Return the session of an id; take over the session of a process that has ended.
 
         Any other: "it MUST respond […] with HTTP 404 Not Found".
         """
@@ -275,7 +275,7 @@ class HttpSessions:
         return await self._begin(SessionFacts("", "", http_id=name, http_port=self._port), address)
 
     async def go_on(self, left: Iterable[SessionFacts], address: str = "") -> None:
-        """Go on with the sessions that another process began here, and did not end.
+        """Take over the open sessions of a process that has ended.
 
         One that a third process was faster to take is that one's.
         """
@@ -343,7 +343,7 @@ class HttpSessions:
         return [*self._by_id.values(), *visiting]
 
     def end(self, session: HttpSession) -> None:
-        """End a session: it is known no more, and hears nothing."""
+        """End a session and forget its id."""
         self.forget(session)
         session.connection.hang_up()
 
@@ -355,7 +355,7 @@ class HttpSessions:
                 self._loop.call_soon_threadsafe(session.connection.close)
 
     def forget(self, session: HttpSession) -> None:
-        """Know a session no more: it is over."""
+        """Forget a session that is over."""
         self._by_id.pop(session.id, None)
         if not session.is_lost and session.id not in self._ended:
             self._ended.append(session.id)
@@ -371,7 +371,7 @@ class HttpSessions:
             one.connection.streams.close(goes_on=True)
 
     async def end_the_silent(self) -> None:
-        """End those that nothing was heard of for long, for as long as the server runs."""
+        """End silent sessions, as long as the server runs."""
         while True:
             await asyncio.sleep(_LOOK_EVERY)
             for one in silent(self._all(), self._loop.time()):

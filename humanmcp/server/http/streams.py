@@ -49,7 +49,7 @@ SILENCE: Final = OutEvent(b"")
 
 
 class Stream:
-    """What one HTTP response still has to say. `at` is the last that was said on it before."""
+    """The events that one HTTP response still has to send. `at` is the last one sent."""
 
     def __init__(self, at: EventId = BEGINNING) -> None:
         """Begin with nothing."""
@@ -65,18 +65,18 @@ class Stream:
         self._events: asyncio.Queue[OutEvent | None] = asyncio.Queue()
 
     def put(self, event: OutEvent) -> None:
-        """Say something; the last event also ends it."""
+        """Queue an event; the last one also ends the stream."""
         self._events.put_nowait(event)
         if event.last:
             self.end()
 
     def end(self) -> None:
-        """Say nothing more."""
+        """End the stream."""
         self._begun.set()
         self._events.put_nowait(None)
 
     def begin(self, numbers: Sequence[int]) -> None:
-        """Owe answers to these requests: from now on it has a name."""
+        """Name the stream and the requests whose answers it carries."""
         self.numbers, self.at = set(numbers), EventId(numbers[0], 0)
         self._begun.set()
 
@@ -114,7 +114,7 @@ class Streams:
         self._fault: HttpFault | None = None
 
     def go_on(self, owed: Mapping[int, int], places: Mapping[int, int]) -> None:
-        """Know what another process began: the requests with their streams, and their places.
+        """Take over the streams that another process began.
 
         What belongs to no request counts as not heard yet: a client that heard any of it comes with
         the id of the last event.
@@ -134,7 +134,7 @@ class Streams:
         self._owed.update(dict.fromkeys(numbers, numbers[0]))
 
     def send(self, line: bytes, number: int) -> None:
-        """Let a line go out where it belongs."""
+        """Send a line on the stream of its request."""
         number = self._owed.get(number, number)
         place = self._places[number] = self._places.get(number, 0) + 1
         stream = self._open.get(number)
@@ -151,11 +151,11 @@ class Streams:
         stream.put(OutEvent(line, EventId(number, place), last, fault=fault))
 
     def carry_wrongly(self, fault: HttpFault | None) -> None:
-        """Break what carries the next answer, or the next POST in its place; None: nothing."""
+        """Put a fault into the next answer's response, or into the next POST's; None removes it."""
         self._fault = fault
 
     def refusal(self) -> HttpFault | None:
-        """Return what the POST that has just come meets on purpose; each meets one."""
+        """Return the deliberate fault for this POST, and use it up."""
         if self._fault is None or self._fault.fault not in INSTEAD:
             return None
         fault, self._fault = self._fault, None
@@ -168,7 +168,7 @@ class Streams:
         self._open.clear()
 
     def send_raw(self, content: bytes) -> None:
-        """Let bytes go out that are meant, on the stream that began last."""
+        """Send raw bytes on the stream that began last."""
         if self._open:
             self._open[max(self._open)].put(OutEvent(content, raw=True))
 
@@ -185,7 +185,7 @@ class Streams:
             before.end()
 
     def listen(self, stream: Stream) -> bool:
-        """Let a stream go on from where it is. False where nothing more can come on it."""
+        """Resume a stream. Return False if nothing more can come on it."""
         number = stream.at.stream
         if number != OWN and number not in self._owed.values():
             return False
@@ -202,7 +202,7 @@ class Streams:
         return True
 
     def leave(self, stream: Stream) -> None:
-        """Let nothing more go out on a stream: its client is gone."""
+        """Drop a stream whose client is gone."""
         for number in [each for each, one in self._open.items() if one is stream]:
             del self._open[number]
 
@@ -218,7 +218,7 @@ class Streams:
 
     @property
     def own_until(self) -> int:
-        """Return how much of what belongs to no request was listened to."""
+        """Return how far the general messages reached a client."""
         return self._own_until
 
     def close(self, *, goes_on: bool = False) -> None:
@@ -240,7 +240,7 @@ class Streams:
 
 
 def is_answer(line: bytes) -> bool:
-    """Return True if nothing follows a line on its stream: it is no notification and no request.
+    """Return True if a line ends its stream: it is neither a notification nor a request.
 
     What is wrong on purpose answers, too: no other answer will come.
     """
@@ -251,7 +251,7 @@ def is_answer(line: bytes) -> bool:
 
 
 def said(frames: Iterable[Frame]) -> Iterator[tuple[EventId, bytes]]:
-    """Yield what has gone out by a transcript, each with the id that it has as an event.
+    """Yield the frames sent, by the transcript, each with its event id.
 
     Bytes that were typed as such are no message: they have no id, and are not said again.
     """
@@ -279,7 +279,7 @@ def _numbers_of(frame: Frame) -> range:
 
 
 def after(frames: Iterable[Frame], last_event_id: EventId) -> list[OutEvent]:
-    """Return what a client missed of a stream, by the transcript, after the event that it has."""
+    """Return the events of a stream, by the transcript, after the client's last one."""
     return [
         OutEvent(line, event_id, event_id.stream != OWN and is_answer(line))
         for event_id, line in said(frames)

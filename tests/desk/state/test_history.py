@@ -123,7 +123,7 @@ def test_of_many_open_sessions_only_those_are_read_that_spoke_last(
         read.append(session)
         return before(session, seq, count, word)
 
-    monkeypatch.setattr(inbox, "before", counted)
+    monkeypatch.setattr(inbox, "last_frames_before", counted)
     found = history.recent(board, 3)
     assert [step.session for step in found] == names[:-4:-1]
     assert set(read) <= set(names[-4:])
