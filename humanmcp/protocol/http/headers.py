@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import binascii
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -112,7 +111,6 @@ def without_keys(
     )
 
 
-@lru_cache(maxsize=256)  # the same few names come with every message
 def _is_secret(name: str) -> bool:
     return _SECRET.search(name) is not None
 

@@ -2,7 +2,7 @@
 """Find the mistakes in a text that is almost JSON, and mend those that have one meaning.
 
 Reads the way a person does: a full-width colon is a colon, `True` is `true`, a list that is not
-closed ends where the text ends. Each mistake becomes a `SyntaxDiagnostic` with the edits that mend
+closed ends where the text ends. Each mistake becomes a `Mistake` with the edits that mend
 it; a mistake of the same kind all over the text is one diagnostic with many edits. Where no guess
 is safe the parser stops, and says so.
 """
@@ -10,7 +10,7 @@ is safe the parser stops, and says so.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final
 
@@ -27,8 +27,8 @@ from humanmcp.protocol.repair.scalars import (
 from humanmcp.protocol.repair.scanner import (
     SPACES,
     WIDE,
+    Mistake,
     RepairResult,
-    SyntaxDiagnostic,
     UnrepairableError,
 )
 
@@ -48,7 +48,9 @@ def examine(text: str) -> RepairResult:
     except UnrepairableError:
         return RepairResult(parser.mistakes(), (), whole=False)
     edits = sorted(parser.edits, key=itemgetter(0, 1))
-    return RepairResult(_graded(parser.mistakes()), tuple(edits), whole=True)
+    mistakes = parser.mistakes()
+    _grade(mistakes)
+    return RepairResult(mistakes, tuple(edits), whole=True)
 
 
 _SHAKY: Final = (syntax.QuoteNotClosed, syntax.ValueMissing, syntax.QuoteNotOpened)
@@ -60,16 +62,12 @@ _LEANING: Final = (
 """Mends that say how a text is built, and so lean on what was guessed elsewhere."""
 
 
-def _graded(mistakes: tuple[SyntaxDiagnostic, ...]) -> tuple[SyntaxDiagnostic, ...]:
+def _grade(mistakes: list[Mistake]) -> None:
     """Call a guess what follows from one: where a quote is lost, brackets are as well."""
-    if not any(isinstance(each.diagnostic, _SHAKY) for each in mistakes):
-        return mistakes
-    return tuple(
-        replace(each, applicability=least(each.applicability, Applicability.GUESS))
-        if isinstance(each.diagnostic, _LEANING)
-        else each
-        for each in mistakes
-    )
+    if any(isinstance(each.diagnostic, _SHAKY) for each in mistakes):
+        for each in mistakes:
+            if isinstance(each.diagnostic, _LEANING):
+                each.applicability = least(each.applicability, Applicability.GUESS)
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.raw import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json
-    from humanmcp.protocol.repair.scanner import SyntaxDiagnostic
+    from humanmcp.protocol.repair.scanner import Mistake
 
 DEEPEST: Final = 100
 """Levels of brackets that may be sent; clients that use a common parser stop at about 200."""
@@ -192,33 +192,33 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
     too_much = _too_much(text, first, last, deep=deep)
     if too_much is not None:
         return _unreadable(text, size, too_much)
-    mistakes = parser.examine(body)
+    repair = parser.examine(body)
     lines = LineIndex(text)
-    diagnostics = [*repaired, *(_of_wound(mistake, lines, first) for mistake in mistakes.found)]
+    diagnostics = [*repaired, *(_placed(mistake, lines, first) for mistake in repair.mistakes)]
     edits = [
         *([TextEdit(0, first, "")] if first else []),
-        *_moved(mistakes.edits, first),
+        *_moved(repair.edits, first),
         *([TextEdit(last, len(text), "")] if last < len(text) else []),
     ]
     mended = applied(text, edits)
     diagnostics.extend(_notes(text, size))
     diagnostics.sort(key=lambda each: (each.start, each.code))
-    value = None
+    value, whole = None, repair.whole
     try:
-        if mistakes.whole:
+        if whole:
             value = json.loads(mended)
         if not any(each.blocks for each in diagnostics):
             strict(mended)
     except ValueError as error:  # what is left is no JSON either: say where
-        mistakes = mistakes.torn()
+        whole = False
         at = min(first + getattr(error, "pos", 0), len(text))
         if not any(each.blocks for each in diagnostics):
             diagnostics.append(_unexpected(text, at))
     return Reading(
         text,
-        mended if mistakes.whole else "",
+        mended if whole else "",
         value,
-        mistakes.whole,
+        whole,
         tuple(diagnostics),
         tuple(edits),
         size,
@@ -342,14 +342,14 @@ def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
     return tuple(TextEdit(e.start + by, e.end + by, e.new) for e in edits) if by else edits
 
 
-def _of_wound(mistake: SyntaxDiagnostic, lines: LineIndex, first: int) -> Diagnostic:
+def _placed(mistake: Mistake, lines: LineIndex, first: int) -> Diagnostic:
     line, column = lines.place(mistake.start + first)
-    edits = _moved(mistake.edits, first)
+    edits = _moved(tuple(mistake.edits), first)
     return mistake.diagnostic.unplaced()._replace(
         start=mistake.start + first,
         end=mistake.end + first,
         line=line,
         column=column,
         fix=Fix(edits, mistake.label, mistake.applicability) if edits else None,
-        times=mistake.count,
+        times=mistake.times,
     )

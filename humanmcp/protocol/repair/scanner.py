@@ -8,17 +8,18 @@ objects and lists by `parser.py`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 from humanmcp.protocol.diagnostics.kinds import syntax
-from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
+from humanmcp.protocol.diagnostics.model import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.protocol.diagnostics.kinds.syntax import JsonDiagnostic
+    from humanmcp.protocol.diagnostics.model import Applicability
 
 _Given = ParamSpec("_Given")
 """What fills the sentence of a kind of mistake."""
@@ -46,22 +47,9 @@ _ENOUGH: Final = 10
 """Mistakes of any other kind that are named one by one; the others are one mistake together."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxDiagnostic:
-    """One mistake: its kind with what fills its sentence, its place, and the edits that mend it."""
-
-    diagnostic: JsonDiagnostic
-    start: int
-    end: int
-    edits: tuple[TextEdit, ...] = ()
-    label: str = "replace"
-    applicability: Applicability = Applicability.SAFE
-    count: int = 1
-
-
 @dataclass(slots=True)
-class OpenProblem:
-    """A mistake of which more may be found."""
+class Mistake:
+    """One mistake, or all of a kind: what fills its sentence, its place, and its edits."""
 
     diagnostic: JsonDiagnostic
     start: int
@@ -71,31 +59,20 @@ class OpenProblem:
     edits: list[TextEdit] = field(default_factory=list)
     count: int = 0
 
-    def mistake(self) -> SyntaxDiagnostic:
-        """Return what was noted so far."""
-        one = self.diagnostic.everywhere or isinstance(self.diagnostic, syntax.NotClosed)
-        return SyntaxDiagnostic(
-            self.diagnostic,
-            self.start,
-            self.end,
-            tuple(self.edits),
-            self.label,
-            self.applicability,
-            1 if one else self.count,
-        )
+    @property
+    def times(self) -> int:
+        """How often it was found, where that is said."""
+        once = self.diagnostic.everywhere or isinstance(self.diagnostic, syntax.NotClosed)
+        return 1 if once else self.count
 
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
     """All that was found. `whole` says that the edits make valid JSON of the text."""
 
-    found: tuple[SyntaxDiagnostic, ...]
+    mistakes: list[Mistake]
     edits: tuple[TextEdit, ...]
     whole: bool
-
-    def torn(self) -> RepairResult:
-        """Return the same for a text that no edits make whole."""
-        return replace(self, whole=False)
 
 
 def _label(diagnostic: JsonDiagnostic, edits: tuple[TextEdit, ...]) -> str:
@@ -118,17 +95,16 @@ class RepairScanner:
     text: str
     at: int = 0
     edits: list[TextEdit] = field(default_factory=list)
-    notes: dict[object, list[OpenProblem]] = field(default_factory=dict)
+    notes: dict[object, list[Mistake]] = field(default_factory=dict)
     """What was noted of each kind of mistake, in the order of the text."""
-    saturated: dict[object, OpenProblem] = field(default_factory=dict)
+    saturated: dict[object, Mistake] = field(default_factory=dict)
     """Of a kind that gets no further note: the last one, which all others belong to."""
 
     # -- notes ----------------------------------------------------------------------------------
 
-    def mistakes(self) -> tuple[SyntaxDiagnostic, ...]:
+    def mistakes(self) -> list[Mistake]:
         """Return what was found, in the order of the text."""
-        notes = chain.from_iterable(self.notes.values())
-        return tuple(note.mistake() for note in sorted(notes, key=lambda note: note.start))
+        return sorted(chain.from_iterable(self.notes.values()), key=lambda each: each.start)
 
     def mistake(
         self,
@@ -138,12 +114,12 @@ class RepairScanner:
         edits: tuple[TextEdit, ...],
         *args: _Given.args,
         **fillings: _Given.kwargs,
-    ) -> OpenProblem:
+    ) -> Mistake:
         """Take note of a mistake; one of a kind that stands all over a text is one mistake."""
         note = self.saturated.get(kind)
         if note is None:
             diagnostic = kind(*args, **fillings)
-            note = OpenProblem(
+            note = Mistake(
                 diagnostic,
                 start,
                 end,
@@ -167,7 +143,7 @@ class RepairScanner:
         new: str,
         *args: _Given.args,
         **fillings: _Given.kwargs,
-    ) -> OpenProblem:
+    ) -> Mistake:
         """Take note of a mistake that other characters in its place mend."""
         return self.mistake(kind, start, end, (TextEdit(start, end, new),), *args, **fillings)
 

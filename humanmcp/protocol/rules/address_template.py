@@ -7,7 +7,6 @@ length of the address and never with the ways in which it can be cut: a peer cho
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ def gaps_filled(template: str, address: str) -> Mapping[str, str] | None:
     return filled
 
 
-@cache
 def _parts(template: str) -> Sequence[str]:
     """Cut a template: a text, a gap, a text, and so on."""
     return re.split(r"(\{[^{}]+\})", template)

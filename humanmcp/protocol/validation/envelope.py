@@ -74,18 +74,11 @@ def judge_envelope(
     if not isinstance(value, dict):
         return [rpc.NotOneObject(got=json_type(value))]
     found: list[RawDiagnostic] = []
-    if not (is_bare(value) or _is_usual(value, expected)):
+    if not is_bare(value):
         if not _looks_like_an_answer(value):
             return [_no_answer(value, expected)]
         found += rule.judge("", AnswerEnvelope(value, expected, typed))
     return found + (judge_error(value["error"], revision, ("error",)) if "error" in value else [])
-
-
-def _is_usual(value: JsonObject, expected: RequestId) -> bool:
-    """Return True for a result with its right id and nothing else: no rule has to look at it."""
-    own = expected.value
-    is_own = type(value.get("id")) is type(own) is not float and value["id"] == own
-    return is_own and len(value) == 3 and value.get("jsonrpc") == "2.0" and "result" in value
 
 
 def _looks_like_an_answer(value: JsonObject) -> bool:
@@ -196,8 +189,6 @@ def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
 def nothing_else(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     """JSON-RPC knows no other members, and the TypeScript clients drop a message that has one."""
     value = answer.value
-    if len(value) <= len(MEMBERS) and value.keys() <= _NAMES:
-        return ()
     bodied = "result" in value or "error" in value
     typed = None if bodied else _misspelt_body(answer)
     if "method" in value or (not bodied and typed is None):
