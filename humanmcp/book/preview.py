@@ -81,10 +81,15 @@ def doubts(book: Book, language: str) -> Iterator[str]:
     tools = {str(tool.get("name")): tool for tool in (*book.tools, *added)}
     for number, rule in enumerate(book.rules, 1):
         if rule.method == "tools/call" and rule.tool:
-            if rule.tool not in tools:
-                yield say(ROOM, "no tool", language, rule=number, tool=rule.tool)
-            else:
+            if rule.tool in tools:
                 yield from _unknown_names(rule, tools[rule.tool], number, language)
+            elif not _is_for_a_tap(book):
+                yield say(ROOM, "no tool", language, rule=number, tool=rule.tool)
+
+
+def _is_for_a_tap(book: Book) -> bool:
+    """Return True if a rule forwards a request: the tools are those of a real server."""
+    return any(turn.action is RuleAction.FORWARD for rule in book.rules for turn in rule.turns)
 
 
 def _unknown_names(

@@ -185,6 +185,17 @@ do = "hold"
     ]
 
 
+def test_a_book_for_a_tap_needs_no_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The real server has them; only there can a rule forward a call."""
+    book = tmp_path / "book.toml"
+    rules = '[[rules]]\ntool = "t"\ntext = "x"\n[[rules]]\nmethod = "tools/call"\ndo = "forward"\n'
+    book.write_text(rules, encoding="utf-8")
+    assert main(["book", "--check", str(book)]) == 0
+    assert "offers no tool" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
