@@ -116,7 +116,7 @@ def _registry() -> dict[str, Any]:
                 "environmentVariables": [
                     {
                         "name": "HUMANMCP_LANG",
-                        "description": "The language of what people read.",
+                        "description": "The language of all texts.",
                         "choices": ["en", "ja"],
                     },
                     {
@@ -185,14 +185,14 @@ def _bundle() -> dict[str, Any]:
             "lang": {
                 "type": "string",
                 "title": "Language",
-                "description": "The language of what people read: en or ja.",
+                "description": "The language of all texts: en or ja.",
                 "required": False,
                 "default": "en",
             },
             "book": {
                 "type": "file",
                 "title": "Answer book",
-                "description": "A TOML file that says what is answered without you.",
+                "description": "A TOML file with rules that answer automatically.",
                 "required": False,
                 "default": "",
             },
