@@ -357,7 +357,7 @@ def test_a_database_that_is_away_gets_a_sentence_without_the_password(
             open_inbox(tmp_path, f"postgresql://me:secret@127.0.0.1{rest}")
         assert "cannot reach the database" in str(caught.value)
         assert "secret" not in f"{caught.value}{caught.value.sentence('ja')}{caplog.text}"
-    with pytest.raises(InboxError, match="begins with mysql") as caught:
+    with pytest.raises(InboxError, match="starts with mysql") as caught:
         open_inbox(tmp_path, "mysql://me:secret@127.0.0.1/x")
     assert "secret" not in str(caught.value)
 

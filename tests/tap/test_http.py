@@ -145,7 +145,7 @@ def test_a_session_that_the_server_ended_is_begun_anew_and_the_client_notices_no
         frames = tapped.frames()
         begun = [asked for asked in peer.asked if asked.rpc == "initialize"]
     assert rest == b""
-    assert errors.count(b"begun in its place") == 3
+    assert errors.count(b"started a new one") == 3
     assert "mcp-session-id" not in begun[1].headers
     told = [json.loads(frame.raw)["carries"] for frame in frames if b'"carries"' in frame.raw]
     assert told.count('"humanmcp: begun anew" initialize') == 3
