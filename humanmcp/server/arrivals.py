@@ -306,7 +306,7 @@ class Arrivals:
         if len(waiting) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
-        plan = self._dispatcher.patience(exchange)
+        plan = self._dispatcher.timeouts(exchange)
         timers = PendingTimers(now, decision, plan, subscribed=subscribed)
         timers.writing = self._texts.is_being_written
         timers.status_open = bool(self._journal.facts.http_port)
@@ -338,7 +338,7 @@ class Arrivals:
 
     def _request_repeated(self, exchange: Exchange, now: float) -> None:
         timers = self._dispatcher.timers[exchange.number]
-        timers.repeated(now, self._dispatcher.patience(exchange))
+        timers.repeated(now, self._dispatcher.timeouts(exchange))
         self._schedule.duties = now
         self._journal.update(exchange, timers)
         self._dispatcher.repeated(exchange.number)

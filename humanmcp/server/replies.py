@@ -24,7 +24,7 @@ from humanmcp.protocol.rules.answer_book import (
     decide,
     server_info,
 )
-from humanmcp.protocol.rules.timeouts import outlasted, patience
+from humanmcp.protocol.rules.timeouts import outlasted, timeout_plan
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.server.journal import BY_US
@@ -131,20 +131,20 @@ class ReplyDispatcher:
         if reply is not None:
             self.reply(number, reply)
 
-    def patience(self, exchange: Exchange) -> TimeoutPlan:
+    def timeouts(self, exchange: Exchange) -> TimeoutPlan:
         """Return how long the client waits for an answer, and what keeps it waiting."""
         client = self._session.established.client_name
         seen = None if known_clients.is_shared(client) else self._journal.limits.of(client)
         means = self._keepalive.means(exchange.number)
         own = self._options.client_limit or self._journal.call_limits.of(client)
-        return patience(exchange, client, own or 0.0, seen or 0.0, means)
+        return timeout_plan(exchange, client, own or 0.0, seen or 0.0, means)
 
     def look_again(self) -> None:
         """Settle anew what is done for a person while each request waits."""
         for number, timers in self.timers.items():
             exchange = self._session.exchanges[number]
             timers.decision = self.decision(exchange)
-            timers.timeouts = self.patience(exchange)
+            timers.timeouts = self.timeouts(exchange)
             self._journal.update(exchange, timers)
 
     def drafted(self, number: int, draft: Draft) -> None:
@@ -171,7 +171,7 @@ class ReplyDispatcher:
         for number, timers in self.timers.items():
             if timers.timeouts.progress and self._session.reports_progress(number):
                 exchange = self._session.exchanges[number]
-                timers.timeouts = self.patience(exchange)
+                timers.timeouts = self.timeouts(exchange)
                 self._journal.update(exchange, timers)
 
     def decision(self, exchange: Exchange) -> Decision:

@@ -226,7 +226,7 @@ class Resumption:
         self._journal.update(self._session.exchanges[exchange.number], timers)
 
     def _wait_on(self, exchange: Exchange) -> None:
-        plan = self._dispatcher.patience(exchange)
+        plan = self._dispatcher.timeouts(exchange)
         timers = PendingTimers(self._came(exchange), self._decision(exchange), plan)
         self._dispatcher.timers[exchange.number] = timers
         self._journal.update(exchange, timers)

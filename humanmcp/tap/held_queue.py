@@ -29,7 +29,7 @@ from humanmcp.protocol.diagnostics.kinds.rpc import SaidFirstAtTap
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.rules.answer_book import by_rule
-from humanmcp.protocol.rules.timeouts import patience
+from humanmcp.protocol.rules.timeouts import timeout_plan
 from humanmcp.protocol.validation.held import HeldMessage, answers, judge
 from humanmcp.tap.recorder import BY_TAP
 
@@ -131,7 +131,7 @@ class HeldQueue:
         request = held.observed.request
         if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release)
-        timeout = patience(
+        timeout = timeout_plan(
             request.exchange, self._inbox.established(self._session).client_name, 0.0
         )
         book_at = held.rule[1].after if held.rule else release

@@ -38,10 +38,10 @@ def patience() -> Iterator[str]:
         yield f"{client} {method} {revision} {token}"
         for own, learned in ((0, 0), (9, 0), (0, 7), (60, 20), (0, 5000)):
             for means in (timeouts.ALL_MEANS, frozenset[str]()):
-                plan = timeouts.patience(exchange, client, own, learned, means)
+                plan = timeouts.timeout_plan(exchange, client, own, learned, means)
                 yield f"  {own} {learned} {len(means)}: {tuple(plan)}"
         many = exchange._replace(attempts=10)
-        yield f"  after ten: {tuple(timeouts.patience(many, client, 60))}"
+        yield f"  after ten: {tuple(timeouts.timeout_plan(many, client, 60))}"
     call, plan = _asked("tools/call", R2025), timeouts.TimeoutPlan(None, "", "", "")
     for waited in (0, 1, 60):
         for reason in ("", "timed out", "request timeout", "AbortError", "Esc", "-32001"):

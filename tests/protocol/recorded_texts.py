@@ -94,7 +94,7 @@ def _read(text: str) -> Iterator[str]:
     for one in found.diagnostics:
         fix = one.fix and f"{one.fix.label} {one.fix.applicability.value} {one.fix.apply(text)!r}"
         yield f"  {one.code} {one.severity.value} {one.start}-{one.end} {one.detail} {fix}"[:400]
-    yield f"  {found.readable} {found.json!r} {found.typed(len(found.json) // 2)}"[:300]
+    yield f"  {found.readable} {found.json!r} {found.as_written(len(found.json) // 2)}"[:300]
 
 
 _RESULT: Final = '{"result": {"content": [{"type": "text", "text": "x"}]}}'

@@ -37,7 +37,7 @@ _SCAFFOLD: Final = frozenset(
 )
 """The words of the structure around an answer, as `_leaves` spells them."""
 _RESPELT: Final = frozenset({"M10", "R15"})
-"""Findings that know the name to be missing: one slip of the fingers is no guess there."""
+"""Problems that know the name to be missing: one slip of the fingers is no guess there."""
 _TRUTHS: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 """Words that say the same as JSON's two: where one of those is wanted, they are no guess."""
 _LEAF: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+', re.DOTALL)

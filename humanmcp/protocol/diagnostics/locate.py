@@ -1,6 +1,6 @@
 """From what was found to where it stands: paths become offsets, mends become edits.
 
-Walks only the part of the text that leads to a finding, so that a valid text never pays.
+Walks only the part of the text that leads to a problem, so that a valid text never pays.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Spot(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A valid JSON text in which findings are to be placed.
+    """A valid JSON text in which problems are to be placed.
 
     `root` are the steps that lead from the message to what the text holds: empty for a whole
     message, `("result",)` when a person typed only the result. `typed` maps an offset of `json` to
@@ -46,7 +46,7 @@ class Source(NamedTuple):
 
 
 class Placer:
-    """Places findings in one text. Remembers the members it has seen."""
+    """Places problems in one text. Remembers the members it has seen."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -56,7 +56,7 @@ class Placer:
         self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
     def diagnostics(self, found: Iterable[RawDiagnostic]) -> list[Diagnostic]:
-        """Make the problems of findings: of very many only a thousand, errors first."""
+        """Place the diagnostics: of very many only a thousand, errors first."""
         found = list(found)
         if len(found) > MOST_PLACED:
             found = sorted(found, key=lambda each: each.severity is not Severity.ERROR)
@@ -95,7 +95,7 @@ class Placer:
         return spot
 
     def _extent(self, diagnostic: RawDiagnostic) -> tuple[int, int]:
-        """Return the offsets, in the text as typed, that a finding is about."""
+        """Return the offsets, in the text as typed, that a problem is about."""
         path = diagnostic.path
         spot = self.spot(path)
         while spot is None and path:

@@ -72,7 +72,7 @@ class _Typed:
 
 
 class RawDiagnostic(_Typed):
-    """One finding, whose place is still a path.
+    """One problem, whose place is still a path.
 
     Each kind is a class that registers itself by its code; its docstring is the reason, `page` is
     where the specification says so. Its fields fill its sentence, which stands under the code in
@@ -97,7 +97,7 @@ class RawDiagnostic(_Typed):
         def __init__(self, path=(), fix=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
             detail = (*fillings.items(), *broken)
             fillings.update(path=path, fix=fix, at_name=at_name, detail=detail)
-            self.__dict__ = fillings  # of a text with 40,000 findings a copy of each would count
+            self.__dict__ = fillings  # of a text with 40,000 problems a copy of each would count
 
     def __init_subclass__(
         cls, *, code: str = "", severity: Severity = Severity.ERROR, page: str = ""

@@ -67,14 +67,14 @@ class Reading(NamedTuple):
     edits: tuple[TextEdit, ...] = ()
     size: int = 0
 
-    def typed(self, at: int) -> int:
+    def as_written(self, at: int) -> int:
         """Return the offset in the text as typed of an offset in the mended text."""
         return as_typed(self.edits)(at)
 
     def placed(
         self, found: Iterable[RawDiagnostic], page: str, root: Path = ()
     ) -> list[Diagnostic]:
-        """Return findings with their places in the text, which holds what stands at `root`."""
+        """Return problems with their places in the text, which holds what stands at `root`."""
         typed = as_typed(self.edits) if self.edits else None
         return Placer(Source(self.json, self.text, root, typed, page)).diagnostics(found)
 
@@ -87,7 +87,7 @@ def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
         starts.append(start + grown)
         grown += len(new) - (end - start)
 
-    def typed(at: int) -> int:
+    def as_written(at: int) -> int:
         place = bisect_right(starts, at) - 1
         if place < 0:
             return at
@@ -95,7 +95,7 @@ def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
         inside = at - starts[place]
         return end + inside - len(new) if inside >= len(new) else min(begin + inside, end)
 
-    return typed
+    return as_written
 
 
 class _DoubtError(ValueError):

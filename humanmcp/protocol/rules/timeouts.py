@@ -77,7 +77,7 @@ def outlasted(exchange: Exchange, waited: float, learned: float) -> bool:
     return methods.of(exchange.method).limit_learned and 0 < learned < waited - 1
 
 
-def patience(
+def timeout_plan(
     exchange: Exchange,
     client_name: str,
     own_limit: float = 0.0,

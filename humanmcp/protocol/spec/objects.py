@@ -121,7 +121,7 @@ FORM_FIELD: Final = ByMember(
         "boolean": "BooleanField",
         "array": "ListField",
     },
-    strange=FormNotFlat,
+    unknown_value=FormNotFlat,
 )
 CONTENTS: Final = ByPresence({"text": "TextResourceContents", "blob": "BlobResourceContents"})
 _MOMENT: Final = "2026-11-20T10:30:00Z"
@@ -381,7 +381,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "InputSchema": Shape(
         {
-            "type": must(OneOf(("object",), strange=SchemaOfNoObject)),
+            "type": must(OneOf(("object",), unknown_value=SchemaOfNoObject)),
             "properties": may(MapOf(ANY_OBJECT), then=(R2026_07, MapOf(ANYTHING)), example=_ASKED),
             "required": may(ListOf(TEXT), example=list(_ASKED)),
             "$schema": may(TEXT),
@@ -604,7 +604,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "Choices": Shape(
         {
-            "type": may(OneOf(("string",), strange=FormNotFlat)),
+            "type": may(OneOf(("string",), unknown_value=FormNotFlat)),
             "enum": may(ListOf(TEXT)),
             "anyOf": may(ListOf("TitledChoice")),
         },

@@ -58,10 +58,10 @@ class Anything(Record):
 
 
 class OneOf(Record):
-    """One of a few values. `strange` says what another value is."""
+    """One of a few values. `unknown_value` says what another value is."""
 
     values: tuple[str, ...]
-    strange: type[NoneOfThese] = NotAllowed
+    unknown_value: type[NoneOfThese] = NotAllowed
 
 
 class ListOf(Record):
@@ -85,13 +85,13 @@ class ByMember(Record):
     """An object whose kind is told by the value of one of its members.
 
     `usual` is the value that a missing member stands for; "" when the member must be there.
-    `strange` says what another value is where the general sentence would not do.
+    `unknown_value` says what another value is where the general sentence would not do.
     """
 
     member: str
     shapes: Mapping[str, str]
     usual: str = ""
-    strange: type[NoneOfThese] | None = None
+    unknown_value: type[NoneOfThese] | None = None
 
 
 class ByPresence(Record):

@@ -116,4 +116,4 @@ def _id_spot(text: str) -> tuple[int, int] | None:
     if not reading.readable or not isinstance(reading.value, dict) or "id" not in reading.value:
         return None
     spot = Placer(Source(reading.json, text)).spot(("id",))
-    return (reading.typed(spot.start), reading.typed(spot.end)) if spot else None
+    return (reading.as_written(spot.start), reading.as_written(spot.end)) if spot else None

@@ -152,7 +152,7 @@ def _placed(
 
 
 def _level(diagnostic: RawDiagnostic, *, strict: bool) -> Severity:
-    """Return how bad a finding is; in what the peer sent at most a warning.
+    """Return how bad a problem is; in what the peer sent at most a warning.
 
     Another revision than the one asked for is what a server must choose that does not have that
     one; of a person's own draft it is more often a slip.

@@ -61,7 +61,7 @@ def judge_result(
 
 
 def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
-    """Keep one finding for each place: an error before anything else, then the first."""
+    """Keep one problem for each place: an error before anything else, then the first."""
     kept: dict[tuple[Path, Path], RawDiagnostic] = {}
     for each in found:
         key = (each.path, each.fix.path if each.fix else each.path)
@@ -73,7 +73,7 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
 
 
 def blocks(diagnostic: RawDiagnostic) -> bool:
-    """Return True if a finding keeps an answer from being sent."""
+    """Return True if a problem keeps an answer from being sent."""
     return diagnostic.severity is Severity.ERROR
 
 

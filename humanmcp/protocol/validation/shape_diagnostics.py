@@ -1,4 +1,4 @@
-"""Say how a value differs from its kind: one finding for each way of being wrong.
+"""Say how a value differs from its kind: one problem for each way of being wrong.
 
 Knows the table of shapes for its examples, and judges nothing: `shape_checker.py` finds what is
 wrong and asks here for the words and the mend.
@@ -110,7 +110,7 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawD
         return mcp.ValueTooNew(at, value=tag, since=since, revision=revision, allowed=allowed)
     meant = alike(tag, names)
     fix = None if meant is None else replace_with(at, meant)
-    strange = kind.strange or (mcp.TypeUnknown if kind.member == "type" else mcp.NotAllowed)
+    strange = kind.unknown_value or (mcp.TypeUnknown if kind.member == "type" else mcp.NotAllowed)
     return strange(at, fix, value=quoted(tag), allowed=allowed, key=name_of(at))
 
 
@@ -163,4 +163,4 @@ def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
     allowed = ", ".join(map(json_text, kind.values))
     meant = kind.values[0] if len(kind.values) == 1 else alike(value, kind.values)
     fix = None if meant is None else replace_with(path, meant)
-    return kind.strange(path, fix, key=name_of(path), allowed=allowed, value=quoted(value))
+    return kind.unknown_value(path, fix, key=name_of(path), allowed=allowed, value=quoted(value))

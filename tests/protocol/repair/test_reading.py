@@ -230,7 +230,7 @@ def test_places_are_given_in_the_text_as_typed() -> None:
     text = "{'a': 'x', 'b': “y”}"
     reading = json_reading.read(text)
     for at, char in enumerate(reading.json):
-        typed = text[reading.typed(at)]
+        typed = text[reading.as_written(at)]
         assert typed == char or (typed, char) in {("'", '"'), ("“", '"'), ("”", '"')}
 
 

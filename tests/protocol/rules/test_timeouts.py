@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.rules.timeouts import TimeoutPlan, gave_up_after, outlasted, patience
+from humanmcp.protocol.rules.timeouts import TimeoutPlan, gave_up_after, outlasted, timeout_plan
 
 
 def call(revision: str = "2025-11-25", method: str = "tools/call", **meta: Any) -> Exchange:  # noqa: ANN401 - any JSON value
@@ -23,14 +23,14 @@ def call(revision: str = "2025-11-25", method: str = "tools/call", **meta: Any) 
 def test_progress_lifts_the_limit_of_clients_that_reset_it() -> None:
     """OpenCode and Copilot re-arm their limit on each notification."""
     for name in ("opencode", "github-copilot-developer"):
-        assert patience(call(progressToken=0), name) == TimeoutPlan(
+        assert timeout_plan(call(progressToken=0), name) == TimeoutPlan(
             None, "measured", "progress", ""
         )
 
 
 def test_progress_is_sent_where_it_does_not_help_too() -> None:
     """Harmless elsewhere, and the limit stands."""
-    assert patience(call(progressToken="x"), "codex-mcp-client") == TimeoutPlan(
+    assert timeout_plan(call(progressToken="x"), "codex-mcp-client") == TimeoutPlan(
         300, "measured", "", "progress-changes-nothing"
     )
 
@@ -38,27 +38,27 @@ def test_progress_is_sent_where_it_does_not_help_too() -> None:
 @pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client-x"])
 def test_the_limit_that_config_wrote_is_shown_and_progress_is_no_promise(name: str) -> None:
     """Codex with 600 s took an answer at 325 s; Claude Code showed no limit, ever."""
-    shown = patience(call(progressToken=0), name, own_limit=600)
+    shown = timeout_plan(call(progressToken=0), name, own_limit=600)
     assert shown == TimeoutPlan(600, "set", "", "progress-changes-nothing")
 
 
 def test_of_an_unknown_client_nobody_knows_whether_progress_helps() -> None:
     """It is sent, and not promised."""
-    assert patience(call(progressToken=0), "unheard-of").means == "progress-maybe"
+    assert timeout_plan(call(progressToken=0), "unheard-of").means == "progress-maybe"
 
 
 def test_each_method_has_its_own_limit() -> None:
     """A list belongs to the opening, and the limit of a call is not the opening's."""
     for method in ("initialize", "tools/list", "prompts/list"):
-        assert patience(call(method=method), "claude-code").limit == 30
-        assert patience(call(method=method), "qwen-cli-mcp-client-x", own_limit=900).limit == 30
+        assert timeout_plan(call(method=method), "claude-code").limit == 30
+        assert timeout_plan(call(method=method), "qwen-cli-mcp-client-x", own_limit=900).limit == 30
     for method in ("tools/list", "prompts/list"):
-        assert patience(call(method=method), "codex-mcp-client").limit == 30
-        assert patience(call(method=method), "codex-mcp-client", own_limit=600).limit == 120
-    assert patience(call(method="initialize"), "codex-mcp-client").source == "no-limit"
-    assert patience(call(method="initialize"), "inspector-client").limit == 15
-    assert patience(call(method="tools/list"), "inspector-client").limit == 60
-    assert patience(call(method="tools/list"), "unheard-of", own_limit=20).limit == 20
+        assert timeout_plan(call(method=method), "codex-mcp-client").limit == 30
+        assert timeout_plan(call(method=method), "codex-mcp-client", own_limit=600).limit == 120
+    assert timeout_plan(call(method="initialize"), "codex-mcp-client").source == "no-limit"
+    assert timeout_plan(call(method="initialize"), "inspector-client").limit == 15
+    assert timeout_plan(call(method="tools/list"), "inspector-client").limit == 60
+    assert timeout_plan(call(method="tools/list"), "unheard-of", own_limit=20).limit == 20
 
 
 @pytest.mark.parametrize(
@@ -69,18 +69,18 @@ def test_what_was_learned_counts_where_it_is_shorter_than_what_is_known_already(
     learned: float, limit: float, source: str
 ) -> None:
     """And where nothing is known; a user's own setting wins."""
-    found = patience(call(), "codex-mcp-client", learned=learned)
+    found = timeout_plan(call(), "codex-mcp-client", learned=learned)
     assert (found.limit, found.source) == (limit, source)
-    unknown = patience(call(), "unheard-of", learned=learned)
+    unknown = timeout_plan(call(), "unheard-of", learned=learned)
     assert (unknown.limit, unknown.source) == (
         (learned, "learned") if learned else (None, "unknown")
     )
-    assert patience(call(), "codex-mcp-client", own_limit=9, learned=5).source == "set"
+    assert timeout_plan(call(), "codex-mcp-client", own_limit=9, learned=5).source == "set"
 
 
 def test_who_counts_repeats_as_one_call_is_not_asked_to_repeat() -> None:
     """The limit of Claude Code covers all rounds."""
-    assert patience(call("2026-07-28"), "claude-code", own_limit=600).hold_at is None
+    assert timeout_plan(call("2026-07-28"), "claude-code", own_limit=600).hold_at is None
 
 
 @pytest.mark.parametrize(
@@ -102,36 +102,37 @@ def test_a_later_answer_that_was_taken_lifts_what_was_learned(
 @pytest.mark.parametrize("token", [True, None, 1.5, {}])
 def test_what_is_no_token_is_no_means(token: object) -> None:
     """A progress token is text or a whole number."""
-    assert patience(call(progressToken=token), "codex-mcp-client").means == ""
+    assert timeout_plan(call(progressToken=token), "codex-mcp-client").means == ""
 
 
 def test_only_who_could_hear_progress_is_told_that_it_is_switched_off() -> None:
     """`show` in the first demo spoke of progress, which its host had never asked for."""
-    assert patience(call(progressToken=0), "x", means=frozenset()).why_not == "silenced"
-    assert patience(call(), "x", means=frozenset()).why_not == "no-token"
+    assert timeout_plan(call(progressToken=0), "x", means=frozenset()).why_not == "silenced"
+    assert timeout_plan(call(), "x", means=frozenset()).why_not == "no-token"
 
 
 def test_without_a_token_the_reason_is_named() -> None:
     """The person sees why nothing can be done."""
-    assert patience(call(), "mcporter") == TimeoutPlan(
+    assert timeout_plan(call(), "mcporter") == TimeoutPlan(
         60, "measured", "", "no-token", progress=False
     )
-    assert patience(call("2026-07-28"), "mcporter").why_not == "no-means"
+    assert timeout_plan(call("2026-07-28"), "mcporter").why_not == "no-means"
 
 
 def test_a_known_2026_client_is_held_shortly_before_its_limit() -> None:
     """The hold, with a margin of 5 s or a fifth."""
-    held = patience(call("2026-07-28"), "mcp-inspector")
+    held = timeout_plan(call("2026-07-28"), "mcp-inspector")
     assert (held.means, held.limit, held.hold_at) == ("hold", 60, 55)
-    assert patience(call("2026-07-28"), "x", own_limit=4).hold_at == pytest.approx(3.2)
+    assert timeout_plan(call("2026-07-28"), "x", own_limit=4).hold_at == pytest.approx(3.2)
 
 
 def test_a_client_is_not_asked_to_repeat_more_often_than_it_does() -> None:
     """Both SDKs stop after ten repeats."""
-    assert patience(call("2026-07-28")._replace(attempts=9), "mcp-inspector").means == "hold"
-    assert patience(call("2026-07-28")._replace(attempts=10), "mcp-inspector").means == ""
+    assert timeout_plan(call("2026-07-28")._replace(attempts=9), "mcp-inspector").means == "hold"
+    assert timeout_plan(call("2026-07-28")._replace(attempts=10), "mcp-inspector").means == ""
     assert (
-        patience(call("2026-07-28")._replace(attempts=10), "unheard-of", own_limit=60).means == ""
+        timeout_plan(call("2026-07-28")._replace(attempts=10), "unheard-of", own_limit=60).means
+        == ""
     )
 
 
@@ -146,52 +147,54 @@ def test_a_client_is_not_asked_to_repeat_more_often_than_it_does() -> None:
 )
 def test_nobody_else_is_held(exchange: Exchange, name: str) -> None:
     """Only in 2026-07-28, for the three methods, and for clients whose limit is known."""
-    assert patience(exchange, name).hold_at is None
+    assert timeout_plan(exchange, name).hold_at is None
 
 
 def test_the_users_own_setting_wins() -> None:
     """`--client-limit`."""
-    assert patience(call(), "codex-mcp-client", own_limit=20).limit == 20
-    assert patience(call(), "codex-mcp-client", own_limit=20).source == "set"
+    assert timeout_plan(call(), "codex-mcp-client", own_limit=20).limit == 20
+    assert timeout_plan(call(), "codex-mcp-client", own_limit=20).source == "set"
 
 
 def test_where_a_limit_is_known_from_is_said() -> None:
     """Measured, reported, none, unknown."""
-    assert patience(call(), "claude-ai").source == "reported"
-    assert patience(call(), "claude-code").source == "no-limit"
-    assert patience(call(), "unheard-of") == TimeoutPlan(
+    assert timeout_plan(call(), "claude-ai").source == "reported"
+    assert timeout_plan(call(), "claude-code").source == "no-limit"
+    assert timeout_plan(call(), "unheard-of") == TimeoutPlan(
         None, "unknown", "", "no-token", progress=False
     )
-    assert patience(call(method="initialize"), "claude-code").limit == 30
+    assert timeout_plan(call(method="initialize"), "claude-code").limit == 30
 
 
 def test_what_was_learned_counts_where_nothing_is_known() -> None:
     """When this client cancelled before; of calls alone, and after the setting."""
-    assert patience(call(), "unheard-of", learned=20) == TimeoutPlan(
+    assert timeout_plan(call(), "unheard-of", learned=20) == TimeoutPlan(
         20, "learned", "", "no-token", progress=False
     )
-    assert patience(call(), "claude-code", learned=20).source == "learned"
-    assert patience(call(method="tools/list"), "unheard-of", learned=20).limit is None
-    assert patience(call(), "unheard-of", own_limit=50, learned=20).source == "set"
+    assert timeout_plan(call(), "claude-code", learned=20).source == "learned"
+    assert timeout_plan(call(method="tools/list"), "unheard-of", learned=20).limit is None
+    assert timeout_plan(call(), "unheard-of", own_limit=50, learned=20).source == "set"
 
 
 def test_what_was_learned_counts_where_it_is_shorter_than_what_is_known() -> None:
     """A user's own setting of their host is shorter than its measured default, or is not known."""
-    assert patience(call(), "codex-mcp-client", learned=120).limit == 120
-    assert patience(call(), "codex-mcp-client", learned=900) == patience(call(), "codex-mcp-client")
+    assert timeout_plan(call(), "codex-mcp-client", learned=120).limit == 120
+    assert timeout_plan(call(), "codex-mcp-client", learned=900) == timeout_plan(
+        call(), "codex-mcp-client"
+    )
 
 
 def test_what_was_learned_never_begins_a_hold() -> None:
     """A client that may have no limit is not made to give up after ten repeats."""
     modern = call("2026-07-28")
-    assert patience(modern, "mcp-inspector", learned=20).hold_at == pytest.approx(16)
-    assert patience(modern, "ai-sdk", learned=20).hold_at is None
-    assert patience(modern, "unheard-of", learned=20).hold_at is None
+    assert timeout_plan(modern, "mcp-inspector", learned=20).hold_at == pytest.approx(16)
+    assert timeout_plan(modern, "ai-sdk", learned=20).hold_at is None
+    assert timeout_plan(modern, "unheard-of", learned=20).hold_at is None
 
 
 def test_progress_that_helps_leaves_no_limit_to_learn() -> None:
     """It re-arms the limit, whatever that is."""
-    assert patience(call(progressToken=0), "opencode", learned=20).limit is None
+    assert timeout_plan(call(progressToken=0), "opencode", learned=20).limit is None
 
 
 @pytest.mark.parametrize(
@@ -199,7 +202,7 @@ def test_progress_that_helps_leaves_no_limit_to_learn() -> None:
 )
 def test_a_cancel_for_the_time_teaches_the_limit(reason: str) -> None:
     """The reasons that clients give."""
-    assert gave_up_after(call(), reason, 60.02, patience(call(), "x")) == 60.02
+    assert gave_up_after(call(), reason, 60.02, timeout_plan(call(), "x")) == 60.02
 
 
 @pytest.mark.parametrize(
@@ -217,4 +220,4 @@ def test_any_other_end_teaches_nothing(
     exchange: Exchange, name: str, reason: str, waited: float
 ) -> None:
     """A person who cancels has no limit; a call that was kept waiting does not show its own."""
-    assert gave_up_after(exchange, reason, waited, patience(exchange, name)) == 0
+    assert gave_up_after(exchange, reason, waited, timeout_plan(exchange, name)) == 0
