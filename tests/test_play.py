@@ -242,7 +242,7 @@ def test_links_are_made_anew_at_the_port_that_is_wanted(tmp_path: Path) -> None:
 
         first = link()
         assert first.startswith(f"http://127.0.0.1:{port}/")
-        assert "Press Enter here for new ones" in next(out)
+        assert "Press Enter here for new links" in next(out)
         into.write("\n")
         into.flush()
         second = link()
@@ -255,7 +255,7 @@ def test_seats_are_named_and_mistyped_ones_are_explained() -> None:
     assert people_of("all") == frozenset(Chair)
     assert people_of("nobody") == frozenset()
     assert people_of("model, server") == {Chair.MODEL, Chair.SERVER}
-    with pytest.raises(PlayError, match="the seats are host, client, server, model"):
+    with pytest.raises(PlayError, match="the roles are host, client, server, model"):
         people_of("modle")
 
 

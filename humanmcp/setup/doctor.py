@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         json_to_stdout(told)
     else:
         code = "problems" if problems else "warnings" if warnings else "well"
-        to_stdout(say(ROOM, code, language, problems=problems, warnings=warnings))
+        to_stdout(say(ROOM, code, language, count=problems or warnings))
     return REFUSED if problems else 0
 
 

@@ -114,8 +114,7 @@ def asker_of(facts: SessionFacts, language: str) -> str:
 
 def unreadable_in(facts: SessionFacts, language: str) -> str:
     """Return how many lines of a session could not be read."""
-    count = facts.unreadable
-    return say(ROOM, "unreadable one" if count == 1 else "unreadable", language, count=count)
+    return say(ROOM, "unreadable", language, count=facts.unreadable)
 
 
 def row_as_json(row: TerminalRow, moment: datetime) -> ListedShape:

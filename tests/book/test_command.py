@@ -174,14 +174,16 @@ do = "hold"
     )
     assert main(["book", "--check", str(book)]) == 0
     first, one, two, *doubts = capsys.readouterr().out.splitlines()
-    assert first == (f"{book}: this book can be used. Tools: 1, prompts: 0, resources: 0, rules: 2")
+    assert first == (
+        f"{book}: this answer book is valid. Tools: 1, prompts: 0, resources: 0, rules: 2"
+    )
     assert one == (
         '1  tools/call weather city = "Tokyo"  →  text Tokyo on {day}: {skye}; fault wrong-id'
     )
     assert two == "2  tools/call wether times 1  →  tool_error no | hold"
     assert doubts == [
-        "Rule 1: {skye} stays as it is: there is no such value. Use one of city, day, params.",
-        "Rule 2: the book offers no tool wether. Offer it with [[tools]], or check the name.",
+        "Rule 1: {skye} has no value, so it is not replaced. Use one of city, day, params.",
+        "Rule 2: the answer book has no tool wether. Add it with [[tools]], or check the name.",
     ]
 
 
@@ -200,8 +202,8 @@ def test_a_book_for_a_tap_needs_no_tools(
     ("words", "sentence"),
     [
         (["nowhere.toml"], "nowhere.toml: it cannot be read"),
-        (["a", "b"], "Give one book only"),
-        (["--from"], "Say what to copy"),
+        (["a", "b"], "Give one answer book only"),
+        (["--from"], "Nothing to copy was given"),
         (["--from", "http://127.0.0.1:9/mcp"], "cannot reach http://127.0.0.1:9/mcp"),
         (["--from", "nowhere"], "nowhere"),
         (["--from", "--", "no-such-program-here"], "no-such-program-here"),
@@ -231,5 +233,5 @@ def test_a_book_that_is_there_is_not_replaced(
         server.hear()
     (transcript,) = (tmp_path / "home").rglob("transcript.jsonl")
     assert main(["book", "--from", str(transcript), "-o", str(book)]) != 0
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert book.read_text(encoding="utf-8") == "# mine\n"

@@ -162,12 +162,12 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
     for raw in ("requestedSchema", "action", "choice"):
         expect(page.locator(".asked table")).to_have_count(0)
         expect(page.locator("#form-fields")).not_to_contain_text(raw)
-    page.get_by_label("What you say to the model").fill("How is the weather?")
+    page.get_by_label("Your message to the model").fill("How is the weather?")
     page.locator("#send").click()
 
-    for place, choice in (("Tokyo", "Call the tool"), ("Osaka", "Refuse it")):
+    for place, choice in (("Tokyo", "Call the tool"), ("Osaka", "Refuse the call")):
         expect(page.locator("h1")).to_contain_text(place)
-        page.get_by_label("What becomes of this call").select_option(label=choice)
+        page.get_by_label("What to do with this call").select_option(label=choice)
         page.locator("#send").click()
 
     expect(page.locator("h1")).to_contain_text("That is what I found out")

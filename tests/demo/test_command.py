@@ -57,7 +57,7 @@ def test_a_book_plays_it_to_the_end(tmp_path: Path) -> None:
     said = ended.stdout.decode()
     assert re.findall(r"^(\d)/6 ", said, re.MULTILINE) == list("123456")
     assert said.count("The host understood") == 5
-    assert "your tools are get-japan-forecast (1 in all)" in said
+    assert "your tools are get-japan-forecast (1 in total)" in said
 
 
 def test_a_book_that_is_not_there_is_told_before_the_host_begins(
@@ -152,15 +152,15 @@ def test_it_calls_what_was_offered(tmp_path: Path) -> None:
     )
     said = played(tmp_path, "--book", offered)
     assert '"name":"add","arguments":{"a":0,"unit":"Tokyo"}' in said
-    assert "the model chose your tool and filled in its arguments" in said
+    assert "The model chose your tool and filled in its arguments" in said
     assert "get-japan-forecast" not in said
 
 
 def test_without_a_tool_the_model_answers_by_itself(tmp_path: Path) -> None:
     """Nothing is called, and the three steps say why."""
     said = played(tmp_path, "--book", book(tmp_path, "tools = []"))
-    assert said.count("You offered no tool, so the model answers by itself") == 3
-    assert "tools/call" not in said.split("The whole session:")[1].split("Every line")[0]
+    assert said.count("You have no tool, so the model answers alone") == 3
+    assert "tools/call" not in said.split("The whole session:")[1].split("transcript.jsonl")[0]
 
 
 @pytest.mark.parametrize(("language", "place"), [("en", "Tokyo"), ("ja", "東京")])

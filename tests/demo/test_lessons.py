@@ -196,7 +196,7 @@ def test_the_page_says_what_was_missing_with_a_hint() -> None:
     seat.answer(error={"code": -32602, "message": "no"})
     shown = lesson_of(seat.frames, seat.course, "en")
     assert shown is not None
-    assert "does not pass. A protocol error goes to the host." in shown.steps[2].before
+    assert "Not passed. A protocol error goes to the host." in shown.steps[2].before
 
 
 GOOD = """
@@ -249,12 +249,12 @@ def test_the_command_lists_lessons_and_checks_one(
     file = tmp_path / "my.toml"
     file.write_text(GOOD, encoding="utf-8")
     assert main(["lesson", "--check", str(file), "--lang", "en"]) == 0
-    assert "T. Requests to answer: 1. t" in capsys.readouterr().out
+    assert "T. 1 request to answer. t" in capsys.readouterr().out
     file.write_text(GOOD.replace("task", "tasks"), encoding="utf-8")
     assert main(["lesson", "--check", str(file), "--lang", "en"]) == 1
     assert "my.toml: line 6, steps[0]: tasks is not allowed here" in capsys.readouterr().err
     assert main(["lesson", "nonsense", "--lang", "en"]) == 1
-    assert "there is no lesson nonsense" in capsys.readouterr().err
+    assert "There is no lesson nonsense" in capsys.readouterr().err
 
 
 def test_a_desk_knows_by_the_client_which_lesson_is_played(tmp_path: Path) -> None:

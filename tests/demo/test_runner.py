@@ -151,7 +151,7 @@ def test_a_huge_answer_does_not_flood_the_screen(
     said = capsys.readouterr().out
     assert done
     assert len(said) < 20_000
-    assert "1,000,000 characters in all" in said
+    assert "1,000,000 characters in total" in said
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_a_lesson_ends_where_the_model_has_no_tool_to_call(
     played = DemoRunner(server, course, Strictness.STRICT, screen, 0)  # type: ignore[arg-type]  # as above
     assert played.play(tmp_path, tmp_path, "en")
     assert played.passed == [True, False]
-    assert "The model calls no tool of yours now" in capsys.readouterr().out
+    assert "The model does not call your tool" in capsys.readouterr().out
 
 
 def test_a_call_that_http_brings_no_answer_to_does_not_pass_and_the_lesson_goes_on(

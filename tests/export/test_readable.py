@@ -117,7 +117,7 @@ def test_the_page_shows_every_message_with_its_explanation() -> None:
     for wanted in (
         *("test-client 1.0", "weather 2.0", "2025-06-18", "The model calls a tool"),
         *("遠い。自分で調べて", "sunny", "a line of stderr", "Listening on port 80"),
-        "This answers tools/call get-forecast",
+        "This is the answer to tools/call get-forecast",
     ):
         assert wanted in page.text
     assert "N01" in page.text  # the stray print is no message

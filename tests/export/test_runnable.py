@@ -426,7 +426,7 @@ def test_the_command_says_how_many_values_were_taken_out(
     recorded = write(tmp_path / "transcript.jsonl", LOGIN)
     words = ["export", str(recorded), "--home", str(tmp_path), "--lang"]
     assert main([*words, "en"]) == 0
-    assert capsys.readouterr().err.startswith("Values taken out because they look like secrets: 1.")
+    assert capsys.readouterr().err.startswith("humanmcp removed 1 value that looks like a secret.")
     assert main([*words, "ja", "--format", "pytest"]) == 0
     assert "PASSWORD" in capsys.readouterr().err
     assert main([*words, "en", "--format", "jsonl"]) == 0

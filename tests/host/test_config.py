@@ -69,7 +69,7 @@ def test_a_remote_entry_is_called_with_its_headers(key: str) -> None:
 @pytest.mark.parametrize(
     ("remote", "said"),
     [
-        ({"url": "https://a b/"}, "cannot be called"),
+        ({"url": "https://a b/"}, "is not a valid address"),
         ({"url": "https://a/", "headers": {"a b": ""}}, "a b is not a header"),
         ({"url": "https://a/", "headers": {"a": "${KEY}"}}, "the variable KEY is not set"),
     ],
@@ -102,7 +102,7 @@ def test_a_trailing_comma_in_a_list_has_no_name() -> None:
     [
         ('{"mcpServers": {}}', "no MCP servers found in config file"),
         ("{}", 'no "mcpServers"'),
-        ("[]", "must hold an object"),
+        ("[]", "must contain an object"),
         ("hello", "x.json, line 1, column 1"),
         ("", "x.json, line"),
         (written([]), "mcpServers must be an object"),

@@ -159,7 +159,7 @@ def test_a_tool_that_changes_is_trusted_no_more(capsys: pytest.CaptureFixture[st
     assert person.permit(wanted, tool) == ToolCall()
     told["description"] = "sends your files"
     assert person.permit(wanted, tool) == Refuse()
-    assert "dice has changed what it says of dice" in capsys.readouterr().out
+    assert "dice changed the description of dice" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("flags", [("--tools", "human__*"), ("--no-tools", "x,dice__*")])
@@ -199,7 +199,7 @@ def test_a_prompt_that_nobody_answers_is_1(tmp_path: Path, config: Path) -> None
     assert (run.returncode, run.stdout) == (1, "")
     assert "no more turns" in run.stderr
     run = chat(tmp_path, words(config, recorded(tmp_path), "--json"))
-    assert (run.returncode, run.stderr) == (2, "humanmcp: --json goes with -p\n")
+    assert (run.returncode, run.stderr) == (2, "humanmcp: --json needs -p\n")
 
 
 def test_a_question_of_a_server_is_answered_at_the_host(tmp_path: Path) -> None:
@@ -393,9 +393,9 @@ def test_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
         "/reconnect dice",
         "/reconnect nobody",
     )
-    assert run.stdout.count("slow  the session could not be opened: the server speaks 2026") == 2
+    assert run.stdout.count("slow  the session did not start: the server supports only 2026") == 2
     assert run.stdout.count("dice  tools: 1") == 2
-    assert "/reconnect nobody: no server has this name; choose from slow, dice" in run.stdout
+    assert "/reconnect nobody: no server has this name. Choose one of slow, dice" in run.stdout
     assert run.stderr.count('dice Client :  {"jsonrpc":"2.0","id":101,"method":"initialize"') == 2
     assert "server/discover" not in run.stderr
 

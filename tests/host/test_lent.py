@@ -100,7 +100,7 @@ def test_a_chat_says_a_prompt_and_shows_a_resource(tmp_path: Path) -> None:
     typed = ("/prompt library greeting city=Oslo", "/read library note://today", "What now?", "bye")
     run = chat(tmp_path, words(config, model), *typed, "/prompt", "/history")
     assert run.returncode == 0, run.stderr
-    assert "the model reads this with the next thing that you say" in run.stdout
+    assert "the model reads this with your next message" in run.stdout
     history = run.stdout[run.stdout.index("user: Write a short") :]
     assert history.splitlines()[:8] == [
         "user: Write a short greeting to Oslo.",

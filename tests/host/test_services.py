@@ -512,9 +512,9 @@ def test_so_it_is_as_anthropic_says_it(reason: str, stop: StopReason) -> None:
 def test_a_200_that_is_no_stream_is_an_error_and_not_silence() -> None:
     """A service that does not know how to stream answers with one JSON object."""
     body = {"id": "c", "choices": [{"message": {"role": "assistant", "content": "hello"}}]}
-    with service(Say(body=body)) as there, pytest.raises(ModelError, match="no stream"):
+    with service(Say(body=body)) as there, pytest.raises(ModelError, match="without a stream"):
         turn(OpenAIModel("gpt", KEY, there.address))
-    with service(Say(body=body)) as there, pytest.raises(ModelError, match="no stream"):
+    with service(Say(body=body)) as there, pytest.raises(ModelError, match="without a stream"):
         turn(AnthropicModel("claude", KEY, there.address))
 
 
@@ -523,8 +523,8 @@ def test_a_200_that_is_no_stream_is_an_error_and_not_silence() -> None:
     [
         ((TextBlock("x"),), StopReason.DONE, None),
         ((TextBlock("x"),), StopReason.LENGTH, "--max-tokens"),
-        ((), StopReason.FILTER, "would not let"),
-        ((), StopReason.DONE, "without a word"),
+        ((), StopReason.FILTER, "stopped the model"),
+        ((), StopReason.DONE, "without text"),
     ],
 )
 def test_how_a_turn_ended_is_told(

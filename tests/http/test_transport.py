@@ -162,7 +162,7 @@ def test_a_404_begins_the_session_anew(body: bytes) -> None:
     with Peer(listed) as peer, seated(peer) as (client, notes):
         assert client.request("tools/list").result == LISTED
         methods = [asked.rpc for asked in peer.asked if asked.method == "POST"]
-    assert "no longer knows the session (404)" in notes.refused[0]
+    assert "does not know the session (404)" in notes.refused[0]
     assert methods == [*["initialize", "notifications/initialized", "tools/list"] * 2]
 
 
@@ -360,9 +360,9 @@ HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
         (response(b'{"detail":"no"}', status="403 Forbidden"), "forbids this .403.*detail"),
         (response(status="500 Oh", kind=""), "status 500 Oh"),
         (response(status="503 Busy", kind=""), "cannot answer now .503"),
-        (ACCEPTED, "took tools/list and will not answer it: 202"),
-        (b"SSH-2.0-OpenSSH\r\n\r\n", "does not answer as HTTP does"),
-        (None, "does not answer as HTTP does"),
+        (ACCEPTED, "accepted tools/list but will not answer it: status 202"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "does not answer with HTTP"),
+        (None, "does not answer with HTTP"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
             "off",
@@ -395,7 +395,7 @@ def test_an_endless_body_is_not_kept(kind: str, monkeypatch: pytest.MonkeyPatch)
     with (
         Peer(outgoing({"tools/list": lambda _asked: endless})) as peer,
         seated(peer) as (client, _),
-        pytest.raises(CallError, match="sent more than 1 MiB as one message"),
+        pytest.raises(CallError, match="sent a message larger than 1 MiB"),
     ):
         client.request("tools/list")
 
@@ -425,7 +425,7 @@ def test_a_key_never_follows_to_another_origin() -> None:
             Peer(outgoing({"tools/list": moved})) as peer,
             seated(peer, Opening.HANDSHAKE, key) as (client, notes),
         ):
-            with pytest.raises(CallError, match="Another address gets neither the message nor"):
+            with pytest.raises(CallError, match="sends neither messages nor keys"):
                 client.request("tools/list")
             assert peer.asked[-1].headers["authorization"] == "Bearer secret"
         assert other.asked == []
@@ -487,7 +487,7 @@ def test_a_notification_that_is_refused_is_said() -> None:
 )
 def test_what_is_no_address_is_said(url: str) -> None:
     """Before anything is sent."""
-    with pytest.raises(StopError, match="cannot be called"):
+    with pytest.raises(StopError, match="is not a valid address"):
         ServerAddress.of(url)
 
 

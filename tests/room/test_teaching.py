@@ -334,7 +334,7 @@ def test_a_lesson_is_played_in_every_seat_and_kept_by_the_room(tmp_path: Path) -
         ann.led_by(ann.ask("GET", path))
         asked = ann.question("ping")
         ann.answer(asked, '{"code": -32603, "message": "no"}', "error")
-        until(lambda: "does not pass" in ann.get("/").text, "the verdict")
+        until(lambda: "Not passed" in ann.get("/").text, "the verdict")
         until(lambda: "Repeat" in ann.get("/").text, "the end of the lesson")
 
 

@@ -568,7 +568,7 @@ def test_people_are_told_that_the_client_reads_nothing(home: Path) -> None:
             check=True,
             env=environment,
         )
-        assert "Answers wait in the pipe" in shown.stdout
+        assert "when the client reads again" in shown.stdout
         assert server.stdout.readline() == text.encode() + b"\n"
         until(lambda: not inbox.facts(key.session).stuck, "it is no longer said")
         server.stdin.close()

@@ -269,8 +269,8 @@ def test_an_entry_with_an_address_is_written_replaced_and_removed(
 
 def test_a_host_that_takes_no_address_says_so(run: Callable[..., Ran]) -> None:
     """And what is no address is not written."""
-    assert "takes no address" in run("claude-desktop", "--http").err
-    assert "cannot be called" in run("cursor", "--http", "nowhere").err
+    assert "cannot have an address" in run("claude-desktop", "--http").err
+    assert "is not a valid address" in run("cursor", "--http", "nowhere").err
 
 
 @pytest.mark.parametrize("host", [host for host in HOSTS if host.remote], ids=lambda one: one.name)
@@ -323,7 +323,7 @@ def test_the_seed_s_trailing_comma_is_named_with_its_line(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{\n  // note\n  "a": 1\n}', "line 2, column 3: a comment"),
+        ('{\n  // note\n  "a": 1\n}', "line 2, column 3: there is a comment"),
         ('{"a": [1,]}', "line 1"),
         ('{"a": 1', "line 1"),
         ("[]", "object"),
@@ -409,7 +409,7 @@ def test_an_entry_is_written_and_removed_in_any_layout(
     path = write(tmp_path / ".codex" / "config.toml", text)
     assert run("codex", "--write").status == 0
     after = path.read_text("utf-8")
-    assert run("codex").err.count("exactly like this") == 1
+    assert run("codex").err.count("already has exactly this entry") == 1
     assert "# about the theme\n[tui]" in after
     for backup in path.parent.glob("*.bak"):  # from which the entry would come back as it was
         backup.unlink()
@@ -427,7 +427,7 @@ def test_a_layout_that_cannot_be_changed_is_said_to_be_that(
     monkeypatch.setattr("tomlkit.parse", lambda _text: {})
     ran = run("codex", "--write")
     assert ran.status == 1
-    assert "laid out in a way" in ran.err
+    assert "without changing other parts" in ran.err
     assert path.read_text("utf-8") == text
 
 
@@ -460,7 +460,7 @@ def test_json_tells_what_was_done(run: Callable[..., Ran], tmp_path: Path) -> No
     ("text", "english", "japanese"),
     [
         ('{"a": }', "not JSON (A value is missing here.)", "JSON ではありません\uff08ここに値が"),
-        ("[" * 100_000, "nests too deep to be read", "入れ子が深すぎて読めません"),
+        ("[" * 100_000, "is nested too deeply", "入れ子が深すぎます"),
     ],
 )
 def test_why_a_configuration_is_no_json_is_said_in_both_languages(
@@ -565,11 +565,11 @@ def test_after_the_entry_is_written_it_says_where_to_answer(run: Callable[..., R
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "in its first turn; calls wait for you"),
-        (["--opening", "hand"], "You open each session by hand"),
+        ([], "in its first turn. Calls wait for you"),
+        (["--opening", "hand"], "You answer the handshake by hand"),
         (["--files", "texts"], "Because of --files"),
         (["--by-hand"], "not even a ping"),
-        (["--auto"], "at once all that it can"),
+        (["--auto"], "everything it can immediately"),
     ],
 )
 def test_who_opens_the_session_is_said_where_it_is_chosen(
@@ -593,7 +593,7 @@ def test_a_pipe_in_the_place_of_the_file_is_left_alone(
     assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
     if flags:
         assert status != 0
-        assert "not a file but a device or a pipe" in capsys.readouterr().err
+        assert "is a device or a pipe" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

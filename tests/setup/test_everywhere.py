@@ -85,7 +85,7 @@ def test_a_list_comes_first_and_without_a_yes_nothing_is_changed(
     assert ran.status == 0
     marked = [line.split()[1] for line in ran.out.splitlines() if line.startswith("  * ")]
     assert marked == ["weather", "files", "dice"]
-    for why in ("far  has no command", "me  starts humanmcp itself", "odd  has an argument"):
+    for why in ("far  has an address", "me  is humanmcp itself", "odd  has an argument"):
         assert why in ran.out
     assert "wrap --all --yes" in ran.err
     assert {path: path.read_text("utf-8") for path in files} == files
@@ -105,7 +105,7 @@ def test_all_are_wrapped_and_unwrapped_byte_for_byte(
     assert '"dice"' in (tmp_path / ".codex" / "config.toml").read_text("utf-8")
     assert len(list((tmp_path / ".cursor").glob("*.bak"))) == 1
     again = run("wrap", "--all", "--yes")
-    assert (again.status, "No server" in again.err) == (0, True)
+    assert (again.status, "No host" in again.err) == (0, True)
     assert run("unwrap", "--all").status == 0
     assert {path: path.read_text("utf-8") for path in files} != files
     assert run("unwrap", "--all", "--yes").status == 0
@@ -172,7 +172,7 @@ def test_where_nothing_is_configured_that_is_said(run: Callable[..., Ran]) -> No
     """In both directions."""
     for command in ("wrap", "unwrap"):
         ran = run(command, "--all", "--yes")
-        assert (ran.status, ran.err.startswith("No server")) == (0, True)
+        assert (ran.status, ran.err.startswith("No host")) == (0, True)
 
 
 CLAUDE = """{
@@ -205,7 +205,7 @@ def test_the_servers_of_single_projects_are_wrapped_and_unwrapped(
         "* weather (in /home/me/one)",
         "* weather (in /home/me/two)",
     ]
-    assert "far (in /home/me/two)  has no command" in listed.out
+    assert "far (in /home/me/two)  has an address" in listed.out
     assert run("wrap", "--all", "--yes").status == 0
     projects = json.loads(path.read_text("utf-8"))["projects"]
     started = projects["/home/me/one"]["mcpServers"]["weather"]

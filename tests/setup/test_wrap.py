@@ -93,7 +93,7 @@ def test_the_file_is_as_it_was_after_both(tmp_path: Path) -> None:
     path.write_text(PLAIN, encoding="utf-8")
     status, said = command("wrap", "claude-desktop", "demo", "--path", str(path), "--hold", "next")
     assert status == 0
-    assert "Watch it" in said
+    assert "To watch" in said
     entry = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]["demo"]
     assert entry["env"] == {"A": "b"}
     assert entry["args"][-5:] == ["--hold", "next", "--", "demo-app", "run"]
@@ -113,7 +113,7 @@ def test_comments_survive(tmp_path: Path) -> None:
     assert "// my servers" in path.read_text(encoding="utf-8")
     status, said = command("wrap", "vscode", "other", "--path", str(path))
     assert status == 1
-    assert "has no command" in said
+    assert "has an address, not a command" in said
 
 
 INSIDE = """{
@@ -199,7 +199,7 @@ def test_an_argument_that_is_no_text_is_not_dropped_silently(tmp_path: Path) -> 
     path.write_text('{"mcpServers":{"a":{"command":"x","args":["-p",80]}}}', encoding="utf-8")
     status, said = command("wrap", "claude-desktop", "a", "--path", str(path))
     assert status == 1
-    assert "an argument that is not text" in said
+    assert "an argument that is not a string" in said
 
 
 def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:
     assert "demo" in said
     nothing = str(tmp_path / "none.json")
     said = command("wrap", "claude-desktop", "demo", "--path", nothing)[1]
-    assert "has no servers. Configure demo" in said
+    assert "has no servers. Add demo" in said
     status, said = command("wrap", "claude-desktop", "demo", "--path", str(path), "--hold", "tool:")
     assert status == 1
     assert "tool:NAME" in said

@@ -107,8 +107,8 @@ def test_a_remote_server_gets_a_pipe(tmp_path: Path) -> None:
         bodies = [asked.body for asked in peer.asked]
     assert (status, rest) == (0, b"")
     assert (failed["id"], failed["error"]["code"]) == (9, -32603)
-    assert "does not answer as HTTP does" in failed["error"]["message"]
-    assert b"does not answer as HTTP does" in errors
+    assert "does not answer with HTTP" in failed["error"]["message"]
+    assert b"does not answer with HTTP" in errors
     assert bodies[:2] == [HELLO.strip(), LIST.strip()]
     http = [json.loads(frame.raw) for frame in frames if frame.note == HTTP]
     assert [part["status"] for part in http if "status" in part][:2] == [200, 200]

@@ -83,9 +83,9 @@ def test_the_model_calls_a_tool_with_words(room: Room, shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("coin",), "It was offered: dice."),
+        (("coin",), "It has: dice."),
         (("dice", "sides=many"), "sides takes: integer"),
-        (("dice", "20"), "this is not key=value: 20"),
+        (("dice", "20"), "not key=value: 20"),
     ],
 )
 def test_a_call_that_cannot_be_made_of_the_words_is_not_sent(
@@ -101,7 +101,7 @@ def test_only_a_turn_of_a_model_takes_a_call(key: Key, shell: Shell) -> None:
     """The answer to a tool call is no call."""
     ran = shell("answer", "3", "--call", "dice")
     assert ran.status == 2
-    assert "not a model's turn with tools" in ran.err
+    assert "not a turn of the model with tools" in ran.err
 
 
 def test_send_anyway_sends_an_argument_of_a_wrong_kind(room: Room, shell: Shell) -> None:
@@ -235,7 +235,7 @@ def test_a_server_that_does_not_take_the_reply_is_not_waited_for_forever(
     key = room.ask(room.session(), 3)
     ran = shell("answer", "3", "--text", "sunny")
     assert ran.status == 1
-    assert "not taken it yet" in ran.err
+    assert "not picked it up yet" in ran.err
     assert room.inbox.item(key).reply is not None
 
 

@@ -57,7 +57,7 @@ def test_what_cannot_be_attached_is_said_and_nothing_is_sent(
     assert "not a PNG" in shell("answer", "3", "--image", str(file)).err
     assert "a.txt" in shell("answer", "3", "--file", str(tmp_path / "none" / "a.txt")).err
     assert "not a tool call" in shell("answer", "4", "--file", str(file)).err
-    assert "--choose only" in shell("answer", "3", "--as-is", "--file", str(file)).err
+    assert "--text or --choose" in shell("answer", "3", "--as-is", "--file", str(file)).err
     monkeypatch.setattr(attaching, "LARGEST", 4)
     ran = shell("answer", "3", "--file", str(file))
-    assert (ran.status, "more than 0 MB" in ran.err) == (2, True)
+    assert (ran.status, "larger than 0 MB" in ran.err) == (2, True)

@@ -42,7 +42,7 @@ def test_a_connected_host_that_asks_nothing_is_shown(room: Room, shell: Shell) -
     ran = shell("inbox")
     assert "claude-code 2.1" in ran.out
     assert "weather" in ran.out
-    assert "Nothing waits" in ran.out
+    assert "No message is waiting" in ran.out
 
 
 def test_a_request_is_listed_with_its_number_tool_and_arguments(room: Room, shell: Shell) -> None:
@@ -51,7 +51,7 @@ def test_a_request_is_listed_with_its_number_tool_and_arguments(room: Room, shel
     line = next(line for line in shell("inbox").out.splitlines() if "tools/call" in line)
     assert line.split()[:3] == ["3", "tools/call", "get-japan-forecast"]
     assert 'location: "東京"' in line
-    assert "waits 0:4" in line
+    assert "waiting 0:4" in line
 
 
 def test_two_sessions_are_told_apart_by_their_letters(room: Room, shell: Shell) -> None:
@@ -71,9 +71,9 @@ def test_the_list_says_what_the_book_and_the_client_will_do(room: Room, shell: S
     room.ask(session, 3, waiting=waiting(book_at=10, held=True))
     _, one, two, three, _ = shell("inbox").out.splitlines()
     assert "the answer book answers in 0:0" in one
-    assert "the client may give up in 0:2" in one
-    assert "has probably given up" in two
-    assert "held" in three
+    assert "the client may time out in 0:2" in one
+    assert "has probably timed out" in two
+    assert "paused" in three
 
 
 def test_all_shows_answered_ones_too(room: Room, shell: Shell) -> None:
@@ -239,7 +239,7 @@ def test_watching_at_a_terminal_redraws_the_list(room: Room, tmp_path: Path) -> 
         return text in seen.decode("utf-8", "replace")
 
     try:
-        until(lambda: shows("Nothing waits"), "the empty list")
+        until(lambda: shows("No message is waiting"), "the empty list")
         room.ask(session, 1, draft=Draft("x"))
         until(lambda: shows("get-japan-forecast"), "the new request")
         os.write(master, b"\x03")

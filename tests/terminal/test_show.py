@@ -62,7 +62,7 @@ def test_what_keeps_the_client_waiting_is_said(room: Room, shell: Shell) -> None
     session = room.session()
     room.ask(session, 1, waiting=waiting(means="progress"))
     room.ask(session, 2, waiting=waiting(why_not="no-token"))
-    assert "every few seconds" in shell("show", "1").out
+    assert "sends progress notifications" in shell("show", "1").out
     assert "progressToken" in shell("show", "2").out
 
 

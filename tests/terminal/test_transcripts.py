@@ -110,7 +110,7 @@ def test_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers(
     assert ran.status == 1
     shown = check(*lines).out
     assert "said.jsonl:6:45: error M01" in shown
-    assert shown.splitlines()[-1] == "Messages checked: 7, with 2 errors, 2 warnings."
+    assert shown.splitlines()[-1] == "7 messages checked, with 2 errors, 2 warnings."
 
 
 def test_a_good_conversation_ends_with_status_zero_in_every_form(
@@ -121,7 +121,7 @@ def test_a_good_conversation_ends_with_status_zero_in_every_form(
     assert check(*transcript(*said)).status == 0
     assert check(*(line for _way, line in said)).status == 0
     log = [f"[2025-04-06 15:09:35.419] {direction.name}: {line}" for direction, line in said]
-    assert "Messages checked: 2" in check(*log).out
+    assert "2 messages checked" in check(*log).out
 
 
 def test_messages_of_a_pipe_are_told_apart_by_what_each_side_may_say(
@@ -168,7 +168,7 @@ def test_a_session_folder_means_its_transcript_and_an_empty_one_is_said(
     assert main(["check", str(tmp_path)]) == 0
     note = to_json(Frame(1, "", Direction.NOTE, b"", note="nothing was said"))
     ran = check(note, note)
-    assert (ran.status, "has no message in it" in ran.err) == (2, True)
+    assert (ran.status, "has no messages" in ran.err) == (2, True)
 
 
 def test_the_log_of_claude_desktop_is_checked_as_a_conversation(check: Any) -> None:  # noqa: ANN401 - a function with flags
@@ -192,4 +192,4 @@ def test_the_log_of_claude_desktop_is_checked_as_a_conversation(check: Any) -> N
     )
     assert ran.status == 1
     assert "mcp-server-weather.log:6:" in ran.out
-    assert "Messages checked: 5," in ran.out
+    assert "5 messages checked," in ran.out

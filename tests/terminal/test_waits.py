@@ -55,7 +55,7 @@ def test_the_time_waited_survives_odd_clocks(arrived: str, seconds: float) -> No
 
 def test_it_is_said_for_how_long_the_status_of_http_is_open() -> None:
     """A person decides it until a stream begins, and not afterwards."""
-    assert said(item(Waiting(status_until=40))) == ["the HTTP status is still yours for 0:10"]
+    assert said(item(Waiting(status_until=40))) == ["you can choose the HTTP status for 0:10"]
     assert said(item(Waiting(status_until=30))) == []
 
 
@@ -63,19 +63,19 @@ def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
     """Fifteen seconds before it, and after it."""
     far, near, past = (outlook(item(Waiting(limit=limit)), NOW, "en")[0] for limit in (120, 40, 10))
     assert (far.soon, near.soon, past.soon) == (False, True, True)
-    assert "given up" in past.sentence
+    assert "timed out" in past.sentence
 
 
 def test_a_held_book_has_no_countdown() -> None:
     """It says that it waits for the person."""
     assert said(item(Waiting(book_at=60, held=True))) == [
-        "the answer book is held: it waits for you"
+        "the answer book is paused: the request waits for you"
     ]
 
 
 def test_a_reply_on_its_way_is_all_there_is_to_say() -> None:
     """No deadline matters any more."""
-    assert said(item(Waiting(limit=60), reply=Reply("{}"))) == ["a reply is on its way"]
+    assert said(item(Waiting(limit=60), reply=Reply("{}"))) == ["an answer is being sent"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,9 @@ def test_every_last_state_has_a_sentence(state: ExchangeState) -> None:
         assert one.sentence
 
 
-@pytest.mark.parametrize(("reason", "part"), [("twin", "same id"), ("quiet", "repeat")])
+@pytest.mark.parametrize(
+    ("reason", "part"), [("twin", "same id"), ("quiet", "send this request again")]
+)
 def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: str) -> None:
     """Not that the session is over, which it is not."""
     ended = item(state=ExchangeState.ABANDONED)._replace(reason=reason)

@@ -372,10 +372,10 @@ def message_of(text: str) -> Message:
 @pytest.mark.parametrize(
     ("trouble", "english", "japanese"),
     [
-        (NoAnswerError("ping", 1.5), "within 1.5 s; the server was told so", "1.5 秒以内に"),
+        (NoAnswerError("ping", 1.5), "within 1.5 s. The request was cancelled", "1.5 秒以内に"),
         (
             NoAnswerError("initialize", 60),
-            "--patience gives it more",
+            "For more time: --patience",
             "initialize への回答が 60 秒",
         ),
         (NotOfferedError("tools/list", "tools"), 'did not declare "tools"', '"tools" を宣言して'),

@@ -72,8 +72,8 @@ def test_a_probe_that_is_never_answered_is_cancelled_after_the_handshake() -> No
 @pytest.mark.parametrize(
     ("flags", "trouble"),
     [
-        (("no-discover-answer", REFUSES), "speaks 2026-07-28 only"),
-        ((LOST, REFUSES), "speaks 2026-07-28 only"),
+        (("no-discover-answer", REFUSES), "supports only 2026-07-28"),
+        ((LOST, REFUSES), "supports only 2026-07-28"),
     ],
 )
 def test_it_is_probed_again_once_and_not_for_ever(flags: tuple[str, ...], trouble: str) -> None:

@@ -405,8 +405,8 @@ def test_each_slip_in_a_form_is_said_in_both_languages(
         asked = ELICIT | {"requestedSchema": RATED}
         assert Question("elicitation/create", asked).put_to(person) == {"action": "decline"}
     shown = capfd.readouterr().out
-    assert "mail must be filled in" in shown
-    assert 'mail does not fit: "nomail" does not have the format email.' in shown
+    assert "mail is required" in shown
+    assert 'mail is not valid: "nomail" does not have the format email.' in shown
     assert "mail は必須です" in shown
     assert "mail が合いません" in shown
 
@@ -465,7 +465,7 @@ def test_a_question_finds_the_person_at_the_prompt(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, sys.executable, str(SCRIPTED))
     terminal.see("Enter method :  ")
     terminal.type("test/ask &")
-    terminal.see("press Enter to answer it")
+    terminal.see("press Enter to answer")
     terminal.type("")
     terminal.see("folders to show")
     terminal.type("file:///home/me")

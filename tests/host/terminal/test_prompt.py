@@ -112,7 +112,7 @@ def test_the_example_begins_as_the_article_shows_it(tmp_path: Path) -> None:
 def test_the_example_needs_its_tool(tmp_path: Path) -> None:
     """Where it is not there, that is said, and the prompt comes all the same."""
     run = typed(tmp_path, ("--example", "--revision", "2025-06-18"), "ping", server=DICE)
-    assert "this server lists no calculate" in run.stderr
+    assert "this server has no calculate" in run.stderr
     assert "Ping {}" in run.stdout
     assert wire(run.stderr)[0][1]["params"]["protocolVersion"] == "2025-06-18"
 
@@ -186,8 +186,8 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
     lesson = ("--script", str(SAMPLES / "lessons" / "faulty-dice.txt"))
     run = typed(tmp_path, lesson, server=FAULTY)
     assert (  # the best of its mistakes, which other ids than 1 bring to light
-        "no request of ours has the id 1: other clients drop this answer. "
-        "--lenient takes it for the answer to 101 (initialize)"
+        "you sent no request with the id 1: other clients ignore this response. "
+        "Because of --lenient it answers 101 (initialize)"
     ) in run.stderr
     remarks = re.findall(r"^  (?:warning|hint) (\w+) (\S*):", run.stderr, re.MULTILINE)
     assert remarks == [
@@ -216,7 +216,7 @@ def test_what_is_no_message_is_explained_once(tmp_path: Path) -> None:
     noise = "print('Starting'); print('Ready'); input()"
     run = typed(tmp_path, ("--patience", "1"), server=(sys.executable, "-uc", noise))
     assert run.stderr.count("error N01") == 2
-    assert run.stderr.count("stdout of a server belongs to MCP") == 1
+    assert run.stderr.count("a server's stdout is only for MCP") == 1
 
 
 def test_a_line_is_sent_as_typed_and_explained(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_again_and_history_and_lists(tmp_path: Path) -> None:
     run = typed(tmp_path, (), "again", "tools", "again", "prompts", "history", "help", "quit", "no")
     methods = [one.get("method") for sender, one in wire(run.stderr) if sender == "Client"]
     assert methods[2:] == ["tools/list", "tools/list", "prompts/list"]
-    assert "prompts/list was answered with the error -32601" in run.stdout
+    assert "prompts/list: the server answered with the error -32601" in run.stdout
     assert "   2 prompts" in run.stdout
     assert run.stdout.count("call TOOL key=value") == 2
     assert "no command" not in run.stdout
@@ -243,8 +243,8 @@ def test_again_and_history_and_lists(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("call", "call which tool?"),
-        ("call calculate 5", "this is not key=value: 5"),
+        ("call", "no tool given"),
+        ("call calculate 5", "not key=value: 5"),
         ("tools/list {", "the parameters are not JSON (column 1): The JSON ends too early"),
         ("tools/list {'a': 1}", "Use double quotes"),
         ("tools/list []", "the parameters must be an object: {…}\n"),
@@ -321,7 +321,7 @@ def test_a_server_of_a_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("client",), 2, "name a server"),
+        (("client",), 2, "no server given"),
         (("client", "--", "no-such-program"), 1, "cannot start `no-such-program`"),
         (("client", "--offer", "money", "--", "x"), 2, "--offer money: choose from roots"),
         (("client", "--script", "/nowhere", "--", "x"), 2, "cannot be read: there is no such file"),
@@ -350,9 +350,9 @@ def test_a_server_can_be_started_anew_from_the_prompt(tmp_path: Path) -> None:
     lines = ("test/die", "ping", "reconnect", "reconnect modern", "tools", "reconnect loudly")
     run = typed(tmp_path, ("--desk", "--home", str(tmp_path / "box")), *lines, server=server)
     assert run.stdout.count("has ended (exit status 3)") >= 2
-    assert run.stdout.count("The server was started again") == 2
+    assert run.stdout.count("The server was restarted") == 2
     assert "count" in run.stdout
-    assert "reconnect loudly: the ways to open a session are handshake, modern, probe" in run.stdout
+    assert "reconnect loudly: choose one of handshake, modern, probe" in run.stdout
     said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
     assert said.count("initialize") == 2
     assert said[-2:] == ["server/discover", "tools/list"]

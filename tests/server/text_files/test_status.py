@@ -158,9 +158,9 @@ def test_each_line_is_told_of_also_when_the_session_is_over(tmp_path: Path) -> N
         lines = server.status().splitlines()
     for wanted in (
         'line 1: ping (id "p"): answered by the answer book',
-        "line 2: tools/call sky (id 7): the client cancelled it: nothing is sent for it any more",
+        "line 2: tools/call sky (id 7): the client cancelled this request: no answer is sent",
         "line 3: notifications/cancelled: needs no answer",
-        "line 4: tools/call sky (id 8): the session ended before it was answered",
+        "line 4: tools/call sky (id 8): the session ended before this was answered",
         'line 5: a response (id "z"): you sent no request with this id',
     ):
         assert wanted in lines, lines
@@ -343,8 +343,8 @@ def test_an_acknowledged_subscription_waits_for_nobody(
         words = ["--home", str(server.home), "--lang", "en"]
         assert main(["inbox", *words]) == 0
         shown = capsys.readouterr().out
-        assert "an open subscription since" in shown
-        assert "Nothing waits" in shown
+        assert "open subscription since" in shown
+        assert "No message is waiting" in shown
         board = Board(FolderInbox(server.home))
         board.refresh_all()
         assert (board.count(), [row.subscription for row in board.waiting()]) == (0, [True])
