@@ -97,12 +97,12 @@ class Case:
 
     @property
     def established(self) -> Established:
-        """What its conversation has established."""
+        """The negotiated state of its conversation."""
         return self.inbox.established(self.key.session)
 
     @property
     def message(self) -> Message | Batch | Malformed:
-        """Its line, decoded; of a line that is too large the beginning."""
+        """Its decoded message; of a large line, only the beginning."""
         return self.read(self.item.line)
 
     @property
@@ -112,7 +112,7 @@ class Case:
 
     @property
     def outlined(self) -> Item:
-        """Its item, with the beginning of a line that is too large."""
+        """Its item; of a large line, only the beginning."""
         return self.item._replace(line=outline(self.item.line), asked=outline(self.item.asked))
 
     def read(self, line: str) -> Message | Batch | Malformed:
@@ -134,13 +134,13 @@ class Case:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What fills the gaps of a prepared answer: its arguments, and all of its parameters."""
+        """The values for placeholders: its arguments and all of its parameters."""
         given = self.params.get("arguments")
         return {"params": self.params, **(given if isinstance(given, dict) else self.params)}
 
     @property
     def exchange(self) -> Exchange | None:
-        """The exchange that an answer answers; None where there is nothing to answer.
+        """The exchange to answer; None if there is nothing to answer.
 
         Of an answer that a tap holds, that is the exchange which it belongs to.
         """
@@ -152,7 +152,7 @@ class Case:
 
     @property
     def held(self) -> HeldMessage | None:
-        """The message that a tap holds; None for what is simply to be answered."""
+        """The message that a tap holds; None without a tap."""
         if self.item.purpose is Purpose.ANSWER:
             return None
         item = self.outlined
@@ -160,7 +160,7 @@ class Case:
 
     @property
     def inquiry(self) -> Inquiry | None:
-        """The question that it puts to the person who answers; None where it is none."""
+        """The question that it asks the person; None if it asks none."""
         found = self.message
         if not isinstance(found, Message) or self.held is not None:
             return None
@@ -168,7 +168,7 @@ class Case:
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """What the check says of a whole message; nothing of a line that is no message."""
+        """The problems of the message; empty for a line that is no message."""
         found, held = self.message, self.held
         if not isinstance(found, Message) or self.is_large:
             return ()
@@ -182,7 +182,7 @@ class Case:
         return remarks
 
     def card(self, language: str) -> Card:
-        """Return what it means, in words, to who sits in its seat."""
+        """Return its explanation for the person in this role."""
         item = self.item
         return explain(
             item.method,
@@ -195,7 +195,7 @@ class Case:
 
     @property
     def has_twin(self) -> bool:
-        """Return True if another request waits under the same id: only one can be answered."""
+        """Return True if another pending request has the same id: only one can be answered."""
         return self.item.state is ExchangeState.PENDING and any(
             other.id == self.item.id and other.key != self.key
             for other in self.inbox.items(self.key.session)

@@ -94,7 +94,7 @@ class FolderTime:
 
 @contextmanager
 def keeping(what: str, **named: object) -> Iterator[None]:
-    """Turn an error of the disk into a `StoreError` that says what could not be kept."""
+    """Turn a disk error into a `StoreError` that names what was not stored."""
     try:
         yield
     except OSError as error:
@@ -170,13 +170,13 @@ def write_new(path: Path, content: bytes, *, durable: bool) -> Signature:
 
 
 def drop(written: Path) -> None:
-    """Remove a temporary file. Where that fails it stays: the deed itself is done."""
+    """Remove a temporary file, and ignore errors."""
     with suppress(OSError):
         written.unlink()
 
 
 def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) -> Signature:
-    """Put a file in the place of whatever has its name now.
+    """Replace a file atomically.
 
     Raises:
         FileNotFoundError: the folder it should be in is gone.
@@ -193,7 +193,7 @@ def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) 
 
 
 def publish_first(written: Path, path: Path, *, durable: bool = True) -> bool:
-    """Give a temporary file its name, unless the name is taken. Says who won.
+    """Rename a temporary file, unless the name is taken. Return True if it was free.
 
     Raises:
         FileNotFoundError: the folder it should be in is gone.
@@ -222,7 +222,7 @@ def _give_name(written: Path, path: Path) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename; what has the target's name is replaced. On Windows a held file is waited for."""
+    """Rename and replace. On Windows, wait for an open file."""
     for wait in _WAITS:
         try:
             source.replace(target)

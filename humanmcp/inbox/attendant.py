@@ -45,10 +45,10 @@ class Attended(Protocol):
     """Something that waits for people, for a peer, or for a moment."""
 
     def begin(self, wake: Callable[[], object]) -> None:
-        """Learn what to call, from any thread, when something has come up. Called once, first."""
+        """Start: `wake` may be called from any thread. Called once, first."""
 
     def step(self, now: float) -> float | None:
-        """Do what has come up. Returns when to step again, unless woken before; None at the end."""
+        """Do the due work. Return when to step again, unless woken before; None at the end."""
 
     def leave(self) -> None:
         """Leave in order. Called once, after the last step or when the attendant is stopped."""
@@ -84,7 +84,7 @@ class Attendant:
     # -- from any thread ------------------------------------------------------------------------
 
     def attend(self, attended: Attended, *, background: bool = False) -> None:
-        """Attend to `attended` from now on. What is in the background keeps no thread at work."""
+        """Serve `attended` from now on. In the background it keeps no thread running."""
         scheduled = _Scheduled(attended, is_background=background)
         with self._changing:
             self._places.add(scheduled)
@@ -93,7 +93,7 @@ class Attendant:
         self._wake(scheduled)
 
     def stop(self) -> None:
-        """Let `run` end everything and return, as soon as the step that is being taken is over."""
+        """Make `run` end everything and return after the current step."""
         self._stopping = True
         self._woken.put(None)
 

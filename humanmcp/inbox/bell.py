@@ -65,7 +65,7 @@ class Bell:
         _listener.add(self._descriptor, self, rung)
 
     def answer(self) -> bool:
-        """Make it silent. Says whether it rang."""
+        """Silence it. Return True if it rang."""
         rang = False
         with suppress(BlockingIOError):
             while len(os.read(self._descriptor, _MANY)) == _MANY:
@@ -94,7 +94,7 @@ class _BellListener:
         self._wake = -1
 
     def add(self, descriptor: int, bell: Bell, rung: Callable[[], object]) -> None:
-        """Hear one more."""
+        """Listen to one more bell."""
         with self._changing:
             if self._poll is None:
                 self._poll = select.epoll() if hasattr(select, "epoll") else select.poll()
@@ -107,7 +107,7 @@ class _BellListener:
         os.write(self._wake, _RING)  # a `poll` that waits already does not know this one
 
     def remove(self, descriptor: int) -> None:
-        """Hear it no more, if it was heard. A ring that is on its way is lost."""
+        """Stop listening to a bell. A pending ring is lost."""
         with self._changing:
             if self._bells.pop(descriptor, None) is not None and self._poll is not None:
                 self._poll.unregister(descriptor)
@@ -130,7 +130,7 @@ _listener: Final = _BellListener()
 
 
 def ring(path: Path) -> None:
-    """Ring, if anybody listens. Never waits and never fails."""
+    """Ring, without waiting or failing, even if nobody listens."""
     try:
         descriptor = os.open(path, os.O_WRONLY | OPEN_FLAGS)
     except OSError:  # ENXIO: nobody listens any more; ENOENT: no bell hangs there

@@ -40,7 +40,7 @@ class ClientSeconds:
         return self.all().get(client[:LONGEST_NAME])
 
     def put(self, client: str, seconds: float) -> None:
-        """Remember it, in the place of what was there: its user may have set another limit.
+        """Store a client's seconds, and replace the old ones.
 
         Of two processes that do so in the same moment one may be forgotten; servers learn it again.
         """

@@ -132,7 +132,7 @@ class Purpose(enum.Enum):
 
 
 class Action(enum.Enum):
-    """What is to become of a message that a tap holds (`Purpose.PASS`); elsewhere it says nothing.
+    """What is to become of a message that a tap holds (`Purpose.HELD`); elsewhere it says nothing.
 
     A reply of any form but MESSAGE to a held request is an ANSWER, whatever its action: a result
     or plain text is nothing that could be let go.
@@ -247,7 +247,7 @@ class Answer(NamedTuple):
 class Item(NamedTuple):
     """One exchange as a desk sees it. `line` is the request as it came, `id` its id's token.
 
-    At a tap (`Purpose.PASS`) it is any message that is held. `way` then says where it
+    At a tap (`Purpose.HELD`) it is any message that is held. `way` then says where it
     came from: IN from the client, OUT from the server. Of a held answer, `asked` is the request
     that it answers and `method` that request's; a notification has no `id`.
     """
@@ -384,13 +384,13 @@ class SessionInbox(Protocol):
         """Return what a tap is to hold: the patterns of `humanmcp tap --hold`."""
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
-        """Replace what a tap is to hold from now on."""
+        """Replace the patterns of messages that a tap holds."""
 
     def opening_is_held(self) -> bool:
         """Return True if people want to open every session of this inbox themselves."""
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
-        """Read the transcript: the frames whose `seq` is greater than `after`."""
+        """Read the frames of the transcript whose `seq` is greater than `after`."""
 
     def item(self, key: Key) -> Item:
         """Return one exchange, whatever its state.
@@ -404,31 +404,31 @@ class ServerInbox(SessionInbox, Protocol):
     """The inbox for the process that speaks to the peer: it begins a session and puts things in."""
 
     def begin(self, facts: SessionFacts) -> str:
-        """Open a session and hold it open while this process lives. Returns its name.
+        """Open a session that this process owns. Return its name.
 
         `facts.name` may be empty: the inbox then makes one.
         """
 
     def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
-        """List the sessions of clients that come back to this port, and that no process holds."""
+        """List the open sessions at this port that no process owns."""
 
     def session_by_http_id(self, http_id: str) -> SessionFacts | None:
         """Return the session that a client comes back to under this id, in any process."""
 
     def of_visitor(self, visitor: str, /) -> Sequence[SessionFacts]:
-        """List the open sessions of a visitor that other processes run or ran, oldest first.
+        """List the open sessions of a visitor in other processes, oldest first.
 
         None where only one process can be at the address that the visitor knows.
         """
 
     def sign_of_life(self, session: str, /) -> str:
-        """Name the last moment at which the process that runs a session was seen.
+        """Return the last sign of life of the process that owns a session.
 
         "" where it is known to live.
         """
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
-        """Hold open a session whose process is gone, as if this one had begun it.
+        """Take over a session whose process is gone.
 
         One process at a time can. Returns what is known of it, and the exchanges that wait.
 
@@ -444,7 +444,7 @@ class ServerInbox(SessionInbox, Protocol):
         """
 
     def leave(self, session: str) -> None:
-        """Hold a session no longer and leave all that waits: another process may `resume` it."""
+        """Release a session with its pending exchanges: another process may `resume` it."""
 
     def describe(self, facts: SessionFacts, established: Established) -> None:
         """Replace what is known of a session."""
@@ -480,7 +480,7 @@ class ServerInbox(SessionInbox, Protocol):
         """Return the drafts that were saved since the last call."""
 
     def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
-        """Give the reply that was taken back to the person, as the draft, with its problems."""
+        """Return the taken reply to the person, as the draft, with its problems."""
 
     def close(
         self, key: Key, state: ExchangeState, answer: Answer | None = None, reason: str = ""
@@ -491,7 +491,7 @@ class ServerInbox(SessionInbox, Protocol):
         """Return what people want to say first, as (ticket, text), each until it is settled."""
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Say what became of a saying: sent when there are no problems, else given back."""
+        """Store an outgoing message's result: sent without problems, else returned."""
 
     def end(self, session: str) -> None:
         """Close a session in order. What is still pending becomes abandoned."""
@@ -527,23 +527,23 @@ class DeskInbox(SessionInbox, Protocol):
         """List the exchanges of a session in one state, oldest first."""
 
     def save(self, key: Key, draft: Draft) -> None:
-        """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
+        """Save the person's draft, even after the exchange was closed."""
 
     def put_aside(self, key: Key, draft: Draft) -> None:
-        """Keep a text that something else takes the place of, beside the draft (`Item.kept`)."""
+        """Save a replaced text beside the draft (`Item.kept`)."""
 
     def send(self, key: Key, reply: Reply) -> None:
-        """Send a reply. The server judges it; a refused one comes back as the draft.
+        """Send a reply. The server checks it; a refused one comes back as the draft.
 
         Raises:
             TakenError: another reply was first. The text was kept as the draft.
         """
 
     def submit(self, session: str, reply: Reply) -> str:
-        """Hand in something of the person's own: a notification, a request. Returns a ticket."""
+        """Submit an outgoing message. Return its ticket."""
 
     def hold_opening(self, *, on: bool) -> None:
-        """Leave the opening of every session to people, or to whom it is left otherwise.
+        """Let people answer the handshake of every session, or stop that.
 
         Raises:
             StoreError: it could not be kept.
@@ -553,7 +553,7 @@ class DeskInbox(SessionInbox, Protocol):
         """Return what became of a saying: None while it waits, () when sent, else its problems."""
 
     def forget(self, key: Key) -> None:
-        """Forget an exchange that is over: what was asked, answered and typed in it.
+        """Forget a finished exchange: its request, answer and drafts.
 
         Its frames stay as notes that they were forgotten.
 
@@ -571,7 +571,7 @@ class DeskInbox(SessionInbox, Protocol):
     def last_frames_before(
         self, session: str, seq: int, count: int, word: str = ""
     ) -> Sequence[Frame]:
-        """Read the transcript from its end: the last `count` frames before number `seq`.
+        """Read the last `count` frames of the transcript before number `seq`.
 
         They come oldest first; 0 asks for the very last ones. With a word of lower-case ASCII
         letters and digits only those that have it count, whatever its case there.

@@ -47,7 +47,7 @@ class SessionFolder:
     """The folder of one session."""
 
     def __init__(self, name: str, path: Path) -> None:
-        """Speak of the session of this name, which lies or is to lie at `path`."""
+        """Use the session of this name, at `path`, which may not exist yet."""
         self.name = name
         self.path = path
 
@@ -104,7 +104,7 @@ class SessionFolder:
         raise UnknownItemError(f"{self.name}/{number}")
 
     def follow(self, number: int, act: Callable[[ExchangeState, Path], _Found]) -> _Found:
-        """Act on an exchange where it lies, and again where it lies when it was moved meanwhile."""
+        """Act on an exchange; again, if it was moved meanwhile."""
         for _ in range(_TRIES):
             state, path = self.locate(number)
             try:
@@ -200,7 +200,7 @@ class SessionFolder:
             self._keep_untaken(target)
 
     def _keep_untaken(self, path: Path) -> None:
-        """Make a draft of a reply that came too late: something else was sent, or nothing."""
+        """Turn a reply that came too late into a draft."""
         reply = read_reply(path)
         if reply is not None:
             self.keep(path, reply.as_draft)
@@ -249,7 +249,7 @@ class SessionFolder:
         self.publish(record, lambda free: path / layout.KEPT.format(free), number)
 
     def publish(self, record: records.Record, name: Callable[[int], Path], number: int) -> int:
-        """Write a record under the first number from this one on that is free, and return it."""
+        """Write a record under the first free number from this one, and return it."""
         written, _ = write_temporary(self.temporary, records.encode(record), durable=True)
         try:
             while not publish_first(written, name(number)):

@@ -134,7 +134,7 @@ class FolderInbox:
     # -- the server's side ----------------------------------------------------------------------
 
     def begin(self, facts: SessionFacts) -> str:
-        """Open a session and hold it open while this process lives. Returns its name."""
+        """Open a session that this process owns. Return its name."""
         with keeping("new session"):
             self._make_folders()  # somebody may have deleted them
             folder = self._make(facts.name)
@@ -167,7 +167,7 @@ class FolderInbox:
                 return folder
 
     def orphaned_sessions(self, port: int) -> Sequence[SessionFacts]:
-        """List the sessions of clients that come back to this port, and that no process holds."""
+        """List the open sessions at this port that no process owns."""
         return [
             facts
             for facts in self._all_facts()
@@ -191,7 +191,7 @@ class FolderInbox:
         return (facts for facts in found if facts is not None)
 
     def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
-        """Hold open a session whose process is gone, as if this one had begun it."""
+        """Take over a session whose process is gone."""
         folder = self._folder(session)
         with keeping("session", session=session):
             owned = self._open(folder, None)
@@ -212,7 +212,7 @@ class FolderInbox:
         return session in self._own
 
     def leave(self, session: str) -> None:
-        """Hold a session no longer and leave all that waits."""
+        """Release a session with its pending exchanges."""
         self._let_go(self._owned(session))
 
     def describe(self, facts: SessionFacts, established: Established) -> None:
@@ -277,7 +277,7 @@ class FolderInbox:
         return reader
 
     def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
-        """Give the reply that was taken back to the person, as the draft, with its problems."""
+        """Return the taken reply to the person, as the draft, with its problems."""
         folder = self._folder(key.session)
         with keeping("refusal", number=key.number):
             try:
@@ -304,7 +304,7 @@ class FolderInbox:
         return self._outbox(session).outgoing()
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Say what became of a saying."""
+        """Store the result of an outgoing message."""
         with keeping("settled", ticket=ticket):
             self._outbox(session).settle(ticket, diagnostics)
 
@@ -320,11 +320,11 @@ class FolderInbox:
         return self._holds.read(path, records.read_holds) or ()
 
     def opening_is_held(self) -> bool:
-        """Return True if people want to open every session themselves."""
+        """Return True if people answer the handshake of every session."""
         return (self.home / layout.HELD_OPENING).exists()
 
     def hold_opening(self, *, on: bool) -> None:
-        """Leave the opening of every session to people, or not."""
+        """Let people answer the handshake of every session, or stop that."""
         file = self.home / layout.HELD_OPENING
         with keeping("opening"):
             if on:
@@ -356,7 +356,7 @@ class FolderInbox:
         del self._own[owned.folder.name], self._polls[owned.folder.name]
 
     def _open(self, folder: SessionFolder, new: SessionFacts | None) -> _OwnedSession:
-        """Hold a session open; without the facts of a `new` one, the one that stands there.
+        """Take ownership of a session: a `new` one, or the existing one.
 
         A new one is listed once its record is there, which comes last.
         """
@@ -382,7 +382,7 @@ class FolderInbox:
         return facts._replace(pid=os.getpid())
 
     def _write_facts(self, owned: _OwnedSession) -> None:
-        """Say what is known of a session. With its letter, before anybody can see it."""
+        """Write a session's facts, and first its letter."""
         if not owned.facts.probe and not owned.lettered:
             owned.lettered = bool(self._letters.give(owned.folder))
         content = records.encode(records.facts_record(owned.facts))
@@ -412,7 +412,7 @@ class FolderInbox:
         return facts._replace(letter=letter)
 
     def _look_at_home(self) -> None:
-        """Refuse to read on when the folder was swapped for a link to another one."""
+        """Refuse a folder that was replaced by a link."""
         if self._path.is_symlink():
             raise UnsafeFolderError("link", folder=self._path, place=self._path.resolve())
 
@@ -436,31 +436,31 @@ class FolderInbox:
         return self._items.item(self._folder(key.session), key.number)
 
     def save(self, key: Key, draft: Draft) -> None:
-        """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
+        """Save the person's draft, even after the exchange was closed."""
         with keeping("draft", number=key.number):
             self._folder(key.session).save(key.number, draft)
         self._ring(key.session)
 
     def put_aside(self, key: Key, draft: Draft) -> None:
-        """Keep a text that something else takes the place of, beside the draft."""
+        """Save a replaced text beside the draft."""
         with keeping("draft", number=key.number):
             self._folder(key.session).put_aside(key.number, draft)
 
     def send(self, key: Key, reply: Reply) -> None:
-        """Send a reply. The server judges it; a refused one comes back as the draft."""
+        """Send a reply. The server checks it; a refused one comes back as the draft."""
         with keeping("reply", number=key.number):
             self._folder(key.session).send(key.number, reply)
         self._ring(key.session)
 
     def submit(self, session: str, reply: Reply) -> str:
-        """Hand in something of the person's own: a notification, a request. Returns a ticket."""
+        """Submit an outgoing message. Return its ticket."""
         with keeping("saying"):
             ticket = self._outbox(session).submit(reply)
         self._ring(session)
         return ticket
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
-        """Replace what a tap is to hold from now on."""
+        """Replace the patterns of messages that a tap holds."""
         folder = self._folder(session)
         content = records.encode(records.holds_record(patterns))
         with keeping("holds", session=session):
@@ -472,7 +472,7 @@ class FolderInbox:
         return self._outbox(session).refused(ticket)
 
     def forget(self, key: Key) -> None:
-        """Forget an exchange that is over, with every copy of what was said in it."""
+        """Forget a finished exchange, with every copy of its texts."""
         from humanmcp.inbox.forgetting import forget_exchange  # noqa: PLC0415 - no server does it
 
         folder, facts = self._folder(key.session), self.facts(key.session)
@@ -489,7 +489,7 @@ class FolderInbox:
             self._letters.sweep(self._path)
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
-        """Read the transcript: the frames whose `seq` is greater than `after`."""
+        """Read the frames of the transcript whose `seq` is greater than `after`."""
         folder = self._folder(session)
         reader = self._transcripts.get(session)
         if reader is None:
@@ -500,7 +500,7 @@ class FolderInbox:
     def last_frames_before(
         self, session: str, seq: int, count: int, word: str = ""
     ) -> Sequence[Frame]:
-        """Read the transcript from its end: the last `count` frames before number `seq`."""
+        """Read the last `count` frames of the transcript before number `seq`."""
         from humanmcp.inbox.backwards import frames_before  # noqa: PLC0415 - no server does it
 
         return frames_before(self._folder(session).path / layout.TRANSCRIPT, seq, count, word)

@@ -49,7 +49,7 @@ class NotForgottenError(InboxError):
 
 
 def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> None:
-    """Forget one exchange that is over: request, answer, drafts and every copy of them.
+    """Forget a finished exchange: request, answer, drafts and every copy of them.
 
     Raises:
         NotForgottenError: its client still waits for an answer.
@@ -80,7 +80,7 @@ def forget_session(folder: SessionFolder, facts: SessionFacts) -> None:
 
 
 def _throw_away(folder: SessionFolder, path: Path) -> None:
-    """Take a folder away in one step, and then what is in it."""
+    """Remove a folder: rename it in one step, then delete its content."""
     away = make_temporary_folder(folder.temporary)
     move(path, away / path.name)
     sync_folder(path.parent)
@@ -143,7 +143,7 @@ def _typed(text: str) -> Iterator[str]:
 
 
 def _blank(file: Path, left: Callable[[bytes], bytes | None]) -> None:
-    """Write over lines of a file. `left` says what stands there instead; None: the line itself."""
+    """Overwrite lines of a file with the result of `left`; None keeps the line."""
     try:
         descriptor = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except OSError as error:

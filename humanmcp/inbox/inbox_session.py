@@ -52,7 +52,7 @@ class InboxSession:
         )
 
     def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Tell what became of an outgoing message."""
+        """Store the result of an outgoing message."""
         self._settling.add(ticket)
 
         def settle() -> None:
@@ -76,13 +76,13 @@ class InboxSession:
         return sorted([*self.outgoing(), *replies], key=lambda one: one[1].at)
 
     def write(self, what: str, write: Callable[[], None]) -> None:
-        """Change the inbox now or, when the disk does not take it, later."""
+        """Change the inbox now, or later if the disk refuses it."""
         error = self._try(what, write)
         if error is not None:
             logger.warning("not kept yet: %s: %s", what, error)
 
     def _try(self, what: str, write: Callable[[], None]) -> StoreError | None:
-        """Change the inbox, or remember the change. Returns why the disk did not take it."""
+        """Change the inbox, or queue the change. Return the disk's error, if any."""
         try:
             write()
         except StoreError as error:
@@ -94,7 +94,7 @@ class InboxSession:
         return None
 
     def catch_up(self) -> None:
-        """Try once more what the disk did not take."""
+        """Retry the changes that the disk refused."""
         if not self._owed:
             return
         with self._lock:

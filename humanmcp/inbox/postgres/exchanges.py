@@ -123,7 +123,7 @@ class ExchangeRows(SessionRows):
         self._ring()
 
     def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
-        """Give the reply that was taken back to the person, as the draft, with its problems."""
+        """Return the taken reply to the person, as the draft, with its problems."""
         self._owned(key.session)
         this = self._this(key)
         with self._db.connection() as on, on.transaction():
@@ -179,7 +179,7 @@ class ExchangeRows(SessionRows):
         return _item(key.session, rows[0])
 
     def save(self, key: Key, draft: Draft) -> None:
-        """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
+        """Save the person's draft, even after the exchange was closed."""
         record = text_of(records.record_of(draft))
         if not self._db.run(_SAVE, **self._this(key), record=record):
             raise UnknownItemError(f"{key.session}/{key.number}")
@@ -195,7 +195,7 @@ class ExchangeRows(SessionRows):
         self._ring()
 
     def send(self, key: Key, reply: Reply) -> None:
-        """Send a reply. The server judges it; a refused one comes back as the draft."""
+        """Send a reply. The server checks it; a refused one comes back as the draft."""
         this = self._this(key)
         if self._db.run(_SEND, **this, record=text_of(records.record_of(reply))):
             self._ring()

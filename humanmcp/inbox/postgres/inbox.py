@@ -101,7 +101,7 @@ class PostgresInbox(Taking):
         self._ring()
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
-        """Read the transcript: the frames whose `seq` is greater than `after`."""
+        """Read the frames of the transcript whose `seq` is greater than `after`."""
         return self._frames(self._id(session), after)
 
     def _frames(self, session: int, after: int) -> Iterator[Frame]:
@@ -113,7 +113,7 @@ class PostgresInbox(Taking):
     def last_frames_before(
         self, session: str, seq: int, count: int, word: str = ""
     ) -> Sequence[Frame]:
-        """Read the transcript from its end: the last `count` frames before number `seq`."""
+        """Read the last `count` frames of the transcript before number `seq`."""
         bound = "AND seq < %(seq)s" if seq else ""
         held = "AND humanmcp.whole(record) ILIKE %(held)s" if word else ""
         sql = f"{_FRAMES} {bound} {held} ORDER BY seq DESC LIMIT %(count)s"
@@ -138,7 +138,7 @@ class PostgresInbox(Taking):
             self._let_go(number, session)
 
     def forget(self, key: Key) -> None:
-        """Forget an exchange that is over, with every copy of what was said in it."""
+        """Forget a finished exchange, with every copy of its texts."""
         facts, item = self.facts(key.session), self.item(key)
         if item.state is ExchangeState.PENDING and facts.life is Life.OPEN:
             raise forgetting.NotForgottenError("still waits", number=key.number)

@@ -175,7 +175,7 @@ class SessionRows:
         return [*map(_facts, rows)]
 
     def sign_of_life(self, session: str, /) -> str:
-        """Name the last renewal of the lease of the process that runs a session."""
+        """Return when the process that owns a session last renewed its lease."""
         rows = self._db.run(_SIGN_OF_LIFE, session=self._id(session))
         return str(rows[0][0]) if rows else "none"
 
@@ -283,18 +283,18 @@ class SessionRows:
         return () if kept is None else records.read_holds(records.decode(kept))
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
-        """Replace what a tap is to hold from now on."""
+        """Replace the patterns of messages that a tap holds."""
         holds = text_of(records.holds_record(patterns))
         self._db.run(_HOLD, session=self._id(session), holds=holds)
         self._ring()
 
     def opening_is_held(self) -> bool:
-        """Return True if people want to open every session themselves."""
+        """Return True if people answer the handshake of every session."""
         sql = "SELECT opening_held FROM humanmcp.inboxes WHERE id = %(inbox)s"
         return bool(self._db.run(sql, inbox=self._inbox)[0][0])
 
     def hold_opening(self, *, on: bool) -> None:
-        """Leave the opening of every session to people, or not."""
+        """Let people answer the handshake of every session, or stop that."""
         sql = "UPDATE humanmcp.inboxes SET opening_held = %(on)s WHERE id = %(inbox)s"
         self._db.run(sql, inbox=self._inbox, on=on)
         self._ring()

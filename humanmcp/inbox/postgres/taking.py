@@ -201,7 +201,7 @@ class Taking(ExchangeRows):
                     del seen[key]
 
     def opening_is_held(self) -> bool:
-        """Return True if people want to open every session themselves."""
+        """Return True if people answer the handshake of every session."""
         return self._opening_held if self._is_followed else super().opening_is_held()
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
