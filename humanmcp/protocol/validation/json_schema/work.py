@@ -90,7 +90,7 @@ class Work:
     def __init__(self, references: References, weigh: Callable[[str], int]) -> None:
         self._references = references
         self._weigh = weigh
-        self._known: dict[tuple[int, int], int] = {}
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
         self._open: set[tuple[int, int]] = set()
         self._kept = 0
 
@@ -105,7 +105,7 @@ class Work:
         steps = nodes * _PER_NODE + values * 5 + self._compiling()
         if self._references.simple and steps + nodes * values <= MOST_STEPS:
             return steps + nodes * values  # no schema meets a value twice: there is no more
-        steps += self._pair(schema, value, 0) + self._kept * _PER_ERROR
+        steps += self._pair(schema, value, 0)[0] + self._kept * _PER_ERROR
         if steps > MOST_STEPS:
             raise UncheckedError("too costly")
         return steps
@@ -127,10 +127,10 @@ class Work:
             if nested > MOST_NESTED:
                 raise UncheckedError("too large")
 
-    def _pair(self, schema: Json, value: Json, inside: int) -> int:
-        """Count one schema at one value, with all that follows."""
+    def _pair(self, schema: Json, value: Json, inside: int) -> tuple[int, int]:
+        """Count the steps of one schema at one value, and its errors, with all that follows."""
         if not isinstance(schema, dict):
-            return 1
+            return 1, 1
         key = (id(schema), id(value))
         if key in self._known:
             return self._known[key]
@@ -138,19 +138,21 @@ class Work:
         if key in self._open or inside > _MOST_INSIDE or len(self._known) > _MOST_PAIRS:
             raise UncheckedError("too costly")
         self._open.add(key)
-        steps, forms = len(schema) + self._letters(schema, value), 0
+        errors, forms = len(schema), 0
+        steps = errors + self._letters(schema, value)
         for name, part, met in self._met(schema, value):
-            count = self._pair(part, met, inside + 1)
-            steps += count
-            forms += count if name in _FORMS else 0
+            more_steps, more_errors = self._pair(part, met, inside + 1)
+            steps += more_steps
+            errors += more_errors
+            forms += more_errors if name in _FORMS else 0
             if steps > MOST_STEPS:
                 raise UncheckedError("too costly")
         self._kept = max(self._kept, forms)
         if not _UNEVALUATED.isdisjoint(schema):
-            steps *= _ANEW
+            steps, errors = steps * _ANEW, errors * _ANEW
         self._open.discard(key)
-        self._known[key] = steps
-        return steps
+        self._known[key] = steps, errors
+        return steps, errors
 
     def _letters(self, schema: JsonObject, value: Json) -> int:
         """Count the characters that the patterns of one schema look at, at the price of each."""

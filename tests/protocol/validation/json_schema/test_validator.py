@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import hypothesis.strategies as st
 import jsonschema
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.tools import StructuredUnfit
@@ -281,6 +281,9 @@ def _with(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 _SCHEMAS = st.recursive(st.booleans() | _with(st.booleans()), _with, max_leaves=6)
 
 
+@example(
+    {"anyOf": [{"pattern": "(?=a)"}, {"unevaluatedProperties": False, "pattern": "(?=a)"}]}, None
+)
 @given(_SCHEMAS, _VALUES)
 def test_a_value_fits_a_schema_where_the_referee_says_so(schema: Json, value: Json) -> None:
     """Another library, the same verdict; and a place where that one, too, finds something."""
