@@ -52,7 +52,7 @@ FULL_WIDTH: Final = '｛"jsonrpc"：　"2.0"，"id":@，"result"：｛"content"�
 ROWS: Final = (
     Row("E01", OPEN, reply(f'"result":{{"protocolVersion":"2024-11-05",{SERVER}}}'),
         '"capabilities" is missing'),
-    Row("E02", CALL, f'{{"jsonrpc":"2.0","id":999999,{SUNNY}}}', "the waiting ids are @"),
+    Row("E02", CALL, f'{{"jsonrpc":"2.0","id":999999,{SUNNY}}}', "Waiting: @"),
     Row("E04", LIST, reply('"result":{"tools":[{"name":"dice","input_schema":{"type":"object"}}]}'),
         'you wrote "input_schema"'),
     Row("E05 a number", CALL, reply('"result":{"content":4}'), "content must be an array"),
