@@ -83,7 +83,7 @@ def test_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Wi
         page.locator("#send").click()
     expect(page.locator(".motto")).to_have_text("You were the MCP server.", timeout=15_000)
     expect(page.locator("ol.lesson .told")).to_have_count(5)
-    expect(page.locator("ol.lesson")).to_contain_text("the tool says “It is sunny.”")
+    expect(page.locator("ol.lesson")).to_contain_text("the tool answers “It is sunny.”")
     expect(page.get_by_role("link", name="Connect a real host")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()

@@ -93,7 +93,7 @@ def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Roomin
     watching.submit("/own", act="take")
     assert watching.call(draft, {"text": "by the teacher"}).status == 200
     assert "The teacher is writing here" in learner.get("/list").text
-    assert "pen" in learner.call(draft, {"text": "again"}).json["detail"]
+    assert "The teacher is writing" in learner.call(draft, {"text": "again"}).json["detail"]
     page = learner.get(f"/m/{asked['session']}/{asked['number']}").text
     assert 'id="send"' not in page
     assert "by the teacher" in page
