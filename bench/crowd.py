@@ -14,11 +14,11 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Mode
 from humanmcp.server.connection import MemoryConnection
-from humanmcp.server.options import ServeOptions
 from humanmcp.server.serve import ServerParts
+from humanmcp.server.waiting import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

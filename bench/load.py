@@ -16,7 +16,7 @@ from bench.peer import TOO_LONG, Peer, call, exists, humanmcp, watch
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

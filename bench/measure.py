@@ -15,7 +15,7 @@ from bench.peer import SDK_SERVER, TS_PACKAGES, TS_SERVER, Peer, call, exists, h
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check as draft_check
 

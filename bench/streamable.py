@@ -20,7 +20,7 @@ from bench.measure import BOOK
 from bench.peer import INITIALIZE, INITIALIZED, SDK_SERVER, TOO_LONG, Peer, call, exists, watch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

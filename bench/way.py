@@ -21,7 +21,7 @@ from bench.peer import Peer, call, watch
 from humanmcp.common import terminal
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 from fastapi.routing import APIRoute
 
-from humanmcp.answering.schema import commands, diagnostics, exchanges, interface
-from humanmcp.answering.schema import page as page_state
+from humanmcp.answering.schema import exchanges, interface
+from humanmcp.answering.schema import interface as page_state
 from humanmcp.desk.routes import (
     api,
     api_completion,
     api_description,
     api_drafts,
     api_saved,
-    connect,
     login,
+    settings,
 )
 from humanmcp.desk.routes.api_description import describe
 
@@ -33,7 +33,7 @@ _GROUPS: Final = {
     "Write and send": (api_drafts.router,),
     "Help while typing": (api_completion.router,),
     "Prepared answers and rules": (api_saved.router,),
-    "Handshake and demo": (connect.calls,),
+    "Handshake and demo": (settings.calls,),
     "Log in and out": (login.calls,),
 }
 PRINTED: Final[Mapping[str, Any]] = {
@@ -41,16 +41,16 @@ PRINTED: Final[Mapping[str, Any]] = {
     "inbox --watch": exchanges.ListedShape,
     "show": exchanges.ShownShape,
     "show --unreadable": exchanges.UnreadableShape,
-    "answer": diagnostics.AnsweredShape,
-    "say": diagnostics.SaidShape,
-    "check": diagnostics.CheckedShape,
-    "check TRANSCRIPT": diagnostics.ConversationShape,
-    "check --lines": diagnostics.CheckedShape,
+    "answer": exchanges.AnsweredShape,
+    "say": exchanges.SaidShape,
+    "check": exchanges.CheckedShape,
+    "check TRANSCRIPT": exchanges.ConversationShape,
+    "check --lines": exchanges.CheckedShape,
     "forget": exchanges.ForgottenShape,
-    "config HOST": commands.ConfigShape,
-    "doctor": commands.DoctorShape,
-    "hosts": commands.HostRowShape,
-    "host -p TEXT": commands.PromptedShape,
+    "config HOST": interface.ConfigShape,
+    "doctor": interface.DoctorShape,
+    "hosts": interface.HostRowShape,
+    "host -p TEXT": interface.PromptedShape,
 }
 """What each command of the terminal prints with `--json`."""
 _INTRO: Final = (
@@ -225,7 +225,7 @@ def _as_json(default: str) -> str:
 
 def _values(name: str, member: str) -> str:
     """Return the values of a member that OpenAPI only knows as text."""
-    places = (diagnostics, exchanges, interface, page_state)
+    places = (exchanges, exchanges, interface, page_state)
     shape = next((vars(one)[name] for one in places if name in vars(one)), None)
     hint = get_type_hints(shape, include_extras=True).get(member) if shape else None
     enums = [one for one in get_args(hint)[1:] if hasattr(one, "__members__")]

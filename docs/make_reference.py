@@ -22,9 +22,9 @@ from humanmcp.common import mistakes
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of
-from humanmcp.protocol.diagnostics import raw
+from humanmcp.protocol.diagnostics import locate
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.json.escaping import visible
+from humanmcp.protocol.json.jsonrpc import visible
 from humanmcp.protocol.spec.faults import Fault
 
 if TYPE_CHECKING:
@@ -172,11 +172,11 @@ LEVELS: Final = {
 SPECIFIED: Final = {"en": "Specification", "ja": "仕様"}
 
 
-def kinds() -> Mapping[str, type[raw.RawDiagnostic]]:
+def kinds() -> Mapping[str, type[locate.RawDiagnostic]]:
     """Return every class of a diagnostic by its code: each registers itself as its module loads."""
     for module in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}."):
         importlib.import_module(module.name)
-    return raw.KINDS
+    return locate.KINDS
 
 
 def _problems() -> Iterator[str]:
@@ -207,7 +207,7 @@ def _problems_in_full() -> Iterator[str]:
             yield from ("", f"### {code}", "", *diagnostic(kind, "en"))
 
 
-def _grouped() -> Iterator[tuple[str, list[tuple[str, type[raw.RawDiagnostic]]]]]:
+def _grouped() -> Iterator[tuple[str, list[tuple[str, type[locate.RawDiagnostic]]]]]:
     every = kinds()
     for letter, title in GROUPS.items():
         yield title, [(code, every[code]) for code in mistakes.codes() if code.startswith(letter)]
@@ -222,7 +222,7 @@ def problem(code: str, language: str) -> str:
     return plain(sentences_of("problem", language)[code])
 
 
-def diagnostic(kind: type[raw.RawDiagnostic], language: str) -> Iterator[str]:
+def diagnostic(kind: type[locate.RawDiagnostic], language: str) -> Iterator[str]:
     """Explain a problem: the level, the sentence, the reason, where it is specified, an example."""
     code = kind.code
     yield f"**{_level(kind.severity, language)}**: {problem(code, language)}"

@@ -24,7 +24,7 @@ from typing import (
 
 from typing_extensions import is_typeddict
 
-from humanmcp.answering.schema import diagnostics, exchanges, page
+from humanmcp.answering.schema import exchanges, interface
 
 if TYPE_CHECKING:
     import enum
@@ -49,7 +49,7 @@ def declarations() -> str:
 
 
 def _all() -> Iterator[str]:
-    for name, value in {**vars(diagnostics), **vars(exchanges), **vars(page)}.items():
+    for name, value in {**vars(exchanges), **vars(exchanges), **vars(interface)}.items():
         if is_typeddict(value):
             yield from (
                 "",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from subprocess import Popen
 
-    from humanmcp.answering.calls import ReceivedCall
     from humanmcp.answering.case import Case
+    from humanmcp.answering.summary import ReceivedCall
 
 BY: Final = "pytest"
 """How a test signs what it sends."""
@@ -94,7 +94,7 @@ class MockServer:
 
     def calls(self, method: str = "", name: str = "") -> list[ReceivedCall]:
         """Return what it was asked so far, in order; of one method, tool, prompt or address."""
-        from humanmcp.answering.calls import calls  # noqa: PLC0415 - see the head of this module
+        from humanmcp.answering.summary import calls  # noqa: PLC0415 - see the head of this module
         from humanmcp.inbox.opening import open_inbox  # noqa: PLC0415 - likewise
 
         inbox = open_inbox(self.home)
@@ -167,7 +167,7 @@ def _send(case: Case, text: str, form: str) -> None:
     from humanmcp import locales  # noqa: PLC0415 - as above
     from humanmcp.answering import service  # noqa: PLC0415 - likewise
     from humanmcp.inbox.contract import Reply  # noqa: PLC0415 - likewise
-    from humanmcp.protocol.diagnostics.verdict import TextForm  # noqa: PLC0415 - likewise
+    from humanmcp.protocol.diagnostics.model import TextForm  # noqa: PLC0415 - likewise
 
     result = service.send(case, Reply(text, TextForm(form), by=BY), within=PATIENCE)
     if result.outcome is not service.Outcome.SENT:

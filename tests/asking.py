@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation import check as draft_check
@@ -16,8 +15,7 @@ from humanmcp.protocol.validation import check as draft_check
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.diagnostics.verdict import Verdict
+    from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
 
 R2024, R2025_03, R2025_06, R2025, R2026 = (
     "2024-11-05",

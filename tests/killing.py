@@ -22,7 +22,7 @@ from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import saved_answers
 from humanmcp.export import command, html, server  # noqa: F401 - imported once for every run
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run
 from humanmcp.terminal import forget  # noqa: F401 - imported once for every run
 from tests.support.living_on import APPENDED, live_on

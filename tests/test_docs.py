@@ -24,28 +24,27 @@ from humanmcp.common import logfile, paths
 from humanmcp.common.book_file import decode, parse_book
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.demo.command import DEMO_FOLDER
-from humanmcp.demo.lesson_file import OWN
-from humanmcp.demo.lesson_format import (
+from humanmcp.demo.lesson import (
     LESSON_KEYS,
     MODEL_KEYS,
+    OWN,
     PASS_KEYS,
     STEP_KEYS,
     parse_lesson,
 )
 from humanmcp.desk.auth import login
-from humanmcp.desk.http import demo_runner, error_handlers, launch
+from humanmcp.desk.http import context, demo_runner, launch
 from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.desk.state import saved_answers
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
-from humanmcp.protocol.rules.book_format import SERVER_KEYS
-from humanmcp.protocol.rules.known_clients import CLIENTS
-from humanmcp.protocol.rules.rule_format import NOTICES, RULE_KEYS
+from humanmcp.protocol.rules.book_format import NOTICES, RULE_KEYS, SERVER_KEYS
+from humanmcp.protocol.rules.timeouts import CLIENTS
 from humanmcp.room.command import ROOMS
-from humanmcp.server.text_files import files, on_purpose
+from humanmcp.server.text_files import files
 from humanmcp.server.text_files import folder as open_folder
-from humanmcp.server.text_files.sent_folder import SENT
+from humanmcp.server.text_files.folder import SENT
 from humanmcp.setup.hosts import HOSTS
 
 if TYPE_CHECKING:
@@ -226,18 +225,18 @@ def test_an_english_page_of_the_reference_speaks_one_language(name: str) -> None
 
 
 FOLDER_NAMES: Final = (
-    *layout.NAMES,
+    *records.NAMES,
     *(FILE_NAME, paths.BOOK_NAME, logfile.LOG_NAME, logfile.OLD_NAME, DEMO_FOLDER),
     *(
         launch.FACTS_NAME,
         launch.LOCK_NAME,
         launch.LOG_NAME,
         launch.OPEN_NAME,
-        error_handlers.OLD_NAME,
+        context.OLD_NAME,
     ),
     *(login.FILE_NAME, demo_runner.LOG_NAME, saved_answers.FOLDER, SENT, ROOMS, OWN),
-    *on_purpose.NAMES,
-    *(f"{one.removesuffix('.txt')}{on_purpose.NOT_SENT}.txt" for one in on_purpose.NAMES),
+    *files.NAMES,
+    *(f"{one.removesuffix('.txt')}{files.NOT_SENT}.txt" for one in files.NAMES),
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
 )
 """Every name that the program gives to something in the folder."""
@@ -271,7 +270,7 @@ def seconds(cell: str) -> float | None:
 
 
 def test_the_waiting_times_of_the_manual_are_those_that_the_program_knows() -> None:
-    """Docs/how-to/connect-a-host.md is read against `protocol/rules/known_clients.py`."""
+    """Docs/how-to/connect-a-host.md is read against `protocol/rules/timeouts.py`."""
     page = read(ROOT / "docs" / "how-to" / "connect-a-host.md")
     table = page.split("| host | limit of a call |")[1].split("\n\n")[0]
     rows = [[cell.strip() for cell in row.split("|")[1:5]] for row in table.splitlines()[2:]]

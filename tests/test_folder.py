@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.host.table import Chair
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.server.text_files.files import OUT
 from tests.browser.seats import call
 from tests.desk.desking import Desking
@@ -32,13 +32,13 @@ def serve_and_answer(home: Path, desk: Desking) -> None:
         desk.post(f"{here}/draft", {"text": "su", "form": "text"})
         desk.post(f"{here}/reply", {"text": "{}", "form": "result", "anyway": True})
         host.say(call("2", city="Osaka"))
-        folder = home / layout.SESSIONS / one["session"]
-        until(lambda: len(list((folder / layout.PENDING).iterdir())) == 1, "the next one waits")
+        folder = home / records.SESSIONS / one["session"]
+        until(lambda: len(list((folder / records.PENDING).iterdir())) == 1, "the next one waits")
         (folder / OUT).write_text("{}", encoding="utf-8")
-        until((folder / layout.PROBLEMS_TEXT).is_file, "it is refused")
+        until((folder / records.PROBLEMS_TEXT).is_file, "it is refused")
         said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
         desk.post(f"/api/sessions/{one['session']}/say", {"text": said, "anyway": True})
-        until(lambda: list((folder / layout.OUTBOX).glob("*.result.json")), "it was said")
+        until(lambda: list((folder / records.OUTBOX).glob("*.result.json")), "it was said")
         host.close()
 
 
@@ -53,17 +53,17 @@ def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
         desk.post("/api/demo", {})
         with Tapped(home, server("echo"), "--hold", "tools/call") as tap:
             tap.say(CALL.encode() + b"\n")
-            until(lambda: list(home.glob(f"**/{layout.HOLDS}")), "the tap holds")
+            until(lambda: list(home.glob(f"**/{records.HOLDS}")), "the tap holds")
         with Playing(home, "host,model") as table:
             table.waiting(Chair.HOST, "elicitation/create")
         until((home / "demo").is_dir, "the demo has begun")
-    sessions = {path.name for path in (home / layout.SESSIONS).iterdir()}
+    sessions = {path.name for path in (home / records.SESSIONS).iterdir()}
     found = {
         numberless(path.name)
         for path in home.rglob("*")
-        if path.name not in sessions and path.parent.name != layout.TEMPORARY
+        if path.name not in sessions and path.parent.name != records.TEMPORARY
     }
     assert {"book.toml", "visits.json", "holds.json", "1.result.json", "desk.log"} <= found
-    exchange = numberless(layout.exchange_name(1))
+    exchange = numberless(records.exchange_name(1))
     assert found - {exchange} - names_on_the_page() == set()
     assert json.loads((home / "answers" / "0001.json").read_text("utf-8"))["name"] == "sun"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.transcripts import MOST_OPEN
 from humanmcp.server.text_files.folder import LOCK_NAME
 from tests.serving_http import ServingHttp
@@ -93,7 +93,12 @@ def test_a_quiet_session_keeps_its_lock_and_its_bell_open_and_nothing_else(tmp_p
         for _ in range(3 * MOST_OPEN):
             server.initialize()
         every = 3 * MOST_OPEN
-        held = {layout.TRANSCRIPT: MOST_OPEN, layout.LOCK: every, layout.BELL: every, LOCK_NAME: 0}
+        held = {
+            records.TRANSCRIPT: MOST_OPEN,
+            records.LOCK: every,
+            records.BELL: every,
+            LOCK_NAME: 0,
+        }
 
         def is_held() -> bool:
             names = Counter(open_files(server.process.pid))

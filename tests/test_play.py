@@ -18,7 +18,7 @@ from humanmcp.inbox.contract import Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.play import PlayError, people_of
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.desk.desking import Desking
 from tests.serving import bare_environment
 from tests.waiting import until

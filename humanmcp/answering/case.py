@@ -13,20 +13,29 @@ from humanmcp.inbox.contract import Purpose
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Kind, Message, is_large
+from humanmcp.protocol.json.jsonrpc import (
+    Batch,
+    Flaw,
+    Kind,
+    Malformed,
+    Message,
+    is_large,
+    outline,
+    read,
+)
 from humanmcp.protocol.json.tree import text_at
-from humanmcp.protocol.json.truncated import outline
-from humanmcp.protocol.validation import check, inquiry
+from humanmcp.protocol.validation import check, incoming
 from humanmcp.protocol.validation.held import HeldMessage
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
     from humanmcp.locales.explain import Card
     from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.json.jsonrpc import Batch, Malformed
-    from humanmcp.protocol.validation.inquiry import Inquiry
+    from humanmcp.protocol.validation.incoming import Inquiry
 
 CONVERSATION: Final = "humanmcp/messages"
 """The member of `_meta` in which a table's host gives its user what was said so far."""
@@ -164,7 +173,7 @@ class Case:
         found = self.message
         if not isinstance(found, Message) or self.held is not None:
             return None
-        return inquiry.inquiry_of(found)
+        return incoming.inquiry_of(found)
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -218,3 +227,30 @@ def case_of(inbox: DeskInbox, key: Key) -> Case:
         UnknownItemError: there is no such exchange.
     """
     return Case(inbox, inbox.item(key), inbox.facts(key.session))
+
+
+PARSE_ERROR: Final = """{
+  "jsonrpc": "2.0",
+  "id": null,
+  "error": {
+    "code": -32700,
+    "message": "Parse error"
+  }
+}"""
+
+
+def why_unreadable(frame: Frame, *, batches: bool = False) -> tuple[Diagnostic, ...]:
+    """Return why a line is no message, or parts of a batch; () for one that is.
+
+    With `batches` a batch is allowed as such.
+    """
+    found = read(frame.raw)
+    match found:
+        case Malformed():
+            return (unreadable(found),)
+        case Batch(items=items):
+            broken = tuple(unreadable(one) for one in items if isinstance(one, Malformed))
+            refused = () if batches else (unreadable(Malformed(frame.raw, Flaw.IN_BATCH)),)
+            return broken or refused
+        case _:
+            return ()

@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.summary import message_in
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.perspective import Perspective
-from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction
-from humanmcp.protocol.http.faults import TAKEN_BACK
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
+from humanmcp.protocol.conversation.transcript import ON_PURPOSE, Direction, Perspective
+from humanmcp.protocol.http.outbound import TAKEN_BACK
+from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId, one_line
 from humanmcp.protocol.json.tree import object_at, objects_at
 from humanmcp.protocol.spec import methods
 

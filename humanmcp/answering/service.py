@@ -16,9 +16,9 @@ from humanmcp.inbox.contract import Action, Draft, Order, Reply, Seat, TakenErro
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
-from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
-from humanmcp.protocol.http.faults import TAKEN_BACK
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.diagnostics.model import TextForm, Verdict
+from humanmcp.protocol.http.outbound import TAKEN_BACK
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.spec.faults import OF_HTTP
 from humanmcp.protocol.validation import check, faults
 from humanmcp.protocol.validation import held as held_check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from humanmcp.book.preview import ROOM, doubts, rule_lines
+from humanmcp.book.copying import ROOM, doubts, rule_lines
 from humanmcp.common import paths
 from humanmcp.common.book_file import parse_book, read_book
 from humanmcp.common.child import ChildCommand

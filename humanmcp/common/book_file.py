@@ -86,7 +86,7 @@ def decode(text: str, path: Path, parse: Callable[[Mapping[str, Any]], Decoded])
     """
     import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
 
-    from humanmcp.protocol.rules.book_values import BookError  # noqa: PLC0415 - as above
+    from humanmcp.protocol.rules.book_format import BookError  # noqa: PLC0415 - as above
 
     try:
         return parse(tomllib.loads(text.removeprefix("\ufeff")))

@@ -1,6 +1,6 @@
 """Speak to the person at a terminal: the one door to stdout of every command but `serve`.
 
-What came over the wire is made visible first (`protocol/json/escaping.py`), so that no message can
+What came over the wire is made visible first (`protocol/json/jsonrpc.py`), so that no message can
 act on the terminal that shows it. Colour is added after that, part by part.
 """
 
@@ -14,7 +14,7 @@ import unicodedata
 from typing import Any, Final, NamedTuple, TextIO
 
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.json.escaping import visible
+from humanmcp.protocol.json.jsonrpc import visible
 
 SEVERITY_COLOURS: Final = {
     Severity.ERROR: "red",

@@ -13,8 +13,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import in_order
 from humanmcp.common.terminal import has_browser, is_terminal
 from humanmcp.demo.good_host import Strictness
-from humanmcp.demo.runner import DemoRunner, DemoServer, HttpDemoServer
-from humanmcp.demo.screen import Screen
+from humanmcp.demo.runner import DemoRunner, DemoServer, HttpDemoServer, Screen
 from humanmcp.demo.steps import weather
 from humanmcp.locales import language_of
 from humanmcp.protocol.spec.versions import META_REVISION

@@ -11,15 +11,14 @@ import enum
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from humanmcp.protocol.conversation.events import (
+from humanmcp.protocol.conversation.exchange import (
     NoticeArrived,
     RequestArrived,
     ResponseArrived,
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, unreadable
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, unreadable
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.session import Session, SessionRole
@@ -28,8 +27,7 @@ from humanmcp.protocol.spec import versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.events import Event
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 

@@ -9,7 +9,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stdout
 from humanmcp.demo.command import play
 from humanmcp.demo.good_host import Strictness
-from humanmcp.demo.lesson_file import (
+from humanmcp.demo.lesson import (
     WEATHER,
     client_name,
     find_lesson,

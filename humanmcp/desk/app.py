@@ -16,23 +16,18 @@ from starlette.responses import Response
 
 from humanmcp import __version__
 from humanmcp.desk.auth.guard import Guard, cookie_of, header
-from humanmcp.desk.auth.visit_path import linked
-from humanmcp.desk.http import error_handlers
+from humanmcp.desk.auth.login import linked
+from humanmcp.desk.http import context
 from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
 from humanmcp.desk.routes import (
     book,
-    connect,
-    exchange_actions,
     history,
     inbox,
-    input_requests,
     login,
     media,
-    mistakes,
-    offer,
     outgoing,
+    server_definition,
     settings,
-    taps,
 )
 from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.inbox.contract import StoreError, UnknownItemError
@@ -52,18 +47,14 @@ _log = logging.getLogger(__name__)
 PAGES: Final = (
     *(
         book.router,
-        offer.router,
+        server_definition.router,
         inbox.router,
-        exchange_actions.router,
         history.router,
         media.router,
-        mistakes.router,
-        outgoing.router,
-        input_requests.router,
-        taps.router,
         settings.router,
+        outgoing.router,
     ),
-    *(connect.router, login.router, login.choices),
+    *(login.router, login.choices),
 )
 
 MOST_COUNTED: Final = 9
@@ -94,11 +85,11 @@ def make_pages(desk: Desk, routers: Iterable[APIRouter]) -> FastAPI:
         lifespan=living,
         redirect_slashes=False,
         exception_handlers={
-            UnknownItemError: error_handlers.on_missing,
-            404: error_handlers.on_missing,
-            StoreError: error_handlers.on_store,
-            RequestValidationError: error_handlers.on_invalid,
-            Exception: error_handlers.on_unforeseen,
+            UnknownItemError: context.on_missing,
+            404: context.on_missing,
+            StoreError: context.on_store,
+            RequestValidationError: context.on_invalid,
+            Exception: context.on_unforeseen,
         },
     )
     app.state.desk = desk
@@ -131,7 +122,7 @@ def guarded(app: ASGIApp, desk: Desk, stranger: str = "stranger.html") -> Guard:
         door=desk.door,
         login_page=login_page,
         tell=tell,
-        note=error_handlers.note,
+        note=context.note,
     )
 
 

@@ -21,17 +21,14 @@ from humanmcp.common.settings import add_flags
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.auth.login import FILE_NAME, Door
-from humanmcp.desk.http import demo_runner, error_handlers, launch
+from humanmcp.desk.http import context, demo_runner, launch
 from humanmcp.desk.http.context import Desk
 from humanmcp.desk.http.launch import DeskFacts
-from humanmcp.desk.presenters import snippets
-from humanmcp.desk.state.board import Board
-from humanmcp.desk.state.live import Live
+from humanmcp.desk.presenters import server_definition
+from humanmcp.desk.state.board import Board, Following, Live
 from humanmcp.desk.state.saved_answers import Shelf
-from humanmcp.desk.state.watcher import Following
-from humanmcp.http.own_addresses import outside_of
-from humanmcp.http.sockets import QuietServer, listen
-from humanmcp.inbox.lock import LifeLock, is_held
+from humanmcp.http.listening import QuietServer, listen, outside_of
+from humanmcp.inbox.atomic import LifeLock, is_held
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
@@ -73,7 +70,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if lock is None:
             return _point_to(home, language, open_browser=arguments.open)
         launch.forget_facts(home)
-        server_settings = snippets.server_settings(home, settings, vars(arguments))
+        server_settings = server_definition.server_settings(home, settings, vars(arguments))
         return _serve(home, host, settings, server_settings, arguments)
     except NotLoopbackError:
         terminal.to_stderr(say("desk", "not loopback", language, host=settings.host))
@@ -134,7 +131,7 @@ def _serve(
 ) -> int:
     outside, open_browser = outside_of(arguments.url), arguments.open
     language = language_of(settings.lang)
-    error_handlers.log_to(home)
+    context.log_to(home)
     listening = listen(host, settings.port)
     port = int(listening.getsockname()[1])
     desk = make_desk(home, port, settings, server_settings, outside)

@@ -18,7 +18,7 @@ from humanmcp.export.reading import LAST, ExportOptions, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, trouble
-from humanmcp.protocol.json.escaping import visible, visible_json
+from humanmcp.protocol.json.jsonrpc import visible, visible_json
 
 if TYPE_CHECKING:
     import argparse

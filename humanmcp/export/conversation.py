@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import GIST, LineKind, line_kind, message_in, summary_of
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.state import (
     ConversationState,
     ObservedMessage,
     ObservedRequest,
     name_of,
 )
-from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.http.recorded import words_of
+from humanmcp.protocol.conversation.transcript import Direction, Frame, Perspective
+from humanmcp.protocol.http.client import words_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, one_line
 from humanmcp.protocol.json.tree import follow, text_at
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.validation.observed import hints
+from humanmcp.protocol.validation.whole_conversation import hints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,9 +17,9 @@ from humanmcp import __version__
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.conversation import build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.http.guard import HttpAddress
+from humanmcp.protocol.http.client import carried, exchanges_in, headers_of
+from humanmcp.protocol.http.inbound import HttpAddress
 from humanmcp.protocol.http.outbound import status_of
-from humanmcp.protocol.http.recorded import carried, exchanges_in, headers_of
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.rules.timeouts import STATUS_WITHIN
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.export.conversation import Conversation, Entry
     from humanmcp.export.reading import ExportOptions, Recording
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.http.recorded import HttpRecord
+    from humanmcp.protocol.http.client import HttpRecord
 
 
 def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
-    from humanmcp.answering.schema.commands import HostRowShape
+    from humanmcp.answering.schema.interface import HostRowShape
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 

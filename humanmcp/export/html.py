@@ -12,8 +12,8 @@ from humanmcp.export.conversation import ANSWERING, ASKING, build_conversation
 from humanmcp.export.markdown import ROOM, note, sender
 from humanmcp.locales import describe, say
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.escaping import one_line, visible
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.jsonrpc import one_line, visible
+from humanmcp.protocol.json.tree import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,8 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import log_time
-from humanmcp.protocol.conversation.capture_log import write_log_line
-from humanmcp.protocol.conversation.transcript import Direction, to_json
-from humanmcp.protocol.json import layout
+from humanmcp.protocol.conversation.transcript import Direction, to_json, write_log_line
+from humanmcp.protocol.json import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +48,7 @@ def _lines(frame: Frame, options: ExportOptions) -> Iterator[str]:
         yield line
         return
     start = line.index(": ") + 2
-    first, *further = layout.pretty(line[start:]).split("\n")
+    first, *further = tree.pretty(line[start:]).split("\n")
     yield line[:start] + first
     yield from (_FURTHER + each for each in further)
 

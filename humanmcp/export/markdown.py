@@ -21,9 +21,9 @@ from humanmcp.protocol.conversation.transcript import (
     SAID_AGAIN,
     Direction,
 )
-from humanmcp.protocol.http.recorded import words_of
-from humanmcp.protocol.json.escaping import one_line, visible
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.http.client import words_of
+from humanmcp.protocol.json.jsonrpc import one_line, visible
+from humanmcp.protocol.json.tree import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

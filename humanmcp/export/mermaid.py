@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.answering.summary import LineKind
 from humanmcp.export.conversation import ANSWERING, build_conversation
 from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, Direction
-from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

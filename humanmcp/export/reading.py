@@ -14,7 +14,7 @@ from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales.stop import stopped
-from humanmcp.protocol.conversation.capture_log import read_recording
+from humanmcp.protocol.conversation.transcript import read_recording
 
 if TYPE_CHECKING:
     from datetime import tzinfo

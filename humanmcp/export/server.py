@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.export.conversation import build_conversation
 from humanmcp.export.source import comment, identifier, literal, program
 from humanmcp.protocol.json.tree import follow, objects_at, text_at, well_formed
-from humanmcp.protocol.rules.recording import Recorded, RecordedMessage, recorded
+from humanmcp.protocol.rules.replay import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:

@@ -7,36 +7,42 @@ of the process takes the replies when the bell rings; the one who asked waits wi
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.common.child import EndedError
 from humanmcp.common.timestamps import now
-from humanmcp.inbox.attendant import attend_beside
+from humanmcp.inbox.attendant import PollSchedule, attend_beside
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
-from humanmcp.inbox.poll_schedule import PollSchedule
-from humanmcp.locales.stop import in_language
-from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
-from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.transcript import Frame
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.locales.stop import Phrase, in_language
+from humanmcp.protocol.conversation.exchange import (
+    AwaitingRetry,
+    ExchangeState,
+    Late,
+    Refused,
+    RequestArrived,
+    Sent,
+)
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
+from humanmcp.protocol.session import Session, SessionRole
+from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from humanmcp.host.client.callbacks import Judge
     from humanmcp.inbox.contract import Inbox, Seat
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
-    from humanmcp.protocol.conversation.transcript import Direction
-    from humanmcp.protocol.diagnostics.verdict import Verdict
+    from humanmcp.protocol.conversation.exchange import Established, Exchange, Outcome
+    from humanmcp.protocol.diagnostics.model import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -248,3 +254,49 @@ class AskedSession:
         finally:
             for question in waiting:
                 question.over.set()
+
+
+class PersonAsked:
+    """A person who is asked by us, not by a server: the host is the peer of their session.
+
+    What is asked is a request of MCP all the same (`sampling/createMessage` of a model's seat,
+    `elicitation/create` of a host's), in a revision that has it. So the ordinary check judges the
+    answers, and the ordinary pages show them.
+    """
+
+    def __init__(self, session: AskedSession, established: Established) -> None:
+        """Ask at this session of the inbox. `established` is what the check may rely on."""
+        self.desk = session
+        self.session = Session(SessionRole.CLIENT)
+        self.session.state.negotiated = versions.R2025_11
+        self.session.established = established
+        self.asked = 0
+
+    def ask(self, method: str, params: Mapping[str, Any]) -> str | None:
+        """Ask, and wait for as long as it takes. Returns the line of the answer, None for none."""
+        self.asked += 1
+        question = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
+        line = json.dumps(question, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        self.desk.record(Direction.IN, line)
+        (event,) = self.session.receive(line)
+        assert isinstance(event, RequestArrived)  # noqa: S101 - it is the request made above
+        exchange = event.exchange
+        found: list[str] = []
+
+        def judge(text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Outcome:
+            outcome = self.session.reply(exchange.number, text, form, anyway=anyway)
+            if isinstance(outcome, Sent):
+                self.desk.record(Direction.OUT, outcome.own.encode("utf-8", "replace"), by="person")
+                found.append(outcome.own)
+            return outcome
+
+        try:
+            self.desk.answer(exchange, self.session.established, judge)
+        except BaseException:
+            self.desk.withdraw(exchange, Phrase("host", "was interrupted"))
+            raise
+        return found[0] if found else None
+
+    def end(self) -> None:
+        """Ask no more: the session ends."""
+        self.desk.end()

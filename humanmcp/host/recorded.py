@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.inbox.contract import InboxError
-from humanmcp.protocol.conversation.events import ResponseArrived
+from humanmcp.protocol.conversation.exchange import ResponseArrived
 from humanmcp.protocol.conversation.transcript import HTTP, Direction
-from humanmcp.protocol.http.recorded import as_json
+from humanmcp.protocol.http.client import as_json
 
 if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client.client import Client
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
-    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.conversation.exchange import Event
 
 
 logger = logging.getLogger(__name__)

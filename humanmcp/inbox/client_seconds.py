@@ -11,7 +11,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox import atomic, layout
+from humanmcp.inbox import atomic, records
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 class ClientSeconds:
     """The seconds of each client, by its `clientInfo.name`: those it waited for a call."""
 
-    def __init__(self, home: Path, file: str = layout.LEARNED) -> None:
+    def __init__(self, home: Path, file: str = records.LEARNED) -> None:
         """Use a file of the home."""
         self._file = home / file
-        self._temporary = home / layout.TEMPORARY
+        self._temporary = home / records.TEMPORARY
         self._read_as: object = None
         self._seconds: dict[str, float] = {}
 

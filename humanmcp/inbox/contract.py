@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from humanmcp.locales.stop import Phrase, StopError
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -210,7 +210,7 @@ class Order(enum.Enum):
     CRASH = "crash"
     """End at once and without a word, as a server that is killed."""
     HTTP = "http"
-    """Carry the next answer wrongly: the fault that `text` names (`protocol/http/faults.py`)."""
+    """Carry the next answer wrongly: the fault that `text` names (`protocol/http/outbound.py`)."""
 
 
 class Reply(NamedTuple):

@@ -9,13 +9,15 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import threading
 import time
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from humanmcp.inbox import layout, records
+from humanmcp.inbox import records
 from humanmcp.inbox.atomic import (
+    FolderTime,
     Signature,
     drop,
     make_temporary_folder,
@@ -28,14 +30,14 @@ from humanmcp.inbox.atomic import (
     write_new,
     write_temporary,
 )
-from humanmcp.inbox.contract import Draft, Key, TakenError, UnknownItemError
+from humanmcp.inbox.contract import Draft, Key, Reply, TakenError, UnknownItemError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Answer, Item, Reply, Waiting
+    from humanmcp.inbox.contract import Answer, Item, Waiting
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _log = logging.getLogger(__name__)
@@ -54,12 +56,12 @@ class SessionFolder:
     @property
     def temporary(self) -> Path:
         """Where files are written before they get their name."""
-        return self.path.parent.parent / layout.TEMPORARY
+        return self.path.parent.parent / records.TEMPORARY
 
     @property
     def outbox(self) -> Path:
         """Where people put what they say first."""
-        return self.path / layout.OUTBOX
+        return self.path / records.OUTBOX
 
     def make(self) -> None:
         """Make the folder with everything that is always in it.
@@ -68,12 +70,12 @@ class SessionFolder:
             FileExistsError: another session has this name.
         """
         self.path.mkdir(mode=0o700)
-        for name in (layout.OUTBOX, *layout.STATES):
+        for name in (records.OUTBOX, *records.STATES):
             (self.path / name).mkdir(mode=0o700)
 
     def at(self, state: ExchangeState, number: int) -> Path:
         """Return where an exchange lies when it is in this state."""
-        return self.path / state.value / layout.exchange_name(number)
+        return self.path / state.value / records.exchange_name(number)
 
     def numbers(self, state: ExchangeState) -> list[int]:
         """List the exchanges in one state, oldest first.
@@ -82,7 +84,7 @@ class SessionFolder:
         """
         with suppress(FileNotFoundError), os.scandir(self.path / state.value) as entries:
             found = (
-                layout.exchange_number(entry.name)
+                records.exchange_number(entry.name)
                 for entry in entries
                 if entry.is_dir(follow_symlinks=False)
             )
@@ -133,12 +135,12 @@ class SessionFolder:
     def update(self, number: int, line: str, id_token: str, waiting: Waiting) -> None:
         """Replace the request where it differs, and how long it may wait."""
         path = self.at(ExchangeState.PENDING, number)
-        request = records.decode(read_file(path / layout.REQUEST))
+        request = records.decode(read_file(path / records.REQUEST))
         if (request.get("line"), request.get("id")) != (line, id_token):
             changed = records.encode({**request, "line": line, "id": id_token})
-            replace_file(self.temporary, path / layout.REQUEST, changed, durable=True)
+            replace_file(self.temporary, path / records.REQUEST, changed, durable=True)
         wait = records.encode(records.record_of(waiting))
-        replace_file(self.temporary, path / layout.WAIT, wait, durable=False)
+        replace_file(self.temporary, path / records.WAIT, wait, durable=False)
 
     def refuse(self, number: int, diagnostics: Sequence[Diagnostic]) -> Signature | None:
         """Turn the reply into the draft again, with its problems. Returns the draft's signature."""
@@ -147,9 +149,9 @@ class SessionFolder:
         if reply is not None:
             self._give_back(path, reply)
         explained = records.encode(records.diagnostics_record(diagnostics))
-        replace_file(self.temporary, path / layout.PROBLEMS, explained, durable=False)
-        (path / layout.REPLY).unlink(missing_ok=True)
-        return signature(path / layout.DRAFT)
+        replace_file(self.temporary, path / records.PROBLEMS, explained, durable=False)
+        (path / records.REPLY).unlink(missing_ok=True)
+        return signature(path / records.DRAFT)
 
     def _give_back(self, path: Path, reply: Reply) -> None:
         """Make the reply's text the draft, and lose no other text that was typed there.
@@ -159,14 +161,14 @@ class SessionFolder:
         """
         draft = reply.as_draft
         self._keep_other(path, read_draft(path), draft)
-        taken_away = path / layout.OLD_DRAFT
+        taken_away = path / records.OLD_DRAFT
         with suppress(FileNotFoundError):
-            move(path / layout.DRAFT, taken_away)
+            move(path / records.DRAFT, taken_away)
         written, _ = write_temporary(
             self.temporary, records.encode(records.record_of(draft)), durable=True
         )
         try:
-            if not publish_first(written, path / layout.DRAFT):
+            if not publish_first(written, path / records.DRAFT):
                 self.keep(path, draft)
         finally:
             drop(written)
@@ -191,12 +193,12 @@ class SessionFolder:
         try:
             if answer is not None or reason:
                 ending = records.encode(records.close_record(state, answer, reason))
-                replace_file(self.temporary, path / layout.ANSWER, ending, durable=False)
+                replace_file(self.temporary, path / records.ANSWER, ending, durable=False)
             move(path, target)
         except FileNotFoundError:
             self.locate(number)  # closed before: nothing to do
             return
-        if signature(target / layout.REPLY) not in (None, taken):
+        if signature(target / records.REPLY) not in (None, taken):
             self._keep_untaken(target)
 
     def _keep_untaken(self, path: Path) -> None:
@@ -204,7 +206,7 @@ class SessionFolder:
         reply = read_reply(path)
         if reply is not None:
             self.keep(path, reply.as_draft)
-            (path / layout.REPLY).unlink(missing_ok=True)
+            (path / records.REPLY).unlink(missing_ok=True)
 
     # -- what the desks do --------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ class SessionFolder:
         self.follow(
             number,
             lambda _, path: replace_file(
-                self.temporary, path / layout.DRAFT, content, durable=True
+                self.temporary, path / records.DRAFT, content, durable=True
             ),
         )
 
@@ -246,7 +248,7 @@ class SessionFolder:
             return
         record = records.record_of(draft._replace(touched=True))
         number = max(_kept_numbers(path), default=0) + 1
-        self.publish(record, lambda free: path / layout.KEPT.format(free), number)
+        self.publish(record, lambda free: path / records.KEPT.format(free), number)
 
     def publish(self, record: records.Record, name: Callable[[int], Path], number: int) -> int:
         """Write a record under the first free number from this one, and return it."""
@@ -261,25 +263,25 @@ class SessionFolder:
 
 def _fill(folder: Path, item: Item) -> Signature | None:
     request = records.encode(records.request_record(item))
-    write_new(folder / layout.REQUEST, request, durable=True)
+    write_new(folder / records.REQUEST, request, durable=True)
     wait = records.encode(records.record_of(item.waiting))
-    write_new(folder / layout.WAIT, wait, durable=False)
+    write_new(folder / records.WAIT, wait, durable=False)
     if item.diagnostics:
         diagnostics = records.encode(records.diagnostics_record(item.diagnostics))
-        write_new(folder / layout.PROBLEMS, diagnostics, durable=False)
+        write_new(folder / records.PROBLEMS, diagnostics, durable=False)
     if item.draft is None:
         return None
     draft = records.encode(records.record_of(item.draft))
-    return write_new(folder / layout.DRAFT, draft, durable=False)
+    return write_new(folder / records.DRAFT, draft, durable=False)
 
 
 def _publish(written: Path, state: ExchangeState, path: Path) -> tuple[ExchangeState, str] | None:
     """Give the reply its name. Returns the state and who was first, if not this one."""
-    closing = (path / layout.ANSWER).exists()
+    closing = (path / records.ANSWER).exists()
     if (
         state is ExchangeState.PENDING
         and not closing
-        and publish_first(written, path / layout.REPLY)
+        and publish_first(written, path / records.REPLY)
     ):
         return None
     answer, reply = _read_answer(path), read_reply(path)
@@ -287,17 +289,17 @@ def _publish(written: Path, state: ExchangeState, path: Path) -> tuple[ExchangeS
 
 
 def _read_answer(path: Path) -> Answer | None:
-    return _read(path / layout.ANSWER, lambda record: records.read_close(record)[0])
+    return _read(path / records.ANSWER, lambda record: records.read_close(record)[0])
 
 
 def read_reply(path: Path) -> Reply | None:
     """Read the reply of an exchange; None when there is none that can be read."""
-    return _read(path / layout.REPLY, records.read_reply)
+    return _read(path / records.REPLY, records.read_reply)
 
 
 def read_draft(path: Path) -> Draft | None:
     """Read the draft of an exchange; None when there is none that can be read."""
-    return _read_draft_file(path / layout.DRAFT)
+    return _read_draft_file(path / records.DRAFT)
 
 
 def _read_draft_file(path: Path) -> Draft | None:
@@ -327,13 +329,13 @@ def read_record(path: Path, reader: Callable[[records.Record], _Found]) -> _Foun
 
 def kept_drafts(path: Path) -> dict[int, Draft]:
     """Read the texts that are kept beside an exchange, oldest first."""
-    found = ((n, _read_draft_file(path / layout.KEPT.format(n))) for n in _kept_numbers(path))
+    found = ((n, _read_draft_file(path / records.KEPT.format(n))) for n in _kept_numbers(path))
     return {number: draft for number, draft in found if draft is not None}
 
 
 def _kept_numbers(path: Path) -> list[int]:
     with os.scandir(path) as entries:
-        numbers = (layout.kept_number(entry.name) for entry in entries)
+        numbers = (records.kept_number(entry.name) for entry in entries)
         return sorted(number for number in numbers if number is not None)
 
 
@@ -365,3 +367,218 @@ def sweep_temporary(folder: Path) -> None:
                     discard(folder / entry.name)
                 else:
                     (folder / entry.name).unlink()
+
+
+class Outbox:
+    """The outbox of one session."""
+
+    def __init__(self, folder: SessionFolder) -> None:
+        self._folder = folder
+        self._path = folder.outbox
+        self._waiting: dict[str, Reply] = {}
+        self._passed: set[str] = set()
+        self._time = FolderTime()
+
+    # -- the desk's side ----------------------------------------------------------------------
+
+    def submit(self, reply: Reply) -> str:
+        """Hand in a saying under the next free number."""
+        number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1
+        number = self._folder.publish(
+            records.record_of(reply),
+            lambda free: self._path / records.OUTGOING.format(records.exchange_name(free)),
+            number,
+        )
+        return records.exchange_name(number)
+
+    def refused(self, ticket: str) -> tuple[Diagnostic, ...] | None:
+        """Return what became of a saying."""
+        if not records.is_ticket(ticket):
+            raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")
+        try:
+            return records.read_diagnostics(
+                records.decode(read_file(self._path / records.RESULT.format(ticket)))
+            )
+        except FileNotFoundError:
+            if (self._path / records.OUTGOING.format(ticket)).exists():
+                return None
+            raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket}") from None
+        except records.UnreadableError as error:
+            _log.warning("what became of saying %s cannot be read: %s", ticket, error)
+            return None
+
+    # -- the server's side ----------------------------------------------------------------------
+
+    def outgoing(self) -> Sequence[tuple[str, Reply]]:
+        """Return what is not settled, oldest first."""
+        if self._may_have_changed():
+            self._look()
+        return sorted(self._waiting.items(), key=lambda outgoing: int(outgoing[0]))
+
+    def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
+        """Put the result beside a saying."""
+        if not records.is_ticket(ticket):
+            raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")
+        result = records.encode(records.diagnostics_record(diagnostics))
+        path = self._path / records.RESULT.format(ticket)
+        replace_file(self._folder.temporary, path, result, durable=False)
+        self._waiting.pop(ticket, None)
+        self._passed.add(ticket)
+
+    def _may_have_changed(self) -> bool:
+        """Return True if to look: one `stat`, unless something happened a moment ago."""
+        try:
+            found = self._path.stat(follow_symlinks=False)
+        except OSError:
+            return False
+        return self._time.may_have_changed(found, time.monotonic())
+
+    def _look(self) -> None:
+        tickets, settled = self._tickets()
+        for ticket in settled:
+            self._waiting.pop(ticket, None)
+        for ticket in tickets - settled - self._passed - self._waiting.keys():
+            reply = None
+            with suppress(FileNotFoundError):
+                path = self._path / records.OUTGOING.format(ticket)
+                reply = read_record(path, records.read_reply)
+            if reply is None:
+                self._passed.add(ticket)
+            else:
+                self._waiting[ticket] = reply
+
+    def _tickets(self) -> tuple[set[str], set[str]]:
+        """Return every ticket, and those that are settled."""
+        with os.scandir(self._path) as entries:
+            names = {entry.name for entry in entries}
+        tickets = {ticket for name in names if (ticket := records.ticket_of(name)) is not None}
+        return tickets, {ticket for ticket in tickets if records.RESULT.format(ticket) in names}
+
+
+_TORN_FOR: Final = 1.0
+"""Seconds after which a reply that cannot be read counts as torn, not as half-written."""
+
+
+class _Poll:
+    """What one exchange is asked for, and what was seen of it."""
+
+    __slots__ = ("draft", "draft_seen", "reply", "reply_taken", "torn")
+
+    def __init__(self, folder: Path, draft_seen: Signature | None) -> None:
+        """Watch the exchange in `folder`."""
+        self.reply = folder / records.REPLY
+        self.draft = folder / records.DRAFT
+        self.reply_taken: Signature | None = None
+        self.draft_seen = draft_seen
+        self.torn: tuple[Signature, float] | None = None
+
+
+class ReplyReader:
+    """Asks for the replies and drafts of a session's pending exchanges.
+
+    The process that began the session knows their numbers (`add`, `drop`); any other one looks.
+    """
+
+    def __init__(self, folder: SessionFolder, *, own: bool) -> None:
+        """Ask in `folder`; `own` says that this process delivers its exchanges."""
+        self._folder = folder
+        self._own = own
+        self._polls: dict[int, _Poll] = {}
+        self._lock = threading.Lock()
+
+    def add(self, number: int, draft_seen: Signature | None) -> None:
+        """Ask for this exchange, too. The draft it starts with is nothing new."""
+        path = self._folder.at(ExchangeState.PENDING, number)
+        with self._lock:
+            self._polls[number] = _Poll(path, draft_seen)
+
+    def taken(self, number: int) -> Signature | None:
+        """Return the reply of this exchange that was taken last."""
+        poll = self._polls.get(number)
+        return poll.reply_taken if poll else None
+
+    def drop(self, number: int) -> None:
+        """Ask for it no more."""
+        with self._lock:
+            self._polls.pop(number, None)
+
+    def given_back(self, number: int, draft_seen: Signature | None) -> None:
+        """Take the next reply of this exchange as a new one."""
+        poll = self._polls.get(number)
+        if poll is not None:
+            poll.reply_taken = None
+            poll.draft_seen = draft_seen
+
+    def _current(self) -> Sequence[tuple[int, _Poll]]:
+        if not self._own:
+            self._look()
+        with self._lock:
+            return tuple(self._polls.items())
+
+    def _look(self) -> None:
+        try:
+            numbers = self._folder.numbers(ExchangeState.PENDING)
+        except OSError:
+            numbers = []
+        with self._lock:
+            self._polls = {
+                number: self._polls.get(number)
+                or _Poll(self._folder.at(ExchangeState.PENDING, number), None)
+                for number in numbers
+            }
+
+    def replies(self) -> Sequence[tuple[Key, Reply]]:
+        """Return the replies that are new, oldest first."""
+        found: list[tuple[int, int, Reply]] = []
+        for number, poll in self._current():
+            seen = signature(poll.reply)
+            if seen is None or seen == poll.reply_taken:
+                continue
+            reply = self._reply(poll, seen)
+            if reply is not None:
+                poll.reply_taken = seen
+                found.append((seen.mtime_ns, number, reply))
+        found.sort(key=lambda entry: entry[:2])
+        return [(Key(self._folder.name, number), reply) for _, number, reply in found]
+
+    def _reply(self, poll: _Poll, seen: Signature) -> Reply | None:
+        try:
+            reply = records.read_reply(records.decode(read_file(poll.reply)))
+        except FileNotFoundError:
+            return None
+        except (OSError, records.UnreadableError) as error:
+            self._torn(poll, seen, error)
+            return None
+        poll.torn = None
+        return reply
+
+    def _torn(self, poll: _Poll, seen: Signature, error: Exception) -> None:
+        """Put a reply that stays unreadable out of the way: it would keep everybody from sending.
+
+        Only the server does so, and only it takes replies away: no readable one can be hit.
+        """
+        now = time.monotonic()
+        if poll.torn is None or poll.torn[0] != seen:
+            _log.warning("%s cannot be read (yet): %s", poll.reply, error)
+            poll.torn = (seen, now)
+        elif now - poll.torn[1] > _TORN_FOR:
+            aside = poll.reply.with_name(records.TORN.format(os.urandom(6).hex()))
+            _log.warning("%s is put aside as %s: %s", poll.reply, aside, error)
+            poll.reply.replace(aside)
+            poll.torn = None
+
+    def drafts(self) -> Sequence[tuple[Key, Draft]]:
+        """Return the drafts that were saved since the last call."""
+        found: list[tuple[Key, Draft]] = []
+        for number, poll in self._current():
+            seen = signature(poll.draft)
+            if seen is None or seen == poll.draft_seen:
+                continue
+            try:
+                draft = read_record(poll.draft, records.read_draft)
+            except FileNotFoundError:
+                continue
+            if draft is not None:
+                found.append((Key(self._folder.name, number), draft))
+            poll.draft_seen = seen
+        return found

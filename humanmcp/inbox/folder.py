@@ -13,15 +13,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from humanmcp.common.paths import UnsafeFolderError, make_private
-from humanmcp.inbox import layout, records
-from humanmcp.inbox.atomic import keeping, replace_file
+from humanmcp.inbox import records
+from humanmcp.inbox.atomic import LifeLock, keeping, replace_file
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Life, NotHeldError, UnknownItemError
-from humanmcp.inbox.exchanges import SessionFolder, discard, sweep_temporary
-from humanmcp.inbox.letters import Letters, rank_of
-from humanmcp.inbox.lock import LifeLock
-from humanmcp.inbox.outbox import Outbox
-from humanmcp.inbox.polls import ReplyReader
+from humanmcp.inbox.exchanges import Outbox, ReplyReader, SessionFolder, discard, sweep_temporary
+from humanmcp.inbox.records import Letters, rank_of
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 
@@ -48,7 +45,7 @@ class _OwnedSession:
     ) -> None:
         self.folder = folder
         self.lock = lock
-        self.bell = Bell.hang(folder.path / layout.BELL)
+        self.bell = Bell.hang(folder.path / records.BELL)
         self.transcript = transcript
         self.facts = facts
         self.established = Established()
@@ -66,7 +63,7 @@ class FolderInbox:
             StoreError: it cannot be made.
         """
         with keeping("inbox", folder=home):
-            self.home, self._path = home, home / layout.SESSIONS
+            self.home, self._path = home, home / records.SESSIONS
             self._make_folders()
         self._own: dict[str, _OwnedSession] = {}
         self._polls: dict[str, ReplyReader] = {}
@@ -103,7 +100,7 @@ class FolderInbox:
 
         Files that a crash left without a name, and letters of sessions that were removed.
         """
-        sweep_temporary(self.home / layout.TEMPORARY)
+        sweep_temporary(self.home / records.TEMPORARY)
         self._letters.sweep(self._path)
 
     def folder(self, session: str) -> Path:
@@ -114,7 +111,7 @@ class FolderInbox:
         owned = self._own.get(session)
         if owned is not None:
             return owned.folder
-        if not layout.is_session_name(session):
+        if not records.is_session_name(session):
             raise UnknownItemError(repr(session))
         path = self._path / session
         try:
@@ -148,15 +145,15 @@ class FolderInbox:
         return folder.name
 
     def _make_folders(self) -> None:
-        for folder in (self.home, self._path, self.home / layout.TEMPORARY):
+        for folder in (self.home, self._path, self.home / records.TEMPORARY):
             make_private(folder)
 
     def _make(self, wanted: str) -> SessionFolder:
-        if wanted and not layout.is_session_name(wanted):
+        if wanted and not records.is_session_name(wanted):
             raise ValueError(wanted)
         while True:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-            name = wanted or layout.session_name(stamp, os.urandom(2).hex())
+            name = wanted or records.session_name(stamp, os.urandom(2).hex())
             folder = SessionFolder(name, self._path / name)
             try:
                 folder.make()
@@ -220,7 +217,7 @@ class FolderInbox:
         owned = self._owned(facts.name)
         with keeping("session", session=facts.name):
             if established != owned.established:
-                path = owned.folder.path / layout.KNOWN
+                path = owned.folder.path / records.KNOWN
                 content = records.encode(records.record_of(established))
                 replace_file(owned.folder.temporary, path, content, durable=False)
                 owned.established = established
@@ -260,7 +257,7 @@ class FolderInbox:
         return self._owned(session).bell
 
     def _ring(self, session: str) -> None:
-        ring(self._folder(session).path / layout.BELL)
+        ring(self._folder(session).path / records.BELL)
 
     def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
         """Return the replies that were sent since the last call, oldest first."""
@@ -316,16 +313,16 @@ class FolderInbox:
 
     def holds(self, session: str) -> Sequence[str]:
         """Return what a tap is to hold."""
-        path = self._folder(session).path / layout.HOLDS
+        path = self._folder(session).path / records.HOLDS
         return self._holds.read(path, records.read_holds) or ()
 
     def opening_is_held(self) -> bool:
         """Return True if people answer the handshake of every session."""
-        return (self.home / layout.HELD_OPENING).exists()
+        return (self.home / records.HELD_OPENING).exists()
 
     def hold_opening(self, *, on: bool) -> None:
         """Let people answer the handshake of every session, or stop that."""
-        file = self.home / layout.HELD_OPENING
+        file = self.home / records.HELD_OPENING
         with keeping("opening"):
             if on:
                 file.touch(mode=0o600)
@@ -360,10 +357,10 @@ class FolderInbox:
 
         A new one is listed once its record is there, which comes last.
         """
-        lock = LifeLock.take(folder.path / layout.LOCK)
+        lock = LifeLock.take(folder.path / records.LOCK)
         try:
             facts = new or self._still_open(folder.name)
-            transcript = TranscriptWriter(folder.path / layout.TRANSCRIPT, new=new is not None)
+            transcript = TranscriptWriter(folder.path / records.TRANSCRIPT, new=new is not None)
             started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             facts = facts._replace(name=folder.name, started=started, life=Life.OPEN)
             owned = _OwnedSession(folder, lock, transcript, facts)
@@ -386,7 +383,7 @@ class FolderInbox:
         if not owned.facts.probe and not owned.lettered:
             owned.lettered = bool(self._letters.give(owned.folder))
         content = records.encode(records.facts_record(owned.facts))
-        path = owned.folder.path / layout.SESSION
+        path = owned.folder.path / records.SESSION
         replace_file(owned.folder.temporary, path, content, durable=False)
 
     # -- the desk's side ----------------------------------------------------------------------
@@ -464,7 +461,7 @@ class FolderInbox:
         folder = self._folder(session)
         content = records.encode(records.holds_record(patterns))
         with keeping("holds", session=session):
-            replace_file(folder.temporary, folder.path / layout.HOLDS, content, durable=False)
+            replace_file(folder.temporary, folder.path / records.HOLDS, content, durable=False)
         self._ring(session)
 
     def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
@@ -493,7 +490,7 @@ class FolderInbox:
         folder = self._folder(session)
         reader = self._transcripts.get(session)
         if reader is None:
-            reader = TranscriptReader(folder.path / layout.TRANSCRIPT)
+            reader = TranscriptReader(folder.path / records.TRANSCRIPT)
             self._transcripts[session] = reader
         return reader.frames(after)
 
@@ -501,6 +498,6 @@ class FolderInbox:
         self, session: str, seq: int, count: int, word: str = ""
     ) -> Sequence[Frame]:
         """Read the last `count` frames of the transcript before number `seq`."""
-        from humanmcp.inbox.backwards import frames_before  # noqa: PLC0415 - no server does it
+        from humanmcp.inbox.transcripts import frames_before  # noqa: PLC0415 - no server does it
 
-        return frames_before(self._folder(session).path / layout.TRANSCRIPT, seq, count, word)
+        return frames_before(self._folder(session).path / records.TRANSCRIPT, seq, count, word)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.atomic import make_temporary_folder, move, sync_folder
 from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.inbox.exchanges import discard
@@ -28,9 +28,9 @@ from humanmcp.protocol.conversation.transcript import (
     to_json,
 )
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.repair.decoding import decode
+from humanmcp.protocol.repair.reading import decode
 from humanmcp.protocol.repair.reading import read as read_json
-from humanmcp.protocol.validation.documents import divide
+from humanmcp.protocol.validation.results import divide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -60,7 +60,7 @@ def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> 
     # The copies first: they are found by the lines of the transcript, and who is killed in between
     # has to find them again.
     forget_texts(folder.path, facts, _frames_of(folder, number))
-    _blank(folder.path / layout.TRANSCRIPT, lambda line: _left_of(line, folder, number))
+    _blank(folder.path / records.TRANSCRIPT, lambda line: _left_of(line, folder, number))
     for state in ExchangeState:
         path = folder.at(state, number)
         if path.is_dir() and not path.is_symlink():
@@ -89,7 +89,7 @@ def _throw_away(folder: SessionFolder, path: Path) -> None:
 
 def _frames_of(folder: SessionFolder, number: int = 0) -> Iterator[Frame]:
     """Read the recorded lines of an exchange, of all of them for 0."""
-    with suppress(FileNotFoundError), (folder.path / layout.TRANSCRIPT).open("rb") as stream:
+    with suppress(FileNotFoundError), (folder.path / records.TRANSCRIPT).open("rb") as stream:
         for line in stream:
             frame = read_frame(line, folder.path)
             if frame is not None and number in (0, frame.number):
@@ -117,7 +117,7 @@ def forget_texts(session: Path, facts: SessionFacts, frames: Iterable[Frame]) ->
     for folder in {session, Path(facts.files or session)}:
         for file in folder.glob("in*.txt"):
             _blank(file, lambda line: _GONE_LINE if line in lines[Direction.IN] else None)
-        for file in (folder / layout.SENT).glob("*.txt"):
+        for file in (folder / records.SENT).glob("*.txt"):
             if _is_part_of(file, answers):
                 file.unlink(missing_ok=True)
 

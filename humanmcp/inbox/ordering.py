@@ -54,7 +54,7 @@ def not_understood(order: Order, text: str) -> str:
     if order is Order.OFFER and offer_change(text) is None:
         return "offer"
     if order is Order.HTTP:
-        from humanmcp.protocol.http.faults import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
+        from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
 
         return "" if text == TAKEN_BACK or HttpFault.read(text) else "http fault"
     if order is Order.EXIT and not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST):
@@ -66,8 +66,10 @@ def offer_change(text: str) -> OfferChange | None:
     """Read what an order changes of what is offered; None for what is none."""
     import json  # noqa: PLC0415 - seldom wanted
 
-    from humanmcp.protocol.rules.book_values import BookError  # noqa: PLC0415 - likewise
-    from humanmcp.protocol.rules.rule_format import read_change  # noqa: PLC0415 - likewise
+    from humanmcp.protocol.rules.book_format import (  # noqa: PLC0415 - likewise
+        BookError,
+        read_change,
+    )
 
     try:
         given = json.loads(text)

@@ -9,27 +9,161 @@ from __future__ import annotations
 
 import enum
 import json
+import logging
+import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from humanmcp.inbox import layout
-from humanmcp.inbox.contract import (
-    Answer,
-    Draft,
-    Item,
-    Key,
-    Reply,
-    SessionFacts,
-    Waiting,
-)
+from humanmcp.inbox.atomic import drop, publish_first, read_file, write_temporary
+from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
     from types import UnionType
 
-    from humanmcp.protocol.conversation.exchange import ExchangeState
+    from humanmcp.inbox.exchanges import SessionFolder
+
+# -- in the home ------------------------------------------------------------------------------
+SESSIONS: Final = "sessions"
+"""Holds a folder for each session."""
+TEMPORARY: Final = "tmp"
+"""Where files are written before they get their name. Outside of `sessions`, which is watched."""
+LEARNED: Final = "learned.json"
+"""How long clients were seen to wait before they gave up."""
+CALL_LIMITS: Final = "limits.json"
+"""How long clients wait for a call, as a person has set it."""
+GRACE: Final = "grace.json"
+"""How long the opening messages of clients may wait for a person, as a person has set it."""
+LETTERS: Final = "letters"
+"""Which session has which letter."""
+HELD_OPENING: Final = "opening.held"
+"""It is there while people want to open every session themselves."""
+
+# -- in a session's folder --------------------------------------------------------------------
+SESSION: Final = "session.json"
+KNOWN: Final = "known.json"
+LETTER: Final = "letter.json"
+LOCK: Final = "session.lock"
+BELL: Final = "bell"
+"""A FIFO: a desk that sends something rings there."""
+TRANSCRIPT: Final = "transcript.jsonl"
+FORWARDED: Final = "{}.forwarded.jsonl"
+"""What grows beside a recording that is played with its server behind it: the transcript."""
+IN_TEXT: Final = "in.txt"
+OUT_TEXT: Final = "out.txt"
+PROBLEMS_TEXT: Final = "problems.txt"
+STATUS_TEXT: Final = "status.txt"
+SENT: Final = "sent"
+"""The texts of `out.txt` that were sent."""
+OUTBOX: Final = "outbox"
+HOLDS: Final = "holds.json"
+PENDING: Final = ExchangeState.PENDING.value
+STATES: Final = tuple(state.value for state in ExchangeState)
+"""The folders of exchanges: where an exchange lies is its state."""
+
+# -- in an exchange's folder ------------------------------------------------------------------
+REQUEST: Final = "request.json"
+WAIT: Final = "wait.json"
+DRAFT: Final = "draft.json"
+OLD_DRAFT: Final = "draft.old.json"
+PROBLEMS: Final = "problems.json"
+REPLY: Final = "reply.json"
+ANSWER: Final = "answer.json"
+KEPT: Final = "kept-{}.json"
+TORN: Final = "torn-{}.json"
+
+# -- in the outbox ----------------------------------------------------------------------------
+OUTGOING: Final = "{}.json"
+RESULT: Final = "{}.result.json"
+
+NAMES: Final = (
+    *(
+        SESSIONS,
+        SESSION,
+        KNOWN,
+        LOCK,
+        BELL,
+        TRANSCRIPT,
+        IN_TEXT,
+        OUT_TEXT,
+        PROBLEMS_TEXT,
+        STATUS_TEXT,
+    ),
+    *(LEARNED, CALL_LIMITS, GRACE, HELD_OPENING, LETTERS, LETTER),
+    *(OUTBOX, HOLDS, TEMPORARY, *STATES),
+    FORWARDED.format(TRANSCRIPT),
+    *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
+    *(PROBLEMS, REPLY, ANSWER),
+    *(KEPT.format("1"), TORN.format("1"), OUTGOING.format("0001"), RESULT.format("0001")),
+)
+"""Every name, with an example where a number is part of it. The manual lists the same ones."""
+
+FORMAT: Final = 1
+"""The number of this layout. It stands in each `session.json`; readers skip what is newer."""
+
+# Neither a dot nor a slash: no name leads out of the folder. Windows keeps some names for devices.
+_SESSION_NAME: Final = re.compile(
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)\Z)[0-9A-Za-z][0-9A-Za-z_-]{0,63}", re.IGNORECASE
+)
+_NUMBER: Final = re.compile(r"[0-9]{4,12}", re.ASCII)
+_KEPT_NAME: Final = re.compile(r"kept-([0-9]{1,6})\.json", re.ASCII)
+_LETTER_NAME: Final = re.compile(r"([0-9]{4,9})\.json", re.ASCII)
+_OUTGOING_NAME: Final = re.compile(r"([0-9]{4,12})\.json", re.ASCII)
+
+
+def session_name(stamp: str, suffix: str) -> str:
+    """Name a session by the second it began in (20261120T184907Z) and four random digits."""
+    return f"{stamp}-{suffix}"
+
+
+def is_session_name(name: str) -> bool:
+    """Return True if a session may have this name."""
+    return _SESSION_NAME.fullmatch(name) is not None
+
+
+def exchange_name(number: int) -> str:
+    """Name the folder of an exchange: 3 is `0003`."""
+    return f"{number:04d}"
+
+
+def exchange_number(name: str) -> int | None:
+    """Return the number of an exchange's folder; None when the name is no such number."""
+    return int(name) if _NUMBER.fullmatch(name) and name == exchange_name(int(name)) else None
+
+
+def kept_number(name: str) -> int | None:
+    """Return the 2 of `kept-2.json`; None for any other name."""
+    found = _KEPT_NAME.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def letter_name(rank: int) -> str:
+    """Name the file of a letter: by its number from 1, since Windows takes no `con.json`."""
+    return f"{rank + 1:04d}.json"
+
+
+def letter_rank(name: str) -> int | None:
+    """Return the rank of the letter that a file is for; None when it is for none."""
+    found = _LETTER_NAME.fullmatch(name)
+    return int(found[1]) - 1 if found else None
+
+
+def ticket_of(name: str) -> str | None:
+    """Return the ticket that a file of the outbox belongs to; None when it is no saying."""
+    found = _OUTGOING_NAME.fullmatch(name)
+    return found[1] if found else None
+
+
+def is_ticket(text: str) -> bool:
+    """Return True if a ticket may look like this."""
+    return _NUMBER.fullmatch(text) is not None
+
 
 Record = Mapping[str, Any]  # `Any`: JSON has no narrower type that a reader would gain from
 _Choice = TypeVar("_Choice", bound=enum.Enum)
@@ -140,12 +274,12 @@ def _has_text(record: Record, name: str) -> Record:
 
 def facts_record(facts: SessionFacts) -> Record:
     """Return the record of `session.json`. GONE is found out by readers, never written."""
-    return {"format": layout.FORMAT, **record_of(facts, "name", "letter")}
+    return {"format": FORMAT, **record_of(facts, "name", "letter")}
 
 
 def read_facts(name: str, record: Record) -> SessionFacts:
     """Read `session.json`. The name is the folder's, whatever the record says."""
-    if "format" in record and _typed(record, "format", int) > layout.FORMAT:
+    if "format" in record and _typed(record, "format", int) > FORMAT:
         raise UnreadableError("format")
     return read(SessionFacts, record, name=name, letter="")
 
@@ -185,19 +319,19 @@ class Reads(Protocol):
 
 def read_item(key: Key, state: ExchangeState, read: Reads, kept: Iterable[str]) -> Item | None:
     """Read an exchange from its records; `kept` names those of the texts beside the draft."""
-    item = read(layout.REQUEST, lambda record: read_request(key, state, record))
+    item = read(REQUEST, lambda record: read_request(key, state, record))
     if item is None:
         return None
-    answer, reason = read(layout.ANSWER, read_close) or (None, "")
-    reply = read(layout.REPLY, read_reply)
-    draft = read(layout.DRAFT, read_draft)
+    answer, reason = read(ANSWER, read_close) or (None, "")
+    reply = read(REPLY, read_reply)
+    draft = read(DRAFT, read_draft)
     if draft is None and reply is not None:  # it is being given back just now
         draft = reply.as_draft
     others = (read(name, read_draft) for name in kept)
     return item._replace(
-        waiting=read(layout.WAIT, _read_waiting) or Waiting(),
+        waiting=read(WAIT, _read_waiting) or Waiting(),
         draft=draft,
-        diagnostics=read(layout.PROBLEMS, read_diagnostics) or (),
+        diagnostics=read(PROBLEMS, read_diagnostics) or (),
         answer=answer,
         reason=reason,
         reply=reply,
@@ -313,3 +447,76 @@ def _object(value: object) -> Record:
     if not isinstance(value, dict):
         raise UnreadableError(type(value).__name__)
     return value
+
+
+_log = logging.getLogger(__name__)
+
+
+def letter_of(rank: int) -> str:
+    """Count in letters: 0 is a, 25 is z, 26 is aa."""
+    text = ""
+    while rank >= 0:
+        text = chr(ord("a") + rank % 26) + text
+        rank = rank // 26 - 1
+    return text
+
+
+def rank_of(letter: str) -> int:
+    """Return the number that a letter counts; -1 for none."""
+    rank = 0
+    for character in letter.lower():
+        rank = rank * 26 + ord(character) - ord("a") + 1
+    return rank - 1
+
+
+class Letters:
+    """The letters of an inbox."""
+
+    def __init__(self, home: Path) -> None:
+        """Give the letters of the inbox in `home`."""
+        self._path = home / LETTERS
+
+    def give(self, folder: SessionFolder) -> str:
+        """Give a session its letter, and return the one it has; "" where that cannot be kept."""
+        try:
+            self._path.mkdir(mode=0o700, exist_ok=True)
+            rank = max(self._taken(), default=-1) + 1
+            while not (letter := self._claim(folder, rank)):
+                rank += 1
+        except OSError as error:
+            _log.warning("session %s gets no letter: %s", folder.name, error)
+            return ""
+        return letter
+
+    def _claim(self, folder: SessionFolder, rank: int) -> str:
+        """Take a letter for a session. "" when another session has it."""
+        taken, own = self._path / letter_name(rank), folder.path / LETTER
+        record = {"letter": letter_of(rank), "session": folder.name}
+        written, _ = write_temporary(folder.temporary, encode(record), durable=False)
+        try:
+            if not publish_first(written, taken, durable=False):
+                return ""
+            if publish_first(written, own, durable=False):
+                return letter_of(rank)
+            drop(taken)  # another desk gave it one at the same moment
+            return read_letter(decode(read_file(own)))
+        except UnreadableError as error:
+            raise OSError(str(error)) from error
+        finally:
+            drop(written)
+
+    def _taken(self) -> list[int]:
+        with os.scandir(self._path) as entries:
+            found = (letter_rank(entry.name) for entry in entries)
+            return [rank for rank in found if rank is not None]
+
+    def sweep(self, sessions: Path) -> None:
+        """Free the letters of sessions whose folders are gone."""
+        with suppress(FileNotFoundError):
+            for rank in self._taken():
+                path = self._path / letter_name(rank)
+                with suppress(OSError, UnreadableError):
+                    name = decode(read_file(path)).get("session")
+                    ours = isinstance(name, str) and is_session_name(name)
+                    if ours and not (sessions / str(name)).exists():
+                        drop(path)

@@ -14,11 +14,10 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from humanmcp.inbox import layout, records
-from humanmcp.inbox.atomic import Signature, signature
+from humanmcp.inbox import records
+from humanmcp.inbox.atomic import Signature, is_held, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError
 from humanmcp.inbox.exchanges import read_record
-from humanmcp.inbox.lock import is_held
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class SessionCache:
         """List the folders that may be sessions, in no order."""
         with suppress(FileNotFoundError), os.scandir(self._path) as entries:
             for entry in entries:
-                if layout.is_session_name(entry.name) and entry.is_dir(follow_symlinks=False):
+                if records.is_session_name(entry.name) and entry.is_dir(follow_symlinks=False):
                     yield entry.name
 
     def facts(self, name: str) -> SessionFacts | None:
@@ -82,7 +81,7 @@ class SessionCache:
         if facts is None or facts.life is not Life.OPEN:
             return facts
         if self._gone.get(name) is not facts:
-            if is_held(self._path / name / layout.LOCK):
+            if is_held(self._path / name / records.LOCK):
                 return facts
             # A server that ends writes first and lets go then: what was read may be old by now.
             facts = self._read(name)
@@ -93,14 +92,14 @@ class SessionCache:
         return facts._replace(life=Life.GONE)
 
     def _read(self, name: str) -> SessionFacts | None:
-        path = self._path / name / layout.SESSION
+        path = self._path / name / records.SESSION
         return self._remembered.read(path, lambda record: records.read_facts(name, record))
 
     def letter(self, name: str) -> str:
         """Return the letter of a session, which never changes; "" before it has one."""
         found = self._letters.get(name)
         if found is None:
-            path = self._path / name / layout.LETTER
+            path = self._path / name / records.LETTER
             found = self._remembered.read(path, records.read_letter)
         if found is None:
             return ""
@@ -109,7 +108,7 @@ class SessionCache:
 
     def established(self, name: str) -> Established:
         """Return the negotiated state of the conversation."""
-        path = self._path / name / layout.KNOWN
+        path = self._path / name / records.KNOWN
         return self._remembered.read(path, partial(records.read, Established)) or Established()
 
 
@@ -179,5 +178,5 @@ def _read_item(
     def read(name: str, reader: Callable[[records.Record], _Value]) -> _Value | None:
         return read_record(path / name, reader) if name in files else None
 
-    numbers = sorted(n for name in files if (n := layout.kept_number(name)) is not None)
-    return records.read_item(key, state, read, map(layout.KEPT.format, numbers))
+    numbers = sorted(n for name in files if (n := records.kept_number(name)) is not None)
+    return records.read_item(key, state, read, map(records.KEPT.format, numbers))

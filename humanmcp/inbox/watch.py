@@ -16,9 +16,8 @@ import warnings
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.inbox import layout
-from humanmcp.inbox.atomic import Signature, signature
-from humanmcp.inbox.lock import is_held
+from humanmcp.inbox import records
+from humanmcp.inbox.atomic import Signature, is_held, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +32,7 @@ Wake: TypeAlias = "Callable[[str, int], None]"
 
 _FAST: Final = 0.25
 """Seconds between two polls where nothing else reports changes."""
-_FILES: Final = (layout.SESSION, layout.KNOWN, layout.TRANSCRIPT, layout.HOLDS, layout.OUTBOX)
+_FILES: Final = (records.SESSION, records.KNOWN, records.TRANSCRIPT, records.HOLDS, records.OUTBOX)
 _AT_ONCE: Final = 20
 """Sessions that one slow look takes before it gives way."""
 _GIVE_WAY: Final = 0.002
@@ -53,7 +52,7 @@ class Watch:
 
     def __init__(self, home: Path, wake: Wake | None = None, every: float = 2.0) -> None:
         """Watch the sessions of an inbox; look at least `every` so many seconds."""
-        self._path = home if wake is None else home / layout.SESSIONS
+        self._path = home if wake is None else home / records.SESSIONS
         self._inboxes: dict[Path, _Watched] = {}
         self._every = every
         self._stop = threading.Event()
@@ -72,7 +71,7 @@ class Watch:
 
     def add(self, home: Path, wake: Wake) -> None:
         """Watch an inbox from now on: read everything in it after this."""
-        path = home / layout.SESSIONS
+        path = home / records.SESSIONS
         look = _Snapshotter(path)
         look.changed()
         self._inboxes = {**self._inboxes, path: _Watched(wake, look)}
@@ -114,12 +113,12 @@ class Watch:
     def _belongs(self, path: PurePath) -> tuple[str, int]:
         """Return the session, and the exchange or 0, that a path belongs to; "" for no session."""
         parts = path.parts
-        if not parts or not layout.is_session_name(parts[0]):
+        if not parts or not records.is_session_name(parts[0]):
             return "", 0
-        if parts[1:] == (layout.BELL,):
+        if parts[1:] == (records.BELL,):
             return "", 0  # it says nothing to a desk, and whoever rings has changed something else
-        inside = len(parts) > 2 and parts[1] in layout.STATES
-        return parts[0], (layout.exchange_number(parts[2]) or 0) if inside else 0
+        inside = len(parts) > 2 and parts[1] in records.STATES
+        return parts[0], (records.exchange_number(parts[2]) or 0) if inside else 0
 
     def _give_up(self, why: str) -> None:
         self._why_polling = why or "unknown"
@@ -201,7 +200,7 @@ class _Snapshot(NamedTuple):
 def _differ(old: _Snapshot | None, new: _Snapshot | None) -> set[int]:
     """Return the numbers of the changed exchanges; 0 for the session itself."""
     before, after = (one.exchanges if one else frozenset() for one in (old, new))
-    numbers = {layout.exchange_number(name) or 0 for name, _ in before ^ after}
+    numbers = {records.exchange_number(name) or 0 for name, _ in before ^ after}
     same = old is not None and new is not None and old.files == new.files
     return numbers if same else {0, *numbers}
 
@@ -223,7 +222,7 @@ class _Snapshotter:
         """
         try:
             with os.scandir(self._path) as entries:
-                names = [entry.name for entry in entries if layout.is_session_name(entry.name)]
+                names = [entry.name for entry in entries if records.is_session_name(entry.name)]
         except OSError:
             names = []
         seen: dict[str, _Snapshot] = {}
@@ -238,19 +237,19 @@ class _Snapshotter:
 
     def _of(self, name: str) -> _Snapshot:
         path = self._path / name
-        files = (*_FILES, *layout.STATES)
+        files = (*_FILES, *records.STATES)
         return _Snapshot(
             (*(signature(path / file) for file in files), self._lives(name)),
-            _folders(path / layout.PENDING),
+            _folders(path / records.PENDING),
         )
 
     def _lives(self, name: str) -> bool:
         """Return True if its process lives. A process that died changes no file."""
         if name in self._dead:
             return False
-        if is_held(self._path / name / layout.LOCK):
+        if is_held(self._path / name / records.LOCK):
             return True
-        if (self._path / name / layout.SESSION).exists():  # its lock was taken before that
+        if (self._path / name / records.SESSION).exists():  # its lock was taken before that
             self._dead.add(name)
         return False
 

@@ -13,12 +13,18 @@ import math
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from humanmcp.protocol.conversation import negotiation
-from humanmcp.protocol.conversation.events import (
+from humanmcp.protocol.conversation import state
+from humanmcp.protocol.conversation.exchange import (
+    CUT,
     AwaitingRetry,
+    Established,
     Event,
+    Exchange,
+    Exchanges,
+    ExchangeState,
     Late,
     LineReady,
+    NoIdError,
     NoticeArrived,
     Outcome,
     Refused,
@@ -28,20 +34,13 @@ from humanmcp.protocol.conversation.events import (
     RequestSuperseded,
     ResponseArrived,
     Sent,
-    UnreadableArrived,
-)
-from humanmcp.protocol.conversation.exchange import (
-    CUT,
-    Established,
-    Exchange,
-    ExchangeState,
-    NoIdError,
     Transition,
+    UnreadableArrived,
+    related_to,
 )
-from humanmcp.protocol.conversation.pending import Exchanges, related_to
 from humanmcp.protocol.conversation.state import ConversationState, ObservedRequest
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, RequestId
 from humanmcp.protocol.spec import methods, versions
@@ -540,7 +539,7 @@ class Session:
         message = jsonrpc.read_text(verdict.forced or "")
         if not isinstance(message, Message) or not message.method:
             return verdict
-        revision = negotiation.revision_of(message, self.state.negotiated)
+        revision = state.revision_of(message, self.state.negotiated)
         found = check.remarks(message, revision, self.established)
         return verdict._replace(line=verdict.forced, diagnostics=found)
 

@@ -13,14 +13,14 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from humanmcp.desk import app as desk_app
 from humanmcp.desk.auth.guard import WRONG_HOST, cookie_of, header, wrong_host
-from humanmcp.desk.auth.visit_path import place_of, start_of
+from humanmcp.desk.auth.login import place_of, start_of
 from humanmcp.desk.presenters.rendering import language_of, render
 from humanmcp.desk.routes import login
 from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.locales import say
-from humanmcp.room.entering import entered
 from humanmcp.room.room_door import Role, Visitor
-from humanmcp.room.routes import joining, own, teaching
+from humanmcp.room.routes import teaching
+from humanmcp.room.views import entered
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 _ROUTERS: Final = (
     *(one for one in CALLS if one is not login.calls),
     *(one for one in desk_app.PAGES if one is not login.router),
-    *(joining.router, own.router, teaching.router),
+    *(teaching.router,),
 )
 _ALWAYS: Final = ("/preferences", "/own")
 """What may be posted without the pen, too."""

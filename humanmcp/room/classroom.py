@@ -7,6 +7,7 @@ killed opens with all its seats, and with the same code, links and addresses.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import Counter
@@ -14,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.paths import make_private
-from humanmcp.demo.lesson_file import WEATHER, find_lesson, lesson_files, name_of
-from humanmcp.desk.state.watcher import Following
+from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of
+from humanmcp.desk.state.board import Following
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.opening import open_inbox
@@ -25,7 +26,6 @@ from humanmcp.room import records
 from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
 from humanmcp.room.room_door import Role, RoomDoor, Visitor
 from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
-from humanmcp.room.teller import Broadcaster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,6 +35,45 @@ if TYPE_CHECKING:
     from humanmcp.demo.steps import Course
     from humanmcp.desk.auth.guard import Address
     from humanmcp.inbox.contract import Inbox
+
+EVERY: Final = 0.3
+"""Seconds between two tellings: thirty people type at once."""
+
+
+class Broadcaster:
+    """Calls `act` after `tell`, soon and once for many. An attendant attends to it."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        """Begin with nothing to tell."""
+        self._act = act
+        self._wake: Callable[[], object] = lambda: None
+        self._pending = False
+        self._not_before = 0.0
+
+    def tell(self) -> None:
+        """Let it be told. Callable from any thread."""
+        self._pending = True
+        self._wake()
+
+    # -- attended -------------------------------------------------------------------------------
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Learn how to be woken."""
+        self._wake = wake
+
+    def step(self, now: float) -> float | None:
+        """Tell what is to be told, unless that was done just now."""
+        if not self._pending:
+            return math.inf
+        if now < self._not_before:
+            return self._not_before
+        self._pending, self._not_before = False, now + EVERY
+        self._act()
+        return math.inf
+
+    def leave(self) -> None:
+        """Do nothing."""
+
 
 _log = logging.getLogger(__name__)
 

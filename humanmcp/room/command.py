@@ -17,17 +17,16 @@ from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
 from humanmcp.desk.auth.guard import Address
-from humanmcp.desk.http import error_handlers
-from humanmcp.http.own_addresses import outside_of, own_addresses, own_names
-from humanmcp.http.sockets import QuietServer, listen
-from humanmcp.inbox.lock import LifeLock, is_held
+from humanmcp.desk.http import context
+from humanmcp.http.listening import QuietServer, listen, outside_of, own_addresses, own_names
+from humanmcp.inbox.atomic import LifeLock, is_held
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.room import entering
+from humanmcp.room import views
 from humanmcp.room.app import make_app
-from humanmcp.room.around import page_context
 from humanmcp.room.classroom import Classroom
 from humanmcp.room.host_seats import HostSeats
+from humanmcp.room.views import page_context
 
 if TYPE_CHECKING:
     import argparse
@@ -68,7 +67,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         need_files()
         folder = _folder(settings, arguments.name)
         lock = _hold(folder)
-        error_handlers.log_to(folder)
+        context.log_to(folder)
         classroom = Classroom(folder, settings.lang, page_context, settings.inbox)
         listening, address, urls = _addresses(arguments, settings, classroom.record.port)
         classroom.record.port = address.port
@@ -129,7 +128,7 @@ def _addresses(
 def _tell(classroom: Classroom, urls: list[str], language: str) -> None:
     """Say where the room is, and how one comes in."""
     code, joins = (
-        entering.spaced(classroom.record.code),
+        views.spaced(classroom.record.code),
         f"{urls[0]}/login?code={classroom.record.code}",
     )
     terminal.to_stdout(say(ROOM, "hello", language, version=__version__))
@@ -137,7 +136,7 @@ def _tell(classroom: Classroom, urls: list[str], language: str) -> None:
         terminal.to_stdout("  ", url)
     terminal.to_stdout(say(ROOM, "code", language, code=code))
     if len(urls) > 1:
-        terminal.to_stdout(entering.for_terminal(joins))
+        terminal.to_stdout(views.for_terminal(joins))
     terminal.to_stdout(say(ROOM, "links", language))
     terminal.to_stdout("  ", classroom.link(classroom.record.teacher))
     terminal.to_stdout(say(ROOM, "wall link", language))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import PlainTextResponse
 
 from humanmcp.locales import say
-from humanmcp.protocol.http.guard import PATH, HttpAddress
+from humanmcp.protocol.http.inbound import PATH, HttpAddress
 from humanmcp.protocol.rules.answer_book import Mode
 from humanmcp.server.http.app import HttpApp
 from humanmcp.server.http.sessions import HttpSessions
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import SessionFacts
     from humanmcp.room.classroom import Classroom
     from humanmcp.room.seat import RoomSeat
-    from humanmcp.server.http.connection import HttpConnection
+    from humanmcp.server.http.sessions import HttpConnection
     from humanmcp.server.session import ServedSession
 
 MCP: Final = PATH.removeprefix("/")

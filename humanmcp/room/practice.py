@@ -7,31 +7,36 @@ lesson's (`Course`); what a good host makes of each answer, `demo/good_host.py` 
 
 from __future__ import annotations
 
+import csv
 import enum
+import io
 import json
 import math
+import re
 import time
+import zipfile
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.demo.good_host import (
-    GIVES_UP_AFTER,
-    Answered,
-    Failed,
-    Ignored,
-    Noticed,
-    WasAsked,
-)
+from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, Ignored, Noticed, WasAsked
 from humanmcp.demo.steps import list_again
+from humanmcp.export import html
+from humanmcp.export.markdown import defused
+from humanmcp.export.reading import ExportOptions, Recording
+from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import InboxError, Key, Reply
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.locales import say
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.demo.good_host import Reaction
     from humanmcp.demo.steps import Course, DemoStep
     from humanmcp.inbox.contract import Draft, Inbox
     from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.room.classroom import Classroom
+    from humanmcp.room.seat import RoomSeat
     from humanmcp.server.connection import MemoryConnection
 
 _SOON: Final = 0.02
@@ -293,3 +298,79 @@ class Practice:
             self._outcomes.append(outcome)
             self._on_outcome(at, outcome)
         self._on_change()
+
+
+_UNSAFE: Final = re.compile(r"[^\w-]+")
+
+
+def packed(classroom: Classroom, language: str) -> bytes:
+    """Return an archive with a page for each seat, and the table."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("seats.csv", table(classroom, language).encode("utf-8-sig"))
+        for seat in classroom.seats:
+            text = _page(seat, language)
+            if text:
+                name = _UNSAFE.sub("-", classroom.name_of(seat, language)).strip("-")
+                archive.writestr(f"{seat.record.number:03d}-{name}.html", text)
+    return made.getvalue()
+
+
+def _page(seat: RoomSeat, language: str) -> str:
+    """Write the longest session of a seat: those of a lesson that was begun anew are short."""
+    recorded = [(tuple(seat.inbox.frames(one.name)), one) for one in seat.inbox.sessions()]
+    if not recorded:
+        return ""
+    frames, facts = max(recorded, key=lambda one: len(one[0]))
+    redacted = redact_recording(frames)
+    recording = Recording(facts.name, redacted.frames, facts)
+    return html.write(recording, ExportOptions(language, secrets=redacted.names))
+
+
+def table(classroom: Classroom, language: str) -> str:
+    """Return a table of steps, tries and mistakes: a line for each seat and each of its lessons."""
+    made = io.StringIO()
+    writer = csv.writer(made)
+    rows = [(seat, lesson) for seat in classroom.seats for lesson in _lessons(classroom, seat)]
+    total = max((len(classroom.course(lesson=one).requests) for _, one in rows), default=0)
+    columns = ("seat", "name", "mark", "joined", "lesson", "step", "steps", "passed", "tries")
+    heads = [say("room", f"table.{one}", language) for one in (*columns, "mistakes", "sent")]
+    heads += [say("room", "table.step n", language, step=step + 1) for step in range(total)]
+    writer.writerow(heads)
+    for seat, lesson in rows:
+        writer.writerow([defused(one) for one in _row(classroom, seat, lesson, total, language)])
+    return made.getvalue()
+
+
+def _lessons(classroom: Classroom, seat: RoomSeat) -> list[str]:
+    """Return the lessons of a seat, the present one last."""
+    now = classroom.lesson_of(seat.record)
+    return [*(one for one in seat.record.steps if one != now), now]
+
+
+def _row(
+    classroom: Classroom, seat: RoomSeat, lesson: str, total: int, language: str
+) -> Iterator[str]:
+    record, steps = seat.record, seat.steps_in(lesson)
+    at, passed = max(map(int, steps), default=0), sum(one.passed for one in steps.values())
+    if lesson == classroom.lesson_of(record) and (standing := seat.standing) is not None:
+        at = min(standing.step, standing.total)
+        passed = max(passed, standing.outcomes.count(Outcome.PASSED))
+    yield str(record.number)
+    yield classroom.name_of(seat, language)
+    yield seat.mark.words(language)
+    yield record.joined
+    yield lesson.rpartition("/")[2]
+    yield str(at)
+    yield str(len(classroom.course(lesson=lesson).requests))
+    yield str(passed)
+    yield str(sum(one.tries for one in steps.values()))
+    yield _counted(code for one in steps.values() for code in one.mistakes)
+    yield _counted(code for one in steps.values() for code in one.sent)
+    for step in range(1, total + 1):
+        yield str(steps[str(step)].tries if str(step) in steps else 0)
+
+
+def _counted(codes: Iterable[str]) -> str:
+    """Return each code with the number of steps in which it was made."""
+    return " ".join(f"{code}:{count}" for code, count in sorted(Counter(codes).items()))

@@ -14,8 +14,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.desk.auth.login import LETTERS, Door, digest
-from humanmcp.desk.auth.visit_path import parts_of, start_of, visit_of
+from humanmcp.desk.auth.login import LETTERS, Door, digest, parts_of, start_of, visit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

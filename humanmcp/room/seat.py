@@ -18,8 +18,7 @@ from humanmcp.demo.command import WEATHER_BOOK
 from humanmcp.demo.lesson import lesson_of
 from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk
-from humanmcp.desk.state.board import Board
-from humanmcp.desk.state.live import Live
+from humanmcp.desk.state.board import Board, Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, StoreError
@@ -31,8 +30,8 @@ from humanmcp.room import records
 from humanmcp.room.practice import BY, LessonStanding, Outcome, Practice, PracticeLine, as_reply
 from humanmcp.room.records import StepRecord
 from humanmcp.server.connection import MemoryConnection
-from humanmcp.server.options import ServeOptions
 from humanmcp.server.serve import ServerParts
+from humanmcp.server.waiting import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -11,7 +11,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from humanmcp.inbox.contract import Draft, InboxError, Item
-from humanmcp.protocol.conversation.events import (
+from humanmcp.protocol.conversation.exchange import (
+    ExchangeState,
     LineReady,
     NoticeArrived,
     RequestArrived,
@@ -22,33 +23,30 @@ from humanmcp.protocol.conversation.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.answer_book import Decision
-from humanmcp.protocol.rules.known_clients import PROBE
-from humanmcp.protocol.rules.timeouts import gave_up_after
+from humanmcp.protocol.rules.timeouts import PROBE, gave_up_after
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import check
 from humanmcp.server.journal import BY_US
-from humanmcp.server.pending_timers import PendingTimers
+from humanmcp.server.waiting import PendingTimers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.common.line_cutter import Cut
-    from humanmcp.inbox.poll_schedule import PollSchedule
-    from humanmcp.protocol.conversation.events import Event
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.inbox.attendant import PollSchedule
+    from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
     from humanmcp.server.forwarding import Forwarding
     from humanmcp.server.journal import Journal
-    from humanmcp.server.options import Keepalive, ServeOptions
     from humanmcp.server.replies import ReplyDispatcher
     from humanmcp.server.text_files.text_desk import TextFileAnswers
+    from humanmcp.server.waiting import Keepalive, ServeOptions
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +128,7 @@ class Arrivals:
 
     def too_long(self, cut: Cut) -> None:
         """Record a line that is too long, so that a person can refuse its request."""
-        from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.json.jsonrpc import stand_in  # noqa: PLC0415 - seldom wanted
 
         self._journal.record(Direction.IN, cut.line, note=cut.note)
         request = stand_in(cut.line, cut.last, cut.size)
@@ -355,7 +353,7 @@ class Arrivals:
         """Remember the client's timeout, if the cancellation was one."""
         timers = self._dispatcher.timers.get(exchange.number)
         client = self._session.established.client_name
-        if timers is None or known_clients.is_shared(client):
+        if timers is None or timeouts.is_shared(client):
             return
         seconds = gave_up_after(exchange, reason, now - timers.arrived, timers.timeouts)
         if seconds:

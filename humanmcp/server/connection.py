@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.line_cutter import Cut
     from humanmcp.protocol.conversation.exchange import TransportFacts
-    from humanmcp.protocol.http.faults import HttpFault
+    from humanmcp.protocol.http.outbound import HttpFault
 
 
 class EndOfInput:

@@ -26,11 +26,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
+from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import sentence_of
-from humanmcp.protocol.conversation.events import Sent
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.exchange import Sent
+from humanmcp.protocol.conversation.transcript import Direction, Frame, is_log_line, to_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.tree import follow
@@ -38,14 +39,15 @@ from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.rules.replay import Replay
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal
-    from humanmcp.server.options import Forward
     from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.waiting import Forward
 
 logger = logging.getLogger(__name__)
 
@@ -406,3 +408,52 @@ def _handshake(revision: str, client: Message | None) -> str:
     params = (ours if client is None else client.params) | {"protocolVersion": revision}
     request = {"jsonrpc": "2.0", "id": _HANDSHAKE.value, "method": "initialize", "params": params}
     return json.dumps(request, ensure_ascii=False, separators=(",", ":"))
+
+
+_PRIVATE: Final = 0o600
+
+
+def beside(path: Path) -> Path:
+    """Name the file that grows beside a recording: `capture.log.forwarded.jsonl`."""
+    return path.with_name(records.FORWARDED.format(path.name))
+
+
+def growing(path: Path) -> Path:
+    """Return the file that grows for a recording: itself, or the one beside it."""
+    if not path.exists():
+        return path
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
+        is_log = is_log_line(stream.readline())
+    is_session = path.name == records.TRANSCRIPT and (path.parent / records.SESSION).exists()
+    return beside(path) if is_log or is_session else path
+
+
+class Addition:
+    """What is added to a recording, one request with all that belongs to it at a time."""
+
+    def __init__(self, path: Path, last: int) -> None:
+        self.path = path
+        self._seq = last
+
+    def add(self, frames: Sequence[Frame]) -> OSError | None:
+        """Add frames at the end, in one write: others may add to the same file."""
+        first = self._seq + 1
+        self._seq += len(frames)
+        numbered = (frame._replace(seq=seq) for seq, frame in enumerate(frames, first))
+        text = "".join(f"{to_json(frame)}\n" for frame in numbered)
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
+            with os.fdopen(descriptor, "ab") as stream:
+                stream.write((_line_end(self.path) + text).encode("utf-8", "replace"))
+        except OSError as error:
+            return error
+        return None
+
+
+def _line_end(path: Path) -> str:
+    """Return what a file needs before a new line: a line feed, where a crash has torn the last."""
+    with path.open("rb") as stream:
+        if not stream.seek(0, os.SEEK_END):
+            return ""
+        stream.seek(-1, os.SEEK_END)
+        return "" if stream.read(1) == b"\n" else "\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.protocol.conversation.transcript import DELIBERATE, ON_PURPOSE, Direction
 from humanmcp.protocol.rules.answer_book import LISTED
-from humanmcp.server.text_files.problems_txt import note
+from humanmcp.server.text_files.out_txt import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.rules.rule import OfferChange
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal
-    from humanmcp.server.options import Keepalive
     from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.waiting import Keepalive
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ class HandedIn:
             self._dispatcher.look_again()
 
     def _carry_wrongly(self, text: str) -> None:
-        from humanmcp.protocol.http.faults import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
+        from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
 
         fault = HttpFault.read(text)
         if fault is not None or text == TAKEN_BACK:

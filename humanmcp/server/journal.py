@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import InboxError, Key, NotHeldError
 from humanmcp.inbox.inbox_session import InboxSession
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Connection
-    from humanmcp.server.pending_timers import PendingTimers
     from humanmcp.server.process import Clock
+    from humanmcp.server.waiting import PendingTimers
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +67,8 @@ class Journal:
         self.facts = facts
         self.clock = clock
         self.limits = ClientSeconds(home)
-        self.call_limits = ClientSeconds(home, layout.CALL_LIMITS)
-        self.graces = ClientSeconds(home, layout.GRACE)
+        self.call_limits = ClientSeconds(home, records.CALL_LIMITS)
+        self.graces = ClientSeconds(home, records.GRACE)
         self.changes = 0
         """Counts whatever happens that a person may want to see."""
         self.is_mid_line = False

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.common.line_cutter import Cut
-    from humanmcp.protocol.http.faults import HttpFault
+    from humanmcp.protocol.http.outbound import HttpFault
     from humanmcp.server.connection import Incoming
 
 CRASHED: Final = 1

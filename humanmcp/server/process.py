@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from humanmcp.common import file_descriptors
-from humanmcp.inbox.poll_schedule import REST_EVERY, on_a_beat
+from humanmcp.inbox.attendant import REST_EVERY, on_a_beat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,19 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.capture_log import read_recording
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.conversation.transcript import DELIBERATE
+from humanmcp.protocol.conversation.state import METHOD as PROGRESS
+from humanmcp.protocol.conversation.transcript import DELIBERATE, read_recording
 from humanmcp.protocol.json.jsonrpc import member
-from humanmcp.protocol.rules.recording import RecordedMessage, recorded, renewed
-from humanmcp.protocol.rules.replay import Match, Otherwise, Replay
+from humanmcp.protocol.rules.replay import (
+    Match,
+    Otherwise,
+    RecordedMessage,
+    Replay,
+    recorded,
+    renewed,
+)
 from humanmcp.protocol.spec import versions
-from humanmcp.server.adding import Addition, beside, growing
-from humanmcp.server.options import Forward
+from humanmcp.server.forwarding import Addition, beside, growing
+from humanmcp.server.waiting import Forward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.rules.recording import Recorded
+    from humanmcp.protocol.rules.replay import Recorded
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal
 
@@ -54,11 +59,11 @@ class Recording(NamedTuple):
     def find(cls, wanted: str, home: Path, database: str = "") -> Self:
         """Find a transcript or text log, or a session by its folder or its name."""
         path = Path(wanted).expanduser()
-        if not path.exists() and layout.is_session_name(wanted):
-            path = home / layout.SESSIONS / wanted
+        if not path.exists() and records.is_session_name(wanted):
+            path = home / records.SESSIONS / wanted
             if database and not path.exists():
-                return cls(home / layout.FORWARDED.format(wanted), home, wanted, database)
-        return cls(path / layout.TRANSCRIPT if path.is_dir() else path, home)
+                return cls(home / records.FORWARDED.format(wanted), home, wanted, database)
+        return cls(path / records.TRANSCRIPT if path.is_dir() else path, home)
 
     @property
     def is_missing(self) -> bool:
@@ -121,7 +126,7 @@ def read_forward(recording: Recording, command: Iterable[str]) -> Forward:
 
 def _may_be_made(path: Path) -> bool:
     """Return True if the path lies in an existing folder."""
-    return path.parent.is_dir() and not layout.is_session_name(path.name)
+    return path.parent.is_dir() and not records.is_session_name(path.name)
 
 
 def read_frames(path: Path) -> Iterator[Frame]:

@@ -11,10 +11,9 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, assert_never
 
 from humanmcp.inbox.contract import Answer
-from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
-from humanmcp.protocol.conversation.pending import REMEMBERED
+from humanmcp.protocol.conversation.exchange import REMEMBERED, AwaitingRetry, Late, Refused, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE
-from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.answer_book import (
     Book,
     Decision,
@@ -26,7 +25,7 @@ from humanmcp.protocol.rules.answer_book import (
 )
 from humanmcp.protocol.rules.timeouts import outlasted, timeout_plan
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.validation.crash_guard import failure
+from humanmcp.protocol.validation.envelope import failure
 from humanmcp.server.journal import BY_US
 
 if TYPE_CHECKING:
@@ -34,18 +33,16 @@ if TYPE_CHECKING:
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import Draft, Reply
-    from humanmcp.protocol.conversation.events import Outcome
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, Outcome
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.rules.memory import BookMemory
+    from humanmcp.protocol.rules.following import BookMemory
     from humanmcp.protocol.rules.rule import OfferChange
     from humanmcp.protocol.rules.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal
-    from humanmcp.server.options import Keepalive, ServeOptions
-    from humanmcp.server.pending_timers import PendingTimers
     from humanmcp.server.replaying import ReplaySpeaker
     from humanmcp.server.rule_steps import RuleSteps
+    from humanmcp.server.waiting import Keepalive, PendingTimers, ServeOptions
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +131,7 @@ class ReplyDispatcher:
     def timeouts(self, exchange: Exchange) -> TimeoutPlan:
         """Return how long the client waits for an answer, and what keeps it waiting."""
         client = self._session.established.client_name
-        seen = None if known_clients.is_shared(client) else self._journal.limits.of(client)
+        seen = None if timeouts.is_shared(client) else self._journal.limits.of(client)
         means = self._keepalive.means(exchange.number)
         own = self._options.client_limit or self._journal.call_limits.of(client)
         return timeout_plan(exchange, client, own or 0.0, seen or 0.0, means)
@@ -192,7 +189,7 @@ class ReplyDispatcher:
 
     def _by_answer_book(self, exchange: Exchange) -> Decision:
         if self._memory is None and self._book_file.book.rules:
-            from humanmcp.protocol.rules.memory import BookMemory  # noqa: PLC0415 - only with rules
+            from humanmcp.protocol.rules.following import BookMemory  # noqa: PLC0415 - only with rules
 
             self._memory = BookMemory(os.urandom(16), self._journal.clock.stamp)
         return decide(
@@ -359,7 +356,7 @@ class ReplyDispatcher:
 
     def _carried_wrongly(self, fault: str) -> bool:
         """Break what carries the next answer, if the fault of a rule is one of those."""
-        from humanmcp.protocol.http.faults import HttpFault  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.http.outbound import HttpFault  # noqa: PLC0415 - seldom wanted
 
         broken = HttpFault.read(fault)
         if broken is not None:

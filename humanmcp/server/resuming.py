@@ -22,8 +22,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Order, UnknownItemError
-from humanmcp.protocol.conversation.events import Sent
-from humanmcp.protocol.conversation.exchange import CUT, ExchangeState
+from humanmcp.protocol.conversation.exchange import CUT, ExchangeState, Sent
 from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Message
@@ -37,7 +36,7 @@ from humanmcp.server.journal import (
     DELIBERATE_UNENDED,
     HOLD,
 )
-from humanmcp.server.pending_timers import PendingTimers
+from humanmcp.server.waiting import PendingTimers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

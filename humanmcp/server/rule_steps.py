@@ -18,7 +18,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.rules.filling import fill
+from humanmcp.protocol.rules.following import fill
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.spec.objects import LOG_LEVEL
 from humanmcp.protocol.spec.versions import features

@@ -19,22 +19,21 @@ from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.logfile import log_to
 from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import StopSignals
-from humanmcp.inbox.attendant import Attendant
+from humanmcp.inbox.attendant import Attendant, Crowd
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.opening import open_inbox
-from humanmcp.inbox.poll_schedule import Crowd
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.spec import versions
 from humanmcp.server.journal import Journal
-from humanmcp.server.options import ServeOptions
 from humanmcp.server.pipe import PipeConnection
 from humanmcp.server.process import Clock, ParentWatch, Stderr
 from humanmcp.server.session import ServedSession
-from humanmcp.server.text_files.documents import decode
 from humanmcp.server.text_files.files import TextFiles
+from humanmcp.server.text_files.out_txt import decode
+from humanmcp.server.waiting import ServeOptions
 
 if TYPE_CHECKING:
     import argparse
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.protocol.rules.replay import Replay
     from humanmcp.server.connection import Connection
-    from humanmcp.server.options import Forward
     from humanmcp.server.resuming import Resumed
+    from humanmcp.server.waiting import Forward
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +123,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str, 
 
     `files` is how many open files the system allows.
     """
-    from humanmcp.http.own_addresses import bind  # noqa: PLC0415 - a pipe does not pay for it
+    from humanmcp.http.listening import bind  # noqa: PLC0415 - a pipe does not pay for it
     from humanmcp.server.http import server  # noqa: PLC0415 - as above
 
     stderr, limits = Stderr(), server.Limits.of(files)

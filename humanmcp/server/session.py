@@ -24,29 +24,28 @@ import math
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.common.line_cutter import Cut
+from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError
-from humanmcp.inbox.poll_schedule import FALLBACK_POLL, PollSchedule
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.server.arrivals import Arrivals
 from humanmcp.server.connection import EndOfInput, HungUp
 from humanmcp.server.handed_in import HandedIn
-from humanmcp.server.options import Keepalive
-from humanmcp.server.pending_timers import Timekeeper
 from humanmcp.server.replies import ReplyDispatcher
 from humanmcp.server.text_files.text_desk import TextFileAnswers
+from humanmcp.server.waiting import Keepalive, Timekeeper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.common.book_file import BookFile
-    from humanmcp.inbox.poll_schedule import Crowd
+    from humanmcp.inbox.attendant import Crowd
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Incoming
     from humanmcp.server.forwarding import Forwarding
     from humanmcp.server.journal import Journal
-    from humanmcp.server.options import ServeOptions
     from humanmcp.server.resuming import Resumed
     from humanmcp.server.text_files.files import TextFiles
+    from humanmcp.server.waiting import ServeOptions
 
 logger = logging.getLogger(__name__)
 

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from humanmcp.answering.schema import filled
-from humanmcp.answering.schema.commands import HostEntryShape
+from humanmcp.answering.schema.interface import HostEntryShape
 from humanmcp.common.settings import Settings, add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError, as_laid_out
-from humanmcp.setup.everywhere import tell_what_now
 from humanmcp.setup.hosts import (
     BY_NAME,
     DEFAULT_NAME,
@@ -38,11 +37,12 @@ from humanmcp.setup.starting import (
     manner_for,
     passed_on,
 )
+from humanmcp.setup.wrap import tell_what_now
 
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.answering.schema.commands import ConfigShape
+    from humanmcp.answering.schema.interface import ConfigShape
     from humanmcp.common.parsing import Parser
     from humanmcp.setup.config_file import Keys
 

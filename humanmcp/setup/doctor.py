@@ -2,27 +2,413 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
+import importlib.util
+import json
 import os
+import queue
 import shutil
-from typing import TYPE_CHECKING, Final
+import stat
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.schema import filled
-from humanmcp.answering.schema.commands import FindingShape
+from humanmcp.answering.schema.interface import FindingShape
+from humanmcp.common.book_file import BookFileError, read_book
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
+from humanmcp.common.paths import book_file, home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
+from humanmcp.inbox.atomic import is_held
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, in_language
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.setup import checks, host_checks, trial
-from humanmcp.setup.checks import Finding, Level, ok, problem, warning
+from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
+from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, is_ours, user_place
+from humanmcp.setup.wrap import is_wrapped
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from humanmcp.answering.schema.commands import DoctorShape
+    from humanmcp.answering.schema.interface import DoctorShape
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+
+OLDEST_PYTHON: Final = (3, 11)
+LEAST_SPACE: Final = 50 * 1024 * 1024
+"""Bytes; a session keeps every line, and a tool's result may hold megabytes."""
+LEAST_WATCHES: Final = 8192
+LEAST_INSTANCES: Final = 16
+_INOTIFY: Final = Path("/proc/sys/fs/inotify")
+_MOUNTS: Final = Path("/proc/self/mounts")
+_REMOTE_KINDS: Final = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs"}
+    | {"drvfs", "vboxsf", "fuse.vmhgfs-fuse", "davfs"}
+)
+_DESK_NEEDS: Final = ("fastapi", "jinja2", "starlette", "uvicorn", "watchdog")
+
+
+class Level(enum.Enum):
+    """How well a thing is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: the code of its sentence, what fills it, and how bad it is."""
+
+    code: str
+    level: Level
+    fillings: tuple[tuple[str, object], ...] = ()
+    note: str = ""
+    """A sentence that was made elsewhere (a file's own trouble), already in words."""
+
+
+def ok(code: str, **fillings: object) -> Finding:
+    """Make a finding that all is well."""
+    return Finding(code, Level.OK, tuple(fillings.items()))
+
+
+def warning(code: str, **fillings: object) -> Finding:
+    """Make a finding that something may not work."""
+    return Finding(code, Level.WARNING, tuple(fillings.items()))
+
+
+def problem(code: str, **fillings: object) -> Finding:
+    """Make a finding that something does not work."""
+    return Finding(code, Level.PROBLEM, tuple(fillings.items()))
+
+
+def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Iterator[Finding]:
+    """Look whether this Python is new enough and the parts of the page are there."""
+    written = ".".join(map(str, version))
+    if version < OLDEST_PYTHON:
+        yield problem("python old", version=written)
+    else:
+        yield ok("python", version=written, path=sys.executable)
+    missing = [name for name in _DESK_NEEDS if importlib.util.find_spec(name) is None]
+    if missing:
+        yield warning("parts missing", names=", ".join(missing))
+    yield ok("not needed")
+
+
+def check_home(settings: Settings) -> Iterator[Finding]:
+    """Look whether the inbox folder is there, private, and can be written."""
+    home = home_folder(settings.home)
+    try:
+        found = home.lstat()
+    except FileNotFoundError:
+        yield from _check_parent(home)
+        return
+    except OSError as error:
+        yield problem("home unreadable", path=home, why=error)
+        return
+    if not stat.S_ISDIR(found.st_mode):
+        yield problem("home no folder", path=home)
+        return
+    if os.name != "nt" and found.st_uid != os.getuid():
+        yield problem("home foreign", path=home)
+    elif os.name != "nt" and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        yield problem("home open", path=home)
+    elif os.name != "nt" and found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        yield warning("home readable", path=home)
+    else:
+        yield ok("home", path=home)
+    yield from _check_writable(home)
+
+
+def _check_parent(home: Path) -> Iterator[Finding]:
+    """Look whether a folder that is not there yet can be made."""
+    above = next(one for one in home.parents if one.exists())
+    if os.access(above, os.W_OK | os.X_OK):
+        yield ok("home new", path=home)
+    else:
+        yield problem("home impossible", path=home, above=above)
+
+
+def _check_writable(folder: Path) -> Iterator[Finding]:
+    try:
+        with tempfile.NamedTemporaryFile(prefix=".doctor-", dir=folder) as scratch:
+            scratch.write(b"x")
+            scratch.flush()
+            os.fsync(scratch.fileno())
+    except OSError as error:
+        yield problem("unwritable", path=folder, why=error)
+
+
+def check_disk(settings: Settings) -> Iterator[Finding]:
+    """Look how much space there is, and whether the disk is one of this machine."""
+    home = home_folder(settings.home)
+    above = next(one for one in (home, *home.parents) if one.exists())
+    free = shutil.disk_usage(above).free
+    megabytes = free // (1024 * 1024)
+    if free < LEAST_SPACE:
+        yield problem("disk full", path=above, free=megabytes)
+    else:
+        yield ok("disk", free=megabytes)
+    kind = kind_of_disk(above)
+    if kind in _REMOTE_KINDS:
+        yield warning("disk remote", path=above, kind=kind)
+
+
+def kind_of_disk(folder: Path, mounts: Path = _MOUNTS) -> str:
+    """Return the kind of file system that holds a folder, "" where that is not known."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    real = str(folder.resolve())
+    best = ("", "")
+    for line in lines:
+        words = line.split()
+        if len(words) < 3:
+            continue
+        # proc(5): space, tab, newline and backslash stand as octal escapes.
+        point = words[1].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+        inside = real == point or real.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best[0]):
+            best = point, words[2]
+    return best[1]
+
+
+def check_watching(limits: Path = _INOTIFY) -> Iterator[Finding]:
+    """Look whether the page may watch the folder (Linux limits that for each user)."""
+    try:
+        instances = int((limits / "max_user_instances").read_text())
+        watches = int((limits / "max_user_watches").read_text())
+    except (OSError, ValueError):
+        return  # not Linux: nothing to be said
+    if instances < LEAST_INSTANCES or watches < LEAST_WATCHES:
+        yield warning("watching", instances=instances, watches=watches)
+    else:
+        yield ok("watching ok", instances=instances, watches=watches)
+
+
+def check_book(settings: Settings) -> Iterator[Finding]:
+    """Look whether the answer book can be used."""
+    home = home_folder(settings.home)
+    path = book_file(settings.book, home)
+    if not path.exists():
+        yield problem("book missing", path=path) if settings.book else ok("book none")
+        return
+    try:
+        book = read_book(path)
+    except BookFileError as error:
+        yield problem("book bad", why=error)
+    else:
+        yield ok("book", path=path, tools=len(book.tools), rules=len(book.rules))
+
+
+def check_files(settings: Settings) -> Iterator[Finding]:
+    """Look whether the folder of the two text files can be used."""
+    if not settings.files:
+        return
+    folder = Path(settings.files).expanduser().absolute()
+    if not folder.exists():
+        yield ok("files new", path=folder)
+        return
+    if not folder.is_dir():
+        yield problem("files no folder", path=folder)
+        return
+    yield ok("files", path=folder)
+    yield from _check_writable(folder)
+    kind = kind_of_disk(folder)
+    if kind in _REMOTE_KINDS:
+        yield warning("disk remote", path=folder, kind=kind)
+
+
+def check_desk(settings: Settings) -> Iterator[Finding]:
+    """Look whether a page is running: its lock says so, never a process number."""
+    home = home_folder(settings.home)
+    if is_held(home / "desk.lock"):
+        yield ok("desk")
+    elif (home / "desk.json").exists():
+        yield ok("desk stale")
+    else:
+        yield ok("desk none")
+
+
+LONGEST: Final = 20.0
+"""Seconds for all answers together."""
+
+_INITIALIZE: Final[dict[str, object]] = {
+    "jsonrpc": "2.0",
+    "id": "doctor-1",
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "humanmcp-doctor", "version": "1"},
+    },
+}
+_PING: Final[dict[str, object]] = {"jsonrpc": "2.0", "id": "doctor-2", "method": "ping"}
+
+
+class Trial:
+    """What was seen of a server. Times are seconds; None where it never came to that."""
+
+    def __init__(self) -> None:
+        self.first_answer: float | None = None
+        self.exit_time: float | None = None
+        self.status: int | None = None
+        self.stray: list[str] = []
+        """Lines on stdout that are no JSON-RPC message."""
+        self.stderr = ""
+        self.failure: object = None
+        """Why it could not even be started."""
+        self._arrived: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+
+    def line_arrived(self, line: bytes) -> None:
+        """Keep a message; what is none is stray."""
+        with contextlib.suppress(ValueError):
+            value = json.loads(line)
+            if isinstance(value, dict) and value.get("jsonrpc") == "2.0":
+                self._arrived.put(value)
+                return
+        self.stray.append(line.decode("utf-8", "replace"))
+
+    def stderr_line(self, line: bytes) -> None:
+        """Keep a line of its stderr."""
+        self.stderr += line.decode("utf-8", "replace") + "\n"
+
+    def ended(self) -> None:
+        """Let the wait for an answer end."""
+        self._arrived.put(None)
+
+    def ask(self, transport: ChildTransport, request: dict[str, object], until: float) -> bool:
+        """Send a request and wait for its answer. False when none came."""
+        with contextlib.suppress(EndedError, queue.Empty):
+            transport.send(json.dumps(request))
+            while (left := until - time.monotonic()) > 0:
+                message = self._arrived.get(timeout=left)
+                if message is None or message.get("id") == request["id"]:
+                    return message is not None
+        return False
+
+
+def run_trial(starter: tuple[str, ...] = ()) -> Trial:
+    """Start the server, say hello, ping it, close its stdin and wait for its end.
+
+    `starter` are the words that start it, up to `serve`; without them it is this installation's.
+    """
+    trial = Trial()
+    with tempfile.TemporaryDirectory(prefix="humanmcp-doctor-") as scratch:
+        starter = starter or (sys.executable, "-m", "humanmcp", "serve")
+        words = (*starter, "--auto", "--home", scratch)
+        began = time.monotonic()
+        try:
+            transport = ChildTransport(ChildCommand(words, folder=scratch))
+        except StartError as error:
+            trial.failure = error.fillings["why"]
+            return trial
+        transport.start(trial)
+        try:
+            if trial.ask(transport, _INITIALIZE, began + LONGEST):
+                trial.first_answer = time.monotonic() - began
+                trial.ask(transport, _PING, began + LONGEST)
+        finally:
+            closing = time.monotonic()
+            transport.close()
+        trial.exit_time = time.monotonic() - closing
+        trial.status = transport.process.returncode
+    return trial
+
+
+_SERVE: Final = "serve"
+
+
+def check_hosts(language: str) -> Iterator[Finding]:
+    """Look which hosts are on this machine, and whether what they start is there and answers."""
+    started: dict[tuple[str, ...], Trial] = {}
+    files = list(configurations())
+    mentioned = False
+    for host in HOSTS:
+        paths = [path for one, path in files if one is host]
+        found = [one for path in paths for one in _in_file(host, path, language, started)]
+        yield from found
+        if _has_plugin(host):
+            found.append(ok("host plugin", label=host.label))
+            yield found[-1]
+        said = {one.code for one in found} - {"host remote"}
+        mentioned |= bool(said - {"host bad"})
+        if not said and _is_installed(host):
+            path = user_place(host, sys.platform, Path.home(), os.environ)
+            code = "host unread" if host.format is Format.YAML else "host without"
+            yield ok(code, label=host.label, host=host.name, path=path)
+    if not mentioned:
+        yield warning("host none")
+
+
+def _is_installed(host: Host) -> bool:
+    """Return True if a host left a trace of itself: its command, or the folder of its file."""
+    folder = user_place(host, sys.platform, Path.home(), os.environ).parent
+    return bool(host.program and shutil.which(host.program)) or (
+        folder != Path.home() and folder.is_dir()
+    )
+
+
+def _has_plugin(host: Host) -> bool:
+    """Return True if a host has installed the plugin of humanmcp."""
+    if not host.plugin:
+        return False
+    place, text = host.plugin
+    try:
+        return text in (Path.home() / place).read_text("utf-8")
+    except (OSError, ValueError):
+        return False
+
+
+def _in_file(
+    host: Host, path: Path, language: str, started: dict[tuple[str, ...], Trial]
+) -> Iterator[Finding]:
+    try:
+        servers = ConfigFile.read(host, path).servers
+    except ConfigFileError as error:
+        about = (("label", host.label),)
+        yield Finding("host bad", Level.WARNING, about, error.sentence(language))
+        return
+    for keys, one in servers.items():
+        if is_ours(one) and command_in(one) is not None:
+            yield _check_entry(host, path, keys[-1], one, started)
+        elif isinstance(one, dict) and "url" in one and command_in(one) is None:
+            yield ok("host remote", label=host.label, name=keys[-1])
+
+
+def _check_entry(
+    host: Host,
+    path: Path,
+    name: str,
+    one: Any,  # noqa: ANN401 - any JSON value
+    started: dict[tuple[str, ...], Trial],
+) -> Finding:
+    """Look whether a host without the shell's PATH can start an entry, and gets an answer."""
+    command, args = command_in(one) or ("", ())
+    about = {"label": host.label, "name": name, "path": path, "command": command}
+    if not Path(command).is_absolute():
+        return warning("host relative", **about)
+    if not os.access(command, os.X_OK):
+        return problem("host missing", **about)
+    words = (command, *args) if args else (command, _SERVE)
+    if _SERVE not in words or is_wrapped(one):
+        return ok("host", **about)
+    words = words[: words.index(_SERVE) + 1]
+    seen = started.get(words)
+    if seen is None:
+        seen = started[words] = run_trial(words)
+    if seen.first_answer is None:
+        why = seen.failure or one_line(seen.stderr.strip(), 300) or "-"
+        return problem("host silent", **about, host=host.name, why=why)
+    return ok("host answers", **about, took=f"{seen.first_answer:.2f}")
+
 
 ROOM: Final = "doctor"
 SLOW_START: Final = 1.5
@@ -65,21 +451,21 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def findings(settings: Settings, language: str) -> Iterator[Finding]:
     """Yield what every check finds, one after the other."""
-    yield from checks.check_python()
-    yield from checks.check_home(settings)
-    yield from checks.check_disk(settings)
+    yield from check_python()
+    yield from check_home(settings)
+    yield from check_disk(settings)
     yield from check_server()
-    yield from checks.check_watching()
-    yield from checks.check_book(settings)
-    yield from checks.check_files(settings)
-    yield from checks.check_desk(settings)
+    yield from check_watching()
+    yield from check_book(settings)
+    yield from check_files(settings)
+    yield from check_desk(settings)
     yield from check_editor()
-    yield from host_checks.check_hosts(language)
+    yield from check_hosts(language)
 
 
 def check_server() -> Iterator[Finding]:
     """Start the server as a host would, and judge what it does."""
-    seen = trial.run()
+    seen = run_trial()
     if seen.failure or seen.first_answer is None:
         why = seen.failure or one_line(seen.stderr.strip(), 300) or "-"
         yield problem("server silent", why=why)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.rules import timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +70,7 @@ class Host:
     `places` are where its configuration stands, by `sys.platform`; "" stands for all others.
     `wait_keys` are the members of an entry that make it wait longer, with what a second counts
     there. `client` is how it names itself to a server: by that
-    `protocol/rules/known_clients.py` knows how long it waits. `members` are further members that
+    `protocol/rules/timeouts.py` knows how long it waits. `members` are further members that
     an entry needs, `approval` the code of the sentence on what its user is asked before our tools
     can be used. `user_places` are where servers for all projects stand, of a host whose `places`
     lie in one project. `project_keys` lead, in that file, to an object with a member for each
@@ -155,7 +155,7 @@ def wait_to_write(host: Host, asked: int | None) -> int:
         return 0
     if asked is not None:
         return max(0, asked)
-    known = known_clients.find(host.client)
+    known = timeouts.find(host.client)
     is_long = known is not None and (known.call is None or known.call >= DEFAULT_WAIT)
     return 0 if is_long else DEFAULT_WAIT
 

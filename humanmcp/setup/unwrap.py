@@ -12,9 +12,15 @@ from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED
 from humanmcp.setup.config_file import ConfigFileError
-from humanmcp.setup.everywhere import Standing, change_all
-from humanmcp.setup.wrap import WrapError, add_place, entry_of, report
-from humanmcp.setup.wrapping import unwrapped
+from humanmcp.setup.wrap import (
+    Standing,
+    WrapError,
+    add_place,
+    change_all,
+    entry_of,
+    report,
+    unwrapped,
+)
 
 if TYPE_CHECKING:
     import argparse

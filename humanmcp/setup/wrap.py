@@ -5,6 +5,7 @@ With `--all`, before every server of every host on this machine.
 
 from __future__ import annotations
 
+import enum
 import os
 import sys
 from functools import partial
@@ -12,25 +13,218 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, to_stderr
+from humanmcp.common.terminal import Painted, asked_whether, to_stderr, to_stdout
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, sentence_of
+from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
-from humanmcp.setup.config_file import ConfigFile, ConfigFileError
-from humanmcp.setup.everywhere import Standing, change_all, tell_what_now
-from humanmcp.setup.hosts import BY_NAME, Format, Host, place
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError, configurations
+from humanmcp.setup.hosts import BY_NAME, Format, Host, command_in, is_ours, place
 from humanmcp.setup.starting import starter
-from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped, wrapped
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.setup.config_file import Keys
 
+_TAP: Final = "tap"
+_DASHES: Final = "--"
+
+
+def wrapped(entry: Mapping[str, Any], starter: Sequence[str], flags: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the entry with a tap before its command; None when it has no command.
+
+    `starter` are the words that start humanmcp, `flags` those of `humanmcp tap`.
+    """
+    found = command_in(entry)
+    if found is None or not found[0]:
+        return None
+    command, args = found
+    return _with_words(entry, (*starter, _TAP, *flags, _DASHES, command, *args))
+
+
+def has_odd_arguments(entry: Mapping[str, Any]) -> bool:
+    """Return True if an argument of an entry is no text: how its host writes that is unknown."""
+    words = [entry.get("args"), entry.get("command")]
+    return any(isinstance(word, list) and not _all_text(word) for word in words)
+
+
+def _all_text(words: Sequence[object]) -> bool:
+    return all(isinstance(word, str) for word in words)
+
+
+def unwrapped(entry: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the entry without its tap; None when it has none."""
+    words = _words_after_tap(entry)
+    if not words or not isinstance(entry, dict):
+        return None
+    return _with_words(entry, words)
+
+
+def is_wrapped(entry: object) -> bool:
+    """Return True if an entry starts a server through a tap."""
+    return bool(_words_after_tap(entry))
+
+
+def _words_after_tap(entry: object) -> Sequence[str]:
+    found = command_in(entry)
+    if found is None or not is_ours(entry):
+        return ()
+    words = (found[0], *found[1])
+    if _TAP not in words or _DASHES not in words:
+        return ()
+    dashes = words.index(_DASHES)
+    return words[dashes + 1 :] if words.index(_TAP) < dashes else ()
+
+
+def _with_words(entry: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
+    """Set the command of an entry in the shape that it has: one list, or a word and a list."""
+    changed = dict(entry)
+    if isinstance(entry.get("command"), list):
+        changed["command"] = list(words)
+        return changed
+    changed["cmd" if "cmd" in entry else "command"] = words[0]
+    if len(words) > 1 or "args" in entry:
+        changed["args"] = list(words[1:])
+    return changed
+
+
 ROOM: Final = "wrap"
+_COMMAND: Final = 60
+"""Characters of a server's command that are listed."""
+
+
+class Standing(enum.Enum):
+    """How a server's entry stands to the tap."""
+
+    PLAIN = "plain"
+    WRAPPED = "wrapped"
+    OURS = "ours"
+    """It starts humanmcp itself: a person is the server, and sees everything anyway."""
+    REMOTE = "remote"
+    ODD = "odd"
+
+
+def standing_of(entry: object) -> Standing:
+    """Return how an entry stands to the tap."""
+    if is_wrapped(entry):
+        return Standing.WRAPPED
+    found = command_in(entry)
+    if not isinstance(entry, dict) or found is None or not found[0]:
+        return Standing.REMOTE
+    if is_ours(entry):
+        return Standing.OURS
+    return Standing.ODD if has_odd_arguments(entry) else Standing.PLAIN
+
+
+def _title(file: ConfigFile, keys: Keys, language: str) -> str:
+    """Name a server, and its project where it belongs to one."""
+    if keys[:-1] == file.host.keys:
+        return one_line(keys[-1])
+    project = one_line(keys[len(file.host.project_keys) - 1])
+    return say(ROOM, "in project", language, name=one_line(keys[-1]), project=project)
+
+
+def change_all(
+    standing: Standing,
+    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
+    *,
+    yes: bool,
+    language: str,
+) -> int:
+    """List every server that stands as `standing`, ask, change each file. Returns the exit status.
+
+    `change` makes the new form of a file from the keys of its servers that are to be changed.
+    """
+    verb = "wrap" if standing is Standing.PLAIN else "unwrap"
+    files, failed = _files(language)
+    chosen_in = [
+        (
+            config_file,
+            [keys for keys, entry in config_file.servers.items() if standing_of(entry) is standing],
+        )
+        for config_file in files
+    ]
+    for config_file, these in chosen_in:
+        _list(config_file, these, language)
+    count = sum(len(these) for _one, these in chosen_in)
+    if not count:
+        to_stderr(say(ROOM, f"none to {verb}", language))
+        return REFUSED if failed else 0
+    if not yes and not _agreed(verb, count, language):
+        return REFUSED if failed else 0
+    for config_file, these in chosen_in:
+        if these:
+            failed |= not _change(config_file, these, change, verb, language)
+    return REFUSED if failed else 0
+
+
+def _files(language: str) -> tuple[list[ConfigFile], bool]:
+    """Return the configurations that are there, and whether one of them cannot be used."""
+    found, failed = [], False
+    for host, path in configurations():
+        try:
+            file = ConfigFile.read(host, path)
+            _ = file.servers  # what is wrong with the file is said here
+        except ConfigFileError as error:
+            to_stderr(Painted(error.sentence(language), "yellow"))
+            failed = True
+        else:
+            found.append(file)
+    return found, failed
+
+
+def _list(config_file: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
+    to_stdout(Painted(f"{config_file.host.label}  ", "bold"), Painted(str(config_file.path), "dim"))
+    if not config_file.servers:
+        to_stdout("    ", Painted(say(ROOM, "no servers", language), "dim"))
+    for keys, entry in config_file.servers.items():
+        title = _title(config_file, keys, language)
+        words = command_in(entry)
+        started = one_line(" ".join((words[0], *words[1])), _COMMAND) if words else ""
+        if keys in chosen:
+            to_stdout("  * ", Painted(title, "bold"), f"  {started}")
+        else:
+            why = say(ROOM, f"is {standing_of(entry).value}", language)
+            to_stdout("    ", Painted(f"{title}  {why}", "dim"))
+
+
+def _agreed(verb: str, count: int, language: str) -> bool:
+    """Ask; where stdin is no terminal, say how it is done."""
+    answer = asked_whether(say(ROOM, f"{verb} all?", language, count=count))
+    if answer is None:
+        to_stderr(say(ROOM, f"{verb} with yes", language, count=count))
+    return answer is True
+
+
+def _change(
+    config_file: ConfigFile,
+    chosen: Sequence[Keys],
+    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
+    verb: str,
+    language: str,
+) -> bool:
+    """Change one file. Returns whether that went well."""
+    try:
+        kept = change(config_file, chosen).write()
+    except ConfigFileError as error:
+        to_stderr(Painted(error.sentence(language), "yellow"))
+        return False
+    names = ", ".join(_title(config_file, keys, language) for keys in chosen)
+    line = say(ROOM, f"{verb} done", language, label=config_file.host.label, names=names)
+    to_stderr(Painted(line, "green"))
+    tell_what_now(config_file.host, kept, language)
+    return True
+
+
+def tell_what_now(host: Host, kept: Path | None, language: str) -> None:
+    """Say of a file that was changed where the old one is, and what is to be done now."""
+    if kept is not None:
+        to_stderr(say("config", "backup", language, backup=kept))
+    to_stderr(say("config", "restart", language, label=host.label))
 
 
 class WrapError(ConfigFileError):

@@ -34,15 +34,12 @@ from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, trouble
 from humanmcp.protocol.conversation.transcript import BY_CHECK, HELD, Direction
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
-from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, ServerProcess
 from humanmcp.tap.held_queue import HeldQueue
 from humanmcp.tap.hold_policy import Held, HoldPolicy
-from humanmcp.tap.listening import Listening
-from humanmcp.tap.recorder import Output, TapRecorder
+from humanmcp.tap.pump import NOT_EXECUTABLE, NOT_FOUND, ServerProcess, Sink
+from humanmcp.tap.recorder import Listening, Output, TapRecorder, TextLog
 from humanmcp.tap.remote import RemoteServer
-from humanmcp.tap.sink import Sink
 from humanmcp.tap.tapping import Tap, TapEvents, TappedSession
-from humanmcp.tap.textlog import TextLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,9 +118,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _front(arguments: argparse.Namespace, wanted: _Wanted, language: str) -> int:
     """Give the server an address, with a tap for each client that comes."""
-    from humanmcp.http.own_addresses import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
-    from humanmcp.tap.http_front import serve  # noqa: PLC0415 - as above
-    from humanmcp.tap.http_sessions import TapCommand, TapFront  # noqa: PLC0415 - as above
+    from humanmcp.http.listening import HttpServeError, bind  # noqa: PLC0415 - most taps have pipes
+    from humanmcp.tap.http_front import (  # noqa: PLC0415 - as above
+        TapCommand,
+        TapFront,
+        serve,
+    )
 
     try:
         listening, address = bind(arguments.http, "", lan=False)

@@ -25,9 +25,9 @@ from humanmcp.inbox.contract import (
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Direction
-from humanmcp.protocol.diagnostics.kinds.rpc import SaidFirstAtTap
+from humanmcp.protocol.diagnostics.kinds import SaidFirstAtTap
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.rules.answer_book import by_rule
 from humanmcp.protocol.rules.timeouts import timeout_plan
 from humanmcp.protocol.validation.held import HeldMessage, answers, judge
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.tap.hold_policy import Cancelled, Held, HoldPolicy
+    from humanmcp.tap.pump import Sink
     from humanmcp.tap.recorder import TapRecorder
-    from humanmcp.tap.sink import Sink
 
 logger = logging.getLogger(__name__)
 

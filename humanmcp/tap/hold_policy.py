@@ -10,18 +10,30 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common import paths
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.inbox.contract import Life, Purpose, Seat
+from humanmcp.inbox.opening import open_inbox
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.tree import text_at
 from humanmcp.protocol.rules.answer_book import first_rule
-from humanmcp.protocol.rules.filling import fill_answer
+from humanmcp.protocol.rules.following import fill_answer
+from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
 from humanmcp.protocol.rules.rule import Rule, RuleAction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
 
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import DeskInbox, Item
     from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
     from humanmcp.protocol.rules.answer_book import Book
     from humanmcp.protocol.rules.hold_patterns import Pattern
@@ -223,3 +235,67 @@ def _asks(observed: ObservedMessage) -> tuple[ObservedRequest, ...]:
     """Return the request that a message is; nothing for any other."""
     is_request = observed.message.kind is Kind.REQUEST
     return (observed.request,) if observed.request is not None and is_request else ()
+
+
+FAILED: Final = 1
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the flags of `hold`."""
+    flag = parser.flags("hold")
+    add_flags(parser, "home", "lang")
+    flag("patterns", nargs="*", metavar="PATTERN")
+    flag("--session", default="", metavar="NAME")
+    flag("--nothing", action="store_true")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Change or show what a tap is to hold. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        parse_all(arguments.patterns)
+        inbox = open_inbox(paths.home_folder(settings.home))
+        name = one_tap(inbox, arguments.session)
+        if arguments.patterns or arguments.nothing:
+            inbox.hold(name, () if arguments.nothing else arguments.patterns)
+    except (PatternError, StopError) as error:
+        to_stderr(sentence_of(error, language))
+        return FAILED
+    wanted = ", ".join(inbox.holds(name)) or say("hold", "none", language)
+    count = sum(1 for _ in held(inbox, (name,)))
+    to_stdout(say("hold", "state", language, session=name, patterns=wanted, count=count))
+    return 0
+
+
+def taps(inbox: DeskInbox, wanted: str = "") -> tuple[str, ...]:
+    """Return the names of the running taps whose name begins like this, newest first."""
+    return tuple(
+        facts.name
+        for facts in inbox.sessions()
+        if facts.seat is Seat.TAP and facts.life is Life.OPEN and facts.name.startswith(wanted)
+    )
+
+
+def no_tap(names: Sequence[str]) -> StopError:
+    """Say that no running tap is meant, or more than one."""
+    return stopped("hold", "several taps" if names else "no tap", names=", ".join(names))
+
+
+def one_tap(inbox: DeskInbox, wanted: str = "") -> str:
+    """Return the one tap that is meant.
+
+    Raises:
+        StopError: none is, or several are.
+    """
+    found = taps(inbox, wanted)
+    if len(found) != 1:
+        raise no_tap(found or taps(inbox))
+    return found[0]
+
+
+def held(inbox: DeskInbox, sessions: Sequence[str]) -> Iterator[Item]:
+    """Yield what is held in these sessions, oldest first, session by session."""
+    for session in sessions:
+        for item in inbox.items(session):
+            if item.purpose is Purpose.HELD:
+                yield item

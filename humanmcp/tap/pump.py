@@ -10,19 +10,22 @@ gate is closed does a line wait until it is complete and was looked at.
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread, wait_until_ready
 from humanmcp.common.line_cutter import LONGEST_LINE, Cutter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from humanmcp.common.line_cutter import Cut
     from humanmcp.protocol.conversation.transcript import Direction
-    from humanmcp.tap.sink import Sink
 
 _READ_SIZE: Final = 64 * 1024  # what a pipe holds; more would be mapped and unmapped each time
 _CAN_ASK: Final = os.name != "nt"
@@ -164,3 +167,186 @@ class Pump:
             self._ask_gate()
         for cut in self._cutter.end():
             self._listener.heard(self.direction, cut)
+
+
+NOT_FOUND: Final = 127
+NOT_EXECUTABLE: Final = 126
+"""What a shell returns for a command that is not there, or cannot be run."""
+
+_KILLED_BY: Final = 128
+"""What a shell adds to the number of the signal that ended a command."""
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class ServerProcess:
+    """A running server and its three pipes. The one that takes the descriptors closes them."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start it.
+
+        Raises:
+            OSError: there is no such command, or it cannot be run.
+        """
+        self.command = tuple(command)
+        self._process = subprocess.Popen(  # noqa: S603 - the command is what the user asked for
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            preexec_fn=_die_with_us(),  # noqa: PLW1509 - no thread of ours runs yet
+        )
+        self.stdin = _detached(self._process.stdin)
+        self.stdout = _detached(self._process.stdout)
+        self.stderr = _detached(self._process.stderr)
+        self.status: int | None = None
+        """Its exit status; None as long as it runs. Known once it is watched."""
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    def watch(self, ended: Callable[[], object]) -> None:
+        """Call `ended`, from another thread, when it has ended and its status is known."""
+
+        def wait() -> None:
+            leave_signals_to_the_main_thread()
+            self.status = exit_status(self._process.wait())
+            ended()
+
+        threading.Thread(target=wait, name="tap-waits", daemon=True).start()
+
+    def pass_on(self, number: int) -> None:
+        """Send it a signal; one that has ended already gets none."""
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """End it without asking."""
+        self._process.kill()
+
+
+def exit_status(returned: int) -> int:
+    """Return the status to exit with for what `Popen` returned: a shell's 128 + n for a signal."""
+    return _KILLED_BY - returned if returned < 0 else returned
+
+
+def _detached(pipe: object) -> int:
+    """Take the descriptor out of a pipe object: the pumps read and write it themselves."""
+    fileno: int = os.dup(pipe.fileno())  # type: ignore[attr-defined] # Popen made it: it is a file
+    pipe.close()  # type: ignore[attr-defined]
+    return fileno
+
+
+def _die_with_us() -> Callable[[], None] | None:
+    """Return what makes the kernel end the child when the thread that started it ends (Linux).
+
+    That is the main thread, which lives as long as we do.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    import ctypes  # noqa: PLC0415 - exists everywhere, is of use here only
+
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (OSError, AttributeError):  # a C library without it
+        return None
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # we died before the kernel was told
+            os._exit(1)
+
+    return ask
+
+
+class Sink:
+    """A descriptor to write to. The pump streams into it; others insert between its lines."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Write to `descriptor`, which this object closes."""
+        self._descriptor = descriptor
+        self._writing = threading.Lock()
+        self._within_line = False
+        self._inserted: deque[bytes] = deque()
+        self._ending = False
+        self._something_to_do = threading.Semaphore(0)
+        self._inserter: threading.Thread | None = None
+        self._open = True
+
+    @property
+    def open(self) -> bool:
+        """Return True if anything that is written may still be read."""
+        return self._open
+
+    def stream(self, chunk: bytes) -> None:
+        """Write the next piece of the stream. What is no longer read is thrown away."""
+        with self._writing:
+            end = chunk.rfind(b"\n") + 1
+            self._within_line = end < len(chunk) if end else self._within_line or bool(chunk)
+            if end and self._inserted:
+                self._write(chunk[:end])
+                self._write_inserted()
+                chunk = chunk[end:]
+            self._write(chunk)
+
+    def insert(self, line: bytes) -> None:
+        """Write a whole line, with its line feed, as soon as the stream is between two lines."""
+        self._inserted.append(line)
+        self._leave_it_to_the_inserter()
+
+    def close(self) -> None:
+        """End the stream once all of it is written. A second time changes nothing.
+
+        Returns at once; `open` says when the reader can see the end of its input.
+        """
+        self._ending = True
+        if not self._inserted and self._writing.acquire(blocking=False):
+            try:
+                self._shut()
+            finally:
+                self._writing.release()
+        else:
+            self._leave_it_to_the_inserter()
+
+    # -- what may have to wait for a reader ------------------------------------------------------
+
+    def _leave_it_to_the_inserter(self) -> None:
+        if self._inserter is None:  # most taps never hold anything
+            self._inserter = threading.Thread(target=self._insert, name="tap-inserts", daemon=True)
+            self._inserter.start()
+        self._something_to_do.release()
+
+    def _insert(self) -> None:
+        leave_signals_to_the_main_thread()
+        while self._open:
+            self._something_to_do.acquire()
+            with self._writing:
+                if self._ending:
+                    if self._inserted and self._within_line:
+                        self._write(b"\n")
+                    self._write_inserted()
+                    self._shut()
+                elif not self._within_line:
+                    self._write_inserted()
+
+    def _write_inserted(self) -> None:
+        while self._inserted:
+            self._write(self._inserted.popleft())
+
+    def _write(self, content: bytes) -> None:
+        rest = memoryview(content)
+        while rest and self._open:
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:  # the host made its pipe non-blocking, and we share it
+                wait_until_ready(self._descriptor, for_reading=False)
+            except OSError:  # EPIPE, as a rule; whatever it is, nobody gets any more of this
+                self._shut()
+
+    def _shut(self) -> None:
+        if self._open:
+            self._open = False
+            os.close(self._descriptor)

@@ -13,7 +13,7 @@ from humanmcp.inbox.contract import Action, Reply, TakenError
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError
-from humanmcp.tap.holding import held, no_tap, one_tap, taps
+from humanmcp.tap.hold_policy import held, no_tap, one_tap, taps
 
 if TYPE_CHECKING:
     import argparse

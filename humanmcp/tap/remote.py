@@ -23,8 +23,7 @@ from humanmcp.http.server_address import SessionOverError
 from humanmcp.http.transport import HttpTransport
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN
-from humanmcp.protocol.http.client import named_after
-from humanmcp.protocol.http.recorded import as_json
+from humanmcp.protocol.http.client import as_json, named_after
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.common.timestamps import stamp
+from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError
-from humanmcp.inbox.poll_schedule import FALLBACK_POLL, PollSchedule
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.rules.hold_patterns import PatternError, parse_all
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.tap.child import ServerProcess
     from humanmcp.tap.held_queue import HeldQueue
     from humanmcp.tap.hold_policy import HoldPolicy
+    from humanmcp.tap.pump import ServerProcess, Sink
     from humanmcp.tap.recorder import TapRecorder
     from humanmcp.tap.remote import RemoteServer
-    from humanmcp.tap.sink import Sink
 
 logger = logging.getLogger(__name__)
 

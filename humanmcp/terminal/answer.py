@@ -6,8 +6,12 @@ has the last word. A refused text opens again with its problems as comments at t
 
 from __future__ import annotations
 
+import base64
 import json
-from typing import TYPE_CHECKING, Final
+import mimetypes
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from humanmcp.answering import forms, service
 from humanmcp.answering.service import Outcome, SendResult
@@ -17,23 +21,76 @@ from humanmcp.common.terminal import to_stdout
 from humanmcp.inbox.contract import Draft
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.protocol.validation.results import tool_text
+from humanmcp.protocol.validation.rules.tools import mime_of
 from humanmcp.protocol.validation.starting_draft import call, offered_tools
 from humanmcp.terminal import command, waits
-from humanmcp.terminal.attaching import result_with
-from humanmcp.terminal.choose import choose, label, open_inbox, seats
-from humanmcp.terminal.files import read_text
+from humanmcp.terminal.cases import STDIN, read_bytes, read_text
 from humanmcp.terminal.in_editor import in_editor
 from humanmcp.terminal.inbox import asker_of
 from humanmcp.terminal.replying import BY, Answering, keep_open, not_sent, submit, tell
+from humanmcp.terminal.waits import choose, label, open_inbox, seats
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
+
+LARGEST: Final = 20 * 1024 * 1024
+"""Bytes of all that is attached to one answer: as base64 it still fits into a line of 64 MiB."""
+_BINARY: Final = "application/octet-stream"
+
+
+def result_with(
+    exchange: Exchange,
+    established: Established,
+    text: str | None,
+    images: Sequence[str],
+    files: Sequence[str],
+) -> dict[str, Any]:
+    """Make the result of a tool call: the text first, then the pictures, then the files.
+
+    Raises:
+        StopError: a picture is none, or it is too much.
+        StopError: a file cannot be read.
+    """
+    left = LARGEST
+    content = [] if text is None else [{"type": "text", "text": text}]
+    for make, names in ((_image, images), (_file, files)):
+        for name in names:
+            raw = read_bytes(name)
+            left -= len(raw)
+            if left < 0:
+                raise stopped("attach", "large", name=name, most=LARGEST // 1024 // 1024)
+            content.append(make(name, raw))
+    return {**tool_text(exchange.revision, "", established), "content": content}
+
+
+def _image(name: str, raw: bytes) -> dict[str, Any]:
+    kind = mime_of(raw)
+    if not kind.startswith("image/"):
+        raise stopped("attach", "no image", name=name)
+    return {"type": "image", "data": base64.b64encode(raw).decode("ascii"), "mimeType": kind}
+
+
+def _file(name: str, raw: bytes) -> dict[str, Any]:
+    """Embed a file under its bare name: the folder it lies in stays private."""
+    bare = "stdin" if name == STDIN else PurePath(name).name
+    kind = mimetypes.guess_type(bare)[0]
+    resource: dict[str, Any] = {"uri": f"file:///{quote(bare)}"}
+    try:
+        resource |= {"mimeType": kind or "text/plain", "text": raw.decode("utf-8-sig")}
+    except UnicodeDecodeError:
+        blob = base64.b64encode(raw).decode("ascii")
+        resource |= {"mimeType": kind or _BINARY, "blob": blob}
+    return {"type": "resource", "resource": resource}
+
 
 ROOM: Final = "answer"
 

@@ -6,18 +6,30 @@ Knows no file and no session.
 from __future__ import annotations
 
 import json
+import sys
+import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.locales.stop import StopError
+from humanmcp.common import mistakes
+from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stdout
+from humanmcp.locales import UnknownSentenceError, describe_or_code, say
+from humanmcp.locales.stop import StopError, stopped
 from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.diagnostics.model import Severity, blocking
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import one_line, visible
 from humanmcp.protocol.repair import reading as json_reading
+from humanmcp.protocol.repair.reading import decode
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from humanmcp.common.mistakes import Example, Mistake
+    from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, TextForm, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +126,269 @@ def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
             if not value.keys().isdisjoint(one.gives_away):
                 return one.name
     return "tools/call"
+
+
+Line = tuple[str | Painted, ...]
+
+_LONGEST_LINE: Final = 100
+"""Columns of a text line that are shown around a problem."""
+_BEFORE: Final = 40
+"""Columns shown before the place when a line is too long."""
+_LONGEST_EDIT: Final = 60
+
+
+def explained(
+    diagnostic: Diagnostic, text: str, language: str, *, name: str = "", shift: int = 0
+) -> Iterator[Line]:
+    """Yield the lines that show one problem with `text`.
+
+    `name` is what the text is called (a file), `shift` the lines that stand above it there.
+    """
+    place = place_of(diagnostic, language, name=name, shift=shift)
+    colour = SEVERITY_COLOURS[diagnostic.severity]
+    yield (
+        Painted(f"{place}: " if place else "", "bold"),
+        Painted(say("check", diagnostic.severity.value, language), colour),
+        f" {_coded(diagnostic, language)}",
+    )
+    if diagnostic.line:
+        yield from _excerpt(diagnostic, text, colour, shift)
+    if diagnostic.fix:
+        yield ("    ", Painted("= ", "dim"), fix_in_words(diagnostic.fix, text, language))
+    because = _why(diagnostic, language)
+    if because:
+        yield ("    ", Painted(f"= {because}", "dim"))
+    if diagnostic.page:
+        yield ("    ", Painted(f"= {diagnostic.page}", "dim"))
+
+
+def _coded(diagnostic: Diagnostic, language: str) -> str:
+    """Return the sentence behind its code; of many of a kind it has both itself."""
+    sentence = one_line(describe_or_code(diagnostic, language))
+    return sentence if diagnostic.times > 1 else f"{diagnostic.code}: {sentence}"
+
+
+def _why(diagnostic: Diagnostic, language: str) -> str:
+    """Return what there is to learn from a problem, "" when nothing was written down."""
+    try:
+        return say("problem", f"{diagnostic.code}.why", language)
+    except UnknownSentenceError:
+        return ""
+
+
+def place_of(diagnostic: Diagnostic, language: str, *, name: str = "", shift: int = 0) -> str:
+    """Return where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
+    if not diagnostic.line:
+        return name
+    line = diagnostic.line + shift
+    if name:
+        return f"{name}:{line}:{diagnostic.column}"
+    return say("check", "place", language, line=line, column=diagnostic.column)
+
+
+def fix_in_words(fix: Fix, text: str, language: str) -> str:
+    """Return what a fix would change, in one line, and how far it may be trusted."""
+    words = _changes(fix, text, language)
+    if fix.is_safe:
+        return words
+    return say("check", f"as {fix.applicability.value}", language, words=words)
+
+
+def _changes(fix: Fix, text: str, language: str) -> str:
+    if len(fix.edits) != 1:
+        code = "fix several" if fix.is_safe else "fix places"
+        return say("check", code, language, count=len(fix.edits))
+    edit = fix.edits[0]
+    old = one_line(text[edit.start : edit.end].strip(), _LONGEST_EDIT)
+    new = one_line(edit.new.strip(), _LONGEST_EDIT)
+    if old and new:
+        return say("check", "fix replace", language, old=old, new=new)
+    return say("check", "fix remove" if old else "fix insert", language, old=old, new=new)
+
+
+def summary(diagnostics: Sequence[Diagnostic], language: str) -> str:
+    """Count the problems by level: `1 error, 2 warnings`."""
+    counts = [
+        (
+            severity,
+            sum(diagnostic.times for diagnostic in diagnostics if diagnostic.severity is severity),
+        )
+        for severity in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
+    ]
+    words = [
+        say("check", f"{severity.value} {'one' if count == 1 else 'many'}", language, count=count)
+        for severity, count in counts
+        if count
+    ]
+    return say("check", "and", language).join(words)
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: East Asian characters take two."""
+    return sum(_width(letter) for letter in text)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return `text` on one line, cut to a number of columns."""
+    shown = one_line(text)
+    if columns(shown) <= longest:
+        return shown
+    taken, used = 0, 0
+    for letter in shown:
+        used += _width(letter)
+        if used > longest - 1:
+            break
+        taken += 1
+    return shown[:taken] + "…"
+
+
+def pad(text: str, width: int) -> str:
+    """Fill a text with spaces up to a number of columns."""
+    return text + " " * max(0, width - columns(text))
+
+
+def _width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _excerpt(diagnostic: Diagnostic, text: str, colour: str, shift: int) -> Iterator[Line]:
+    """Yield the line of the text and a caret line below it."""
+    whole = _line_of(text, diagnostic)
+    column = diagnostic.column - 1
+    first = max(0, column - _BEFORE) if len(whole) > _LONGEST_LINE else 0
+    before = _printable(whole[first:column])
+    after = whole[column : first + _LONGEST_LINE]
+    marked = _marked(diagnostic, text, after)
+    start = "…" if first else ""
+    end = "…" if first + _LONGEST_LINE < len(whole) else ""
+    number = str(diagnostic.line + shift)
+    yield (Painted(f"  {number} | ", "dim"), start + before + _printable(after) + end)
+    gap = " " * columns(start + before)
+    carets = "^" * max(1, columns(_printable(marked)))
+    yield (Painted(f"  {' ' * len(number)} | ", "dim"), gap, Painted(carets, colour))
+
+
+def _line_of(text: str, diagnostic: Diagnostic) -> str:
+    """Return the line that a problem stands on, without splitting a text of megabytes."""
+    begin = text.rfind("\n", 0, diagnostic.start) + 1
+    end = text.find("\n", diagnostic.start)
+    return text[begin : end if end >= 0 else len(text)].removesuffix("\r")
+
+
+def _marked(diagnostic: Diagnostic, text: str, after: str) -> str:
+    """Return what the carets stand below: the problem's part of this line."""
+    length = text[diagnostic.start : diagnostic.end].find("\n")
+    wanted = diagnostic.end - diagnostic.start if length < 0 else length
+    return after[: max(1, wanted)]
+
+
+def _printable(text: str) -> str:
+    return visible(text.replace("\t", " "))
+
+
+ROOM: Final = "check"
+
+
+def explain(codes: Sequence[str], language: str) -> None:
+    """Print what there is to know of some kinds of mistakes; without a code, list them all.
+
+    Raises:
+        CaseError: one of them does not exist.
+    """
+    if not codes:
+        for code in mistakes.codes():
+            to_stdout(Painted(code, "bold"), f": {_found(code, language).sentence}")
+        return
+    found = [_found(code, language) for code in codes]
+    for mistake in found:
+        _explain(mistake, language)
+
+
+def _found(code: str, language: str) -> Mistake:
+    mistake = mistakes.find(code.upper(), language)
+    if mistake is None:
+        raise CaseError("no such code", got=code)
+    return mistake
+
+
+def _explain(mistake: Mistake, language: str) -> None:
+    to_stdout(Painted(mistake.code, "bold"), f": {mistake.sentence}")
+    if mistake.why:
+        to_stdout(mistake.why)
+    if mistake.example is None:
+        to_stdout(Painted(say(ROOM, "no example", language), "dim"))
+    else:
+        _show_example(mistake.example, language)
+    if mistake.page:
+        to_stdout(Painted(mistake.page, "dim"))
+    to_stdout("")
+
+
+def _show_example(example: Example, language: str) -> None:
+    if example.request:
+        _show_text(say(ROOM, "example request", language), "dim", example.request)
+    elif example.method:
+        to_stdout(Painted(say(ROOM, "example method", language, method=example.method), "dim"))
+    _show_text(say(ROOM, "example wrong", language), "red", example.wrong)
+    _show_text(say(ROOM, "example right", language), "green", example.right)
+    for quote in example.quotes:
+        to_stdout(f"“{quote.says}”")
+        to_stdout("  ", Painted(quote.link, "dim"))
+    for page in sorted(set(example.pages.values())):
+        to_stdout("  ", Painted(page, "dim"))
+
+
+def _show_text(title: str, colour: str, text: str) -> None:
+    to_stdout(Painted(title, colour))
+    for line in text.split("\n"):
+        to_stdout("  ", line)
+
+
+def hint(codes: Iterable[str], language: str) -> str:
+    """Return the command that explains what was found; "" where nothing was."""
+    first = list(dict.fromkeys(codes))[:5]
+    return say(ROOM, "explain these", language, codes=" ".join(first)) if first else ""
+
+
+STDIN: Final = "-"
+
+
+def unreadable(name: str, error: OSError) -> StopError:
+    """Return why a file cannot be read."""
+    return stopped("check", "unreadable file", name=name, why=error)
+
+
+def read_bytes(name: str) -> bytes:
+    """Return the bytes of a file, or of stdin for `-`.
+
+    Raises:
+        StopError: it cannot be read.
+    """
+    try:
+        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except OSError as error:
+        raise unreadable(name, error) from error
+
+
+def read_text(name: str) -> str:
+    """Return the text of a file, or of stdin for `-`.
+
+    Raises:
+        StopError: it cannot be read, or is no text.
+    """
+    return decoded(read_bytes(name), name)
+
+
+def decoded(content: bytes, name: str) -> str:
+    """Decode a file in the way in which `out.txt` is decoded.
+
+    Raises:
+        StopError: it is no text in any encoding that can be told for sure.
+    """
+    text, diagnostics = decode(content)
+    wrong = blocking(diagnostics)
+    if wrong:
+        raise stopped("check", "no text", name=name, why=wrong[0])
+    return text

@@ -18,8 +18,8 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal import command
-from humanmcp.terminal.choose import choose, choose_session, open_inbox, seats
 from humanmcp.terminal.inbox import request_in_short
+from humanmcp.terminal.waits import choose, choose_session, open_inbox, seats
 
 if TYPE_CHECKING:
     import argparse

@@ -6,10 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.calls import answered_at_once
 from humanmcp.answering.case import Case, read_line
 from humanmcp.answering.schema.exchanges import InboxShape, ListedShape, listed_shape
-from humanmcp.answering.summary import client_of, summary_of_item
+from humanmcp.answering.summary import answered_at_once, client_of, summary_of_item
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import (
     Painted,
@@ -23,11 +22,10 @@ from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import Purpose, Seat
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.jsonrpc import Message, one_line
 from humanmcp.terminal import command, waits
-from humanmcp.terminal.choose import label, open_inbox, seats
-from humanmcp.terminal.explain import columns, cut, pad
+from humanmcp.terminal.cases import columns, cut, pad
+from humanmcp.terminal.waits import label, open_inbox, seats
 
 if TYPE_CHECKING:
     import argparse
@@ -74,7 +72,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     inbox = open_inbox(settings)
     if arguments.watch:
         return _watch(inbox, arguments, language)
-    found = rows(inbox, everything=arguments.all)
+    found = waiting_rows(inbox, everything=arguments.all)
     if arguments.json:
         listed: InboxShape = {"items": [row_as_json(row, waits.now()) for row in found]}
         json_to_stdout(listed)
@@ -83,7 +81,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     return 0
 
 
-def rows(inbox: DeskInbox, *, everything: bool = False) -> list[TerminalRow]:
+def waiting_rows(inbox: DeskInbox, *, everything: bool = False) -> list[TerminalRow]:
     """Collect what waits in the live sessions; with `everything`, all exchanges of all sessions."""
     everybody = seats(inbox)
     states = tuple(ExchangeState) if everything else (ExchangeState.PENDING,)
@@ -201,7 +199,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> in
     seen: set[Key] = set()
     try:
         while is_read():  # until `head`, say, has seen enough
-            found = rows(inbox, everything=arguments.all)
+            found = waiting_rows(inbox, everything=arguments.all)
             waiting = {row.item.key for row in found if row.item.waits}
             if redraw:
                 ring = _BELL if waiting - seen else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from humanmcp.answering import service
-from humanmcp.answering.schema.diagnostics import AnsweredShape, outcome_shape
+from humanmcp.answering.schema.exchanges import AnsweredShape, outcome_shape
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Reply
@@ -16,7 +16,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.validation import held as held_check
 from humanmcp.terminal import waits
-from humanmcp.terminal.explain import explained, summary
+from humanmcp.terminal.cases import explained, summary
 
 if TYPE_CHECKING:
     from humanmcp.answering.case import Case

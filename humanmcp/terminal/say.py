@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
 from humanmcp.answering.reactions import Reaction, reactions
-from humanmcp.answering.schema.diagnostics import said_shape
+from humanmcp.answering.schema.exchanges import said_shape
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout
@@ -19,12 +19,11 @@ from humanmcp.inbox.contract import Order, Reply
 from humanmcp.locales import say as sentence
 from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.validation import server_initiated
+from humanmcp.protocol.validation import whole_conversation
 from humanmcp.terminal import command
-from humanmcp.terminal.choose import choose, choose_session, open_inbox
-from humanmcp.terminal.explain import explained
-from humanmcp.terminal.files import read_bytes, read_text
+from humanmcp.terminal.cases import explained, read_bytes, read_text
 from humanmcp.terminal.replying import BY, LONGEST_WAIT
+from humanmcp.terminal.waits import choose, choose_session, open_inbox
 
 if TYPE_CHECKING:
     import argparse
@@ -117,7 +116,7 @@ def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, st
     if exchange is None:
         raise stopped(ROOM, "no request", number=number)
     whole = int(amount) if amount.is_integer() else amount
-    return case.key.session, Order.SAY, server_initiated.progress(exchange, whole)
+    return case.key.session, Order.SAY, whole_conversation.progress(exchange, whole)
 
 
 def _packed(content: bytes) -> str:
@@ -130,15 +129,15 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
     (
         "list_changed",
         Order.SAY,
-        lambda kind: server_initiated.message(methods.CHANGED[kind]),
+        lambda kind: whole_conversation.message(methods.CHANGED[kind]),
     ),
-    ("log", Order.SAY, lambda value: server_initiated.log(*value)),
+    ("log", Order.SAY, lambda value: whole_conversation.log(*value)),
     (
         "ask",
         Order.SAY,
-        lambda method: server_initiated.request(method, f"h-{time.time_ns() % 10**9}"),
+        lambda method: whole_conversation.request(method, f"h-{time.time_ns() % 10**9}"),
     ),
-    ("bytes", Order.RAW, lambda text: _packed(server_initiated.typed_bytes(text))),
+    ("bytes", Order.RAW, lambda text: _packed(whole_conversation.typed_bytes(text))),
     ("bytes_of", Order.RAW, lambda name: _packed(read_bytes(name))),
     ("silence", Order.SILENCE, str),
     ("own_progress", Order.PROGRESS, str),

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.answering import service
-from humanmcp.answering.schema.exchanges import ShownShape, shown_shape
+from humanmcp.answering.case import why_unreadable
+from humanmcp.answering.schema.exchanges import ShownShape, shown_shape, unreadable_shape
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
 from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import Purpose
-from humanmcp.locales import say
+from humanmcp.locales import describe, say
+from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Malformed
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.jsonrpc import Malformed, one_line
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.spec import methods
 from humanmcp.terminal import command, waits
-from humanmcp.terminal.choose import choose, label, open_inbox, seats
-from humanmcp.terminal.explain import explained
-from humanmcp.terminal.inbox import asker_of, request_in_short
-from humanmcp.terminal.unreadable import show_unreadable
+from humanmcp.terminal.cases import explained
+from humanmcp.terminal.inbox import asker_of, request_in_short, unreadable_in
+from humanmcp.terminal.waits import choose, choose_session, label, open_inbox, seats
 
 if TYPE_CHECKING:
     import argparse
@@ -29,12 +29,56 @@ if TYPE_CHECKING:
     from humanmcp.answering.case import Case
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import DeskInbox, Item
+    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
     from humanmcp.locales.explain import Card
+    from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.validation.inquiry import Inquiry
+    from humanmcp.protocol.validation.incoming import Inquiry
 
 ROOM: Final = "show"
+
+
+def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> None:
+    """Show the last line of a session that could not be read, and why.
+
+    Raises:
+        ChoiceError: there is no such session, or there are several.
+        StopError: there is no such line.
+    """
+    facts = choose_session(inbox, arguments.number)
+    frame = _last(inbox, facts)
+    if arguments.json:
+        json_to_stdout(unreadable_shape(facts, frame, why_unreadable(frame), language))
+    elif arguments.raw:
+        (to_stdout if is_terminal() else raw_to_stdout)(frame.text)
+    else:
+        _print(facts, frame, language)
+
+
+def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
+    found = (
+        inbox.last_frames_before(facts.name, facts.unreadable_at + 1, 1) if facts.unreadable else ()
+    )
+    if not found:
+        raise stopped(ROOM, "all readable", letter=facts.letter)
+    return found[0]
+
+
+def _print(facts: SessionFacts, frame: Frame, language: str) -> None:
+    who = asker_of(facts, language)
+    to_stdout(Painted(unreadable_in(facts, language), "bold"))
+    to_stdout(Painted(say(ROOM, "last unreadable", language, who=who, at=frame.at), "dim"))
+    for line in _reasons(frame, language):
+        to_stdout("  " + line)
+    to_stdout("", "\n", Painted(say(ROOM, "message", language), "bold"))
+    to_stdout("  " + frame.text)
+    to_stdout("", "\n", Painted(say(ROOM, "next unreadable", language), "dim"))
+
+
+def _reasons(frame: Frame, language: str) -> list[str]:
+    return (
+        [frame.note] if frame.note else [describe(one, language) for one in why_unreadable(frame)]
+    )
 
 
 class ShownExchange(NamedTuple):
@@ -76,7 +120,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     elif arguments.raw:
         raw_to_stdout(shown.item.line)
     else:
-        _print(shown, language)
+        _print_of_show(shown, language)
     return 0
 
 
@@ -95,7 +139,7 @@ def shown_of(inbox: DeskInbox, wanted: str, language: str) -> ShownExchange:
     return ShownExchange(name, case, case.card(language), draft)
 
 
-def _print(shown: ShownExchange, language: str) -> None:
+def _print_of_show(shown: ShownExchange, language: str) -> None:
     item, card = shown.item, shown.card
     revision = one_line(item.revision) or say(ROOM, "no revision", language)
     to_stdout(

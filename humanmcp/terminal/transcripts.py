@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.schema.diagnostics import (
+from humanmcp.answering.schema.exchanges import (
     ConversationShape,
     JudgedShape,
     diagnostic_shape,
@@ -18,12 +18,15 @@ from humanmcp.answering.schema.diagnostics import (
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
-from humanmcp.protocol.conversation.capture_log import is_log_line, read_log_line
-from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
-from humanmcp.protocol.diagnostics.model import Severity, blocking
-from humanmcp.protocol.diagnostics.verdict import Verdict
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import compact, encoded
+from humanmcp.protocol.conversation.transcript import (
+    Direction,
+    Frame,
+    from_json,
+    is_log_line,
+    read_log_line,
+)
+from humanmcp.protocol.diagnostics.model import Severity, Verdict, blocking
+from humanmcp.protocol.json.jsonrpc import compact, encoded, one_line
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.validation.whole_conversation import (
     ConversationJudge,
@@ -31,9 +34,8 @@ from humanmcp.protocol.validation.whole_conversation import (
     judge_frames,
     judge_messages,
 )
-from humanmcp.terminal import mistakes
-from humanmcp.terminal.cases import CaseError
-from humanmcp.terminal.explain import explained, summary
+from humanmcp.terminal import cases
+from humanmcp.terminal.cases import CaseError, explained, summary
 
 if TYPE_CHECKING:
     import argparse
@@ -168,7 +170,7 @@ def _print(
                 to_stdout(*parts)
     bad = [diagnostic for diagnostic in diagnostics if diagnostic.severity in _SHOWN]
     if bad:
-        to_stdout(Painted(mistakes.hint((diagnostic.code for diagnostic in bad), language), "dim"))
+        to_stdout(Painted(cases.hint((diagnostic.code for diagnostic in bad), language), "dim"))
     counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
     wrong = any(diagnostic.severity is Severity.ERROR for diagnostic in bad)
     words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from humanmcp.cli import main
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.waiting import until
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.answering.calls import answered_at_once
+from humanmcp.answering.summary import answered_at_once
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.host.asked import PersonAsked
-from humanmcp.host.at_inbox import AskedSession
+from humanmcp.host.at_inbox import AskedSession, PersonAsked
 from humanmcp.inbox import contract as inboxes
 from humanmcp.inbox.contract import Item, Key, Purpose, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.answering.contract import MESSAGE, RESULT, TEXT, Files, Page, Seat, Terminal, Told
 from tests.browser.seats import call, request
 from tests.desk.desking import Desking

@@ -11,8 +11,12 @@ from pydantic import TypeAdapter
 from docs.make_api import PRINTED
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
-from humanmcp.answering.schema.diagnostics import diagnostic_shape, verdict_shape
-from humanmcp.answering.schema.exchanges import RowShape, exchange_shape
+from humanmcp.answering.schema.exchanges import (
+    RowShape,
+    diagnostic_shape,
+    exchange_shape,
+    verdict_shape,
+)
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Waiting
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit

@@ -10,11 +10,11 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
 from humanmcp.answering.service import Outcome
-from humanmcp.desk.presenters import held_messages
-from humanmcp.desk.presenters.held_messages import Task
+from humanmcp.desk.presenters import conversation
+from humanmcp.desk.presenters.conversation import Task
 from humanmcp.inbox.contract import Action, Answer, Draft, Life, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from tests.terminal.rooms import CALL, Room, ago
 
@@ -178,4 +178,4 @@ def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
     monkeypatch.setattr(jsonrpc, "LARGEST", 10)
     assert service.judge(case, CALL).line == CALL
     assert service.as_it_came(case).text == ""
-    assert held_messages.task_of(case, "change") is Task.NOTHING
+    assert conversation.task_of(case, "change") is Task.NOTHING

@@ -14,7 +14,7 @@ from bench.peer import TS_PACKAGES
 from bench.way import ways
 
 ROOT: Final = Path(__file__).parent.parent.parent
-MOST_FILES_ON_THE_WAY: Final = 43
+MOST_FILES_ON_THE_WAY: Final = 36
 HAS_NODE: Final = shutil.which("node") is not None and TS_PACKAGES.is_dir()
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import begin, call
 from tests.waiting import until
 

@@ -20,7 +20,7 @@ from humanmcp.cli import main
 from humanmcp.inbox.contract import Item, Life, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.clients.hosts import CLIENT_2_LEGACY, PYTHON_LEGACY, Host, Understood
 from tests.serving import COMMAND, bare_environment
 from tests.waiting import PATIENCE, until

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
@@ -147,7 +147,7 @@ def test_every_client_is_served_in_a_folder_of_the_persons_choice(
     home, files = tmp_path / "home", tmp_path / "files"
     home.mkdir(mode=0o700)
     for name in ("mcp", "client2"):
-        ClientSeconds(home, layout.GRACE).put(name, 0.3)
+        ClientSeconds(home, records.GRACE).put(name, 0.3)
     with Person(files, with_a_probe_answered) as person:
         host.play(home, "--files", str(files))
     assert len(person.answered) >= 4
@@ -160,7 +160,7 @@ def test_a_client_that_probes_begins_with_the_handshake_where_a_person_opens(
     """Nobody answers server/discover; `in.txt` has it and all that follows."""
     home, files = tmp_path / "home", tmp_path / "files"
     home.mkdir(mode=0o700)
-    ClientSeconds(home, layout.GRACE).put("mcp", 0.3)
+    ClientSeconds(home, records.GRACE).put("mcp", 0.3)
     with Person(files, with_a_probe_answered):
         check_weather(PYTHON_AUTO.play(home, "--files", str(files)), HANDSHAKE)
     lines = (files / "in.txt").read_text(encoding="utf-8").splitlines()

@@ -23,9 +23,9 @@ from humanmcp.common.child import (
     lines,
 )
 from humanmcp.common.line_cutter import FIRST
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
-from humanmcp.host.client.respondents import Nobody
 from tests.host.seats import Notes, sample
 from tests.waiting import PATIENCE, until
 

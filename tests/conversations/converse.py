@@ -13,7 +13,7 @@ from tests.conversations.script import Conversation, Deed, Step
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.verdict import TextForm
+    from humanmcp.protocol.diagnostics.model import TextForm
     from tests.serving import Serving
 
 

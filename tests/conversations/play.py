@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.events import (
+from humanmcp.protocol.conversation.exchange import (
     LineReady,
     NoticeArrived,
     Refused,
@@ -13,8 +13,7 @@ from humanmcp.protocol.conversation.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.rules.answer_book import Book, decide
 from humanmcp.protocol.session import Session
@@ -25,7 +24,7 @@ from tests.conversations.script import Deed, Step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.conversation.events import Event, Outcome
+    from humanmcp.protocol.conversation.exchange import Event, Outcome
 
 FORMS: Final = {
     Deed.SEND: TextForm.MESSAGE,

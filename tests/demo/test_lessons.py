@@ -12,15 +12,15 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.common.book_file import BookFileError, decode
-from humanmcp.demo.lesson import lesson_of
-from humanmcp.demo.lesson_file import (
+from humanmcp.demo.lesson import (
     client_name,
     find_lesson,
     lesson_files,
+    lesson_of,
     lesson_of_client,
     name_of,
+    parse_lesson,
 )
-from humanmcp.demo.lesson_format import parse_lesson
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.practice import Outcome, Practice, PracticeLine
 from humanmcp.server.connection import EndOfInput, MemoryConnection

@@ -11,9 +11,8 @@ import pytest
 from humanmcp.common.child import EndedError
 from humanmcp.demo import runner
 from humanmcp.demo.good_host import Strictness
-from humanmcp.demo.lesson_file import find_lesson
-from humanmcp.demo.runner import DemoRunner
-from humanmcp.demo.screen import Screen, pasted
+from humanmcp.demo.lesson import find_lesson
+from humanmcp.demo.runner import DemoRunner, Screen, pasted
 from humanmcp.demo.steps import weather
 from humanmcp.http.server_address import CallError
 from humanmcp.locales import say

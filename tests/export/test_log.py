@@ -15,7 +15,7 @@ import pytest
 from humanmcp.export import lines as forms
 from humanmcp.export.reading import ExportOptions, find
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.escaping import visible
+from humanmcp.protocol.json.jsonrpc import visible
 from tests.export.recordings import SEED, WEATHER, recording, write
 
 if TYPE_CHECKING:

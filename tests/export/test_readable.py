@@ -25,16 +25,17 @@ from humanmcp.protocol.conversation.transcript import (
     LET_GO,
     Direction,
 )
-from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
-from humanmcp.protocol.http.events import ServerSentEvent
-from humanmcp.protocol.http.headers import HIDDEN
-from humanmcp.protocol.http.recorded import (
+from humanmcp.protocol.http.client import (
+    IncomingResponse,
+    OutgoingRequest,
     as_json,
     carried,
     cut_part,
     request_part,
     response_part,
 )
+from humanmcp.protocol.http.http_headers import HIDDEN
+from humanmcp.protocol.http.outbound import ServerSentEvent
 from humanmcp.protocol.json import jsonrpc
 from tests.export.recordings import OPENING, WEATHER, answer, ask, call, frame, recording, text
 

@@ -8,20 +8,18 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import ChildCommand
-from humanmcp.host.client.respondents import Nobody
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.runner import HostLoop, Limits, ToolCall
-from humanmcp.host.servers import Servers
+from humanmcp.host.servers import HostLoop, Limits, Servers, ToolCall
 from tests.host.seats import SAMPLES, SCRIPTED, Notes, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from humanmcp.host.conversation import ToolResult, ToolUse, Turn
-    from humanmcp.host.offering import ToolAddress
-    from humanmcp.host.runner import Choice
+    from humanmcp.host.conversation import ToolAddress, ToolResult, ToolUse, Turn
+    from humanmcp.host.servers import Choice
 
 DICE: Final = ServerEntry("dice", sample("dice"))
 WEATHER: Final = ServerEntry("human", sample("weather"))

@@ -15,7 +15,7 @@ from tests.host.scripted import ScriptedServer
 if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
     from humanmcp.host.client.transport import Transport
-    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.conversation.exchange import Event
     from tests.host.memory import MemoryTransport
 
 SCRIPTED: Final = Path(__file__).parent / "scripted.py"

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.host.asked import PersonAsked
-from humanmcp.host.at_inbox import AskedSession
-from humanmcp.inbox import poll_schedule
+from humanmcp.host.at_inbox import AskedSession, PersonAsked
+from humanmcp.inbox import attendant
 from humanmcp.inbox.contract import Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Redesign, section 2: the same wake as in the server, and no look fifty times a second."""
-    monkeypatch.setattr(poll_schedule, "SLOW", 10 * PATIENCE)
+    monkeypatch.setattr(attendant, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
     seat = AskedSession(inbox, Seat.MODEL, language="en")
     asking, heard = ask(seat)

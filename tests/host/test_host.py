@@ -14,22 +14,20 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import pytest
 from pydantic import TypeAdapter
 
-from humanmcp.answering.schema.commands import PromptedShape
+from humanmcp.answering.schema.interface import PromptedShape
 from humanmcp.cli import main
 from humanmcp.common.child import ChildCommand
-from humanmcp.host.client.respondents import Nobody
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.config import ServerEntry
-from humanmcp.host.conversation import TextBlock, ToolUse, Turn, TurnRole
+from humanmcp.host.conversation import TextBlock, ToolAddress, ToolUse, Turn, TurnRole
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.offering import ToolAddress
-from humanmcp.host.runner import HostLoop, Refuse, ToolCall
-from humanmcp.host.servers import Servers
+from humanmcp.host.servers import HostLoop, Refuse, Servers, ToolCall
 from humanmcp.host.terminal import chat as chat_module
 from humanmcp.host.terminal.chat import AtHost, Chat
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.host.hosting import configuration, entry, says, use
 from tests.host.seats import SCRIPTED
 from tests.serving import bare_environment

@@ -16,7 +16,7 @@ from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check
 from tests.host.hosting import says, table, use
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from humanmcp.host.runner import HostLoop
+    from humanmcp.host.servers import HostLoop
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 DICE_TOOL = OfferedTool("dice__dice", "Roll a dice", {"type": "object"})

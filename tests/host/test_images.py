@@ -6,12 +6,20 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult, ToolUse, Turn, TurnRole
+from humanmcp.host.conversation import (
+    ImageBlock,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    Turn,
+    TurnRole,
+    images_of,
+    text_of,
+)
 from humanmcp.host.models import anthropic, openai
 from humanmcp.host.models.choose import BlindModel, ModelChoice
 from humanmcp.host.models.human import params_of
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.offering import images_of, text_of
 from tests.host.hosting import says
 
 if TYPE_CHECKING:

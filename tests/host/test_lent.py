@@ -10,10 +10,10 @@ import pytest
 
 from humanmcp.answering.forms import MistypedError
 from humanmcp.common.child import ChildCommand
-from humanmcp.host.client.respondents import Nobody
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.conversation import TextBlock, Turn, TurnRole
-from humanmcp.host.lent import LendingError, Lent
+from humanmcp.host.sampling import LendingError, Lent
 from humanmcp.host.servers import Servers
 from humanmcp.host.terminal.typing import Typist
 from tests.host.hosting import DICE, configuration, entry, says

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.host.offering import NoToolError, ToolAddress, ToolFilter
+from humanmcp.host.conversation import NoToolError, ToolAddress, ToolFilter
 from tests.host.hosting import DICE, WEATHER, says, table, use
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from humanmcp.answering.forms import MistypedError
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
-from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.commands.once import ExitStatus, OneShot, RequestKind
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
 from tests.serving import bare_environment

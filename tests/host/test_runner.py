@@ -9,14 +9,16 @@ import pytest
 from humanmcp.host.conversation import (
     OfferedTool,
     TextBlock,
+    ToolAddress,
     ToolResult,
     Turn,
     TurnRole,
+    offered_name,
+    text_of,
     tool_written,
 )
 from humanmcp.host.models import ModelError
-from humanmcp.host.offering import ToolAddress, offered_name, text_of
-from humanmcp.host.runner import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError, pauses
+from humanmcp.host.servers import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError, pauses
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
-from humanmcp.host.client.respondents import Nobody
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.person import Person

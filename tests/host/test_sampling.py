@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.host.client.respondents import Nobody
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.conversation import ImageBlock, StopReason, TextBlock, Turn, TurnRole
 from humanmcp.host.models import ModelError
 from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
 from humanmcp.host.terminal.typing import Typist
-from humanmcp.protocol.conversation.events import RequestArrived, Sent
-from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.conversation.exchange import Established, RequestArrived, Sent
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.session import SessionRole as Seat
 from tests.host.hosting import configuration, says, use
@@ -27,7 +26,7 @@ from tests.host.test_host import chat, recorded, words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.conversation.events import Outcome
+    from humanmcp.protocol.conversation.exchange import Outcome
 
 ASKED: Final = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "Name a city"}}],

@@ -13,12 +13,12 @@ import pytest
 import uvicorn
 
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening, OpeningError
-from humanmcp.host.client.respondents import Nobody
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
-from humanmcp.protocol.conversation.events import ResponseArrived
+from humanmcp.protocol.conversation.exchange import ResponseArrived
 from tests.host.client.test_client import Named
 from tests.host.sdk_greeter import server as greeter
 from tests.host.seats import Notes, sample

@@ -1,6 +1,6 @@
 """How long a real host waits for one method: nobody answers, and the moment it gives up is taken.
 
-The figures belong into `humanmcp/protocol/rules/known_clients.py`, with the version and the date.
+The figures belong into `humanmcp/protocol/rules/timeouts.py`, with the version and the date.
 """
 
 from __future__ import annotations

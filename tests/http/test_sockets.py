@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from humanmcp.http.sockets import listen
+from humanmcp.http.listening import listen
 
 
 def test_small_writes_of_an_accepted_connection_are_not_kept_back() -> None:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
-from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.config import parse
 from humanmcp.host.servers import Servers
-from humanmcp.http import exchange as exchanges
+from humanmcp.http import transport as exchanges
 from humanmcp.http.server_address import CallError, ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
-from humanmcp.protocol.http.events import ServerSentEvent
-from humanmcp.protocol.http.outbound import EventId, event, priming
+from humanmcp.protocol.http.outbound import EventId, ServerSentEvent, event, priming
 from tests.host.seats import Notes
 from tests.http.peer import (
     ACCEPTED,

@@ -29,8 +29,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, TextForm
 from tests.waiting import until
 
 if TYPE_CHECKING:

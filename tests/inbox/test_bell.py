@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Return where the bell of a test hangs."""
-    return tmp_path / layout.BELL
+    return tmp_path / records.BELL
 
 
 @pytest.fixture
@@ -137,9 +137,9 @@ def test_a_desk_rings_whatever_it_sends(
     assert not bell.answer()
     act(FolderInbox(server.home), Key(name, 1))
     assert bell.answer()
-    assert (server.folder(name) / layout.BELL).stat().st_mode & 0o777 == 0o600
+    assert (server.folder(name) / records.BELL).stat().st_mode & 0o777 == 0o600
     server.end(name)
-    assert not (tmp_path / "home" / "sessions" / name / layout.BELL).exists()
+    assert not (tmp_path / "home" / "sessions" / name / records.BELL).exists()
 
 
 def test_a_bell_that_nobody_has_any_more_gives_its_descriptor_back(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import (
     LARGEST,
     LONGEST,
@@ -19,7 +19,7 @@ from humanmcp.inbox.client_seconds import (
 )
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.server.test_serve import INITIALIZE, call
 from tests.serving import Serving
 from tests.waiting import until
@@ -45,7 +45,7 @@ def test_another_server_knows_what_one_has_learned(home: Path) -> None:
     for seconds in (60.04, 20.04):
         limits.put("a", seconds)
     assert (ClientSeconds(home).of("a"), limits.of("a"), limits.of("b")) == (20, 20, None)
-    assert stat.S_IMODE((home / layout.LEARNED).stat().st_mode) == 0o600
+    assert stat.S_IMODE((home / records.LEARNED).stat().st_mode) == 0o600
 
 
 def test_what_another_server_learns_later_is_seen(home: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_file_is_bounded(home: Path) -> None:
     for number in range(MOST_CLIENTS + 5):
         limits.put(f"client {number}", 60)
     limits.put("x" * 5000, 60)
-    kept = json.loads((home / layout.LEARNED).read_text())
+    kept = json.loads((home / records.LEARNED).read_text())
     assert len(kept) == MOST_CLIENTS
     assert max(map(len, kept)) == LONGEST_NAME
     assert limits.of("x" * 5000) == 60
@@ -79,7 +79,7 @@ def test_the_file_is_bounded(home: Path) -> None:
 )
 def test_whatever_stands_in_the_file_is_no_trouble(home: Path, content: str) -> None:
     """It only improves an estimate."""
-    (home / layout.LEARNED).write_text(content)
+    (home / records.LEARNED).write_text(content)
     limits = ClientSeconds(home)
     assert limits.of("a") is None
     limits.put("a", 60)
@@ -153,8 +153,8 @@ def test_an_answer_that_was_waited_for_lifts_what_was_learned(home: Path) -> Non
 
 def test_what_a_person_has_set_of_a_client_counts_before_what_is_known(home: Path) -> None:
     """A call shows the limit that was set; an opening message waits as long as was set."""
-    ClientSeconds(home, layout.CALL_LIMITS).put("test", 600)
-    ClientSeconds(home, layout.GRACE).put("test", 50)
+    ClientSeconds(home, records.CALL_LIMITS).put("test", 600)
+    ClientSeconds(home, records.GRACE).put("test", 50)
     ClientSeconds(home).put("test", 3)
     with Serving(home) as host:
         host.say(INITIALIZE)

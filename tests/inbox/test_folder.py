@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.common.paths import UnsafeFolderError
-from humanmcp.inbox import layout, transcripts
+from humanmcp.inbox import records, transcripts
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
@@ -32,7 +32,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
 from tests.waiting import until
 
@@ -121,7 +121,7 @@ def test_the_folder_looks_as_the_design_says(
     assert sorted(path.name for path in session.iterdir()) == sorted(
         [
             *("session.json", "session.lock", "bell", "letter.json", "transcript.jsonl", "outbox"),
-            *layout.STATES,
+            *records.STATES,
         ]
     )
     assert (session / "answered" / "0001" / "answer.json").is_file()

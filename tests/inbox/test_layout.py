@@ -5,21 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 
 
 @given(st.integers(min_value=1, max_value=10**11))
 def test_the_name_of_an_exchange_leads_back_to_its_number(number: int) -> None:
     """Numbers of any size, and at least four digits."""
-    name = layout.exchange_name(number)
+    name = records.exchange_name(number)
     assert len(name) >= 4
-    assert layout.exchange_number(name) == number
+    assert records.exchange_number(name) == number
 
 
 @given(st.text() | st.text("0123456789-._~/\\", max_size=8))
 def test_no_name_of_a_session_leads_anywhere(name: str) -> None:
     """FOLDER-4, promise 6: no separator, no dot, nothing that is not ASCII, nothing endless."""
-    if layout.is_session_name(name):
+    if records.is_session_name(name):
         assert name.isascii()
         assert not set(name) & set("./\\:~ \n")
         assert 0 < len(name) <= 64
@@ -28,15 +28,15 @@ def test_no_name_of_a_session_leads_anywhere(name: str) -> None:
 def test_names_of_devices_are_no_names_of_sessions() -> None:
     """`nul` is a device on Windows, in every folder."""
     for name in ("con", "PRN", "aux", "nul", "COM1", "lpt9"):
-        assert not layout.is_session_name(name)
-    assert layout.is_session_name("console")
-    assert layout.is_session_name(layout.session_name("20261120T184907Z", "4f2a"))
+        assert not records.is_session_name(name)
+    assert records.is_session_name("console")
+    assert records.is_session_name(records.session_name("20261120T184907Z", "4f2a"))
 
 
 def test_files_of_the_outbox_are_told_apart() -> None:
     """A result is no saying, and what an editor leaves behind is neither."""
-    assert layout.ticket_of(layout.OUTGOING.format("0001")) == "0001"
-    for name in (layout.RESULT.format("0001"), "0001.json~", ".0001.json", "1.json", "x.json"):
-        assert layout.ticket_of(name) is None
-    assert layout.kept_number(layout.KEPT.format(12)) == 12
-    assert layout.kept_number("kept-x.json") is None
+    assert records.ticket_of(records.OUTGOING.format("0001")) == "0001"
+    for name in (records.RESULT.format("0001"), "0001.json~", ".0001.json", "1.json", "x.json"):
+        assert records.ticket_of(name) is None
+    assert records.kept_number(records.KEPT.format(12)) == 12
+    assert records.kept_number("kept-x.json") is None

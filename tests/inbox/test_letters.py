@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.desk.state.board import Board
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.terminal.choose import choose, seats
+from humanmcp.terminal.waits import choose, seats
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +29,9 @@ def without_letters(home: Path, count: int) -> list[str]:
     """Begin sessions whose letters could not be kept."""
     inbox = FolderInbox(home)
     names = [inbox.begin(SessionFacts("", f"2026-11-20T18:{n:02d}:00Z")) for n in range(count)]
-    shutil.rmtree(home / layout.LETTERS)
+    shutil.rmtree(home / records.LETTERS)
     for name in names:
-        (home / layout.SESSIONS / name / layout.LETTER).unlink()
+        (home / records.SESSIONS / name / records.LETTER).unlink()
     return names
 
 
@@ -65,7 +65,7 @@ def test_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Pat
     first, second = (inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z")) for _ in range(2))
     board.refresh_all()
     inbox.end(first)
-    shutil.rmtree(home / layout.SESSIONS / first)
+    shutil.rmtree(home / records.SESSIONS / first)
     board.refresh_all()
     third = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z"))
     board.refresh_all()
@@ -75,7 +75,7 @@ def test_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Pat
     }
     for name in (second, third):
         inbox.end(name)
-        shutil.rmtree(home / layout.SESSIONS / name)
+        shutil.rmtree(home / records.SESSIONS / name)
     inbox.sweep()
     assert inbox.facts(inbox.begin(SessionFacts("", ""))).letter == "a"
 
@@ -102,19 +102,19 @@ def test_page_and_terminal_name_one_session_alike(home: Path) -> None:
 def test_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:
     """The session is there without one, and the page shows the end of its name."""
     inbox = FolderInbox(home)
-    (home / layout.LETTERS).write_text("in the way", encoding="utf-8")
+    (home / records.LETTERS).write_text("in the way", encoding="utf-8")
     name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z"))
     board = Board(inbox)
     board.refresh_all()
     assert [one.badge.letter for one in board.sessions()] == [name[-4:]]
-    (home / layout.LETTERS).unlink()
+    (home / records.LETTERS).unlink()
     assert letters(FolderInbox(home)) == {name: "a"}
 
 
 def test_what_crashes_left_is_swept_and_what_is_being_written_stays(home: Path) -> None:
     """Files and folders that never got their name, after an hour."""
     inbox = FolderInbox(home)
-    temporary = home / layout.TEMPORARY
+    temporary = home / records.TEMPORARY
     (temporary / "1-aa").write_text("left", encoding="utf-8")
     (temporary / "1-bb").mkdir()
     (temporary / "1-bb" / "request.json").write_text("left", encoding="utf-8")

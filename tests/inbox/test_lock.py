@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.inbox.lock import LifeLock, is_held
+from humanmcp.inbox.atomic import LifeLock, is_held
 
 if TYPE_CHECKING:
     from pathlib import Path

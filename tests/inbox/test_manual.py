@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.inbox import layout, records
+from humanmcp.inbox import records
 from humanmcp.inbox.contract import Answer, Draft, Reply, SessionFacts, Waiting
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import to_json
-from humanmcp.protocol.http import recorded
+from humanmcp.protocol.http import client
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
 
 if TYPE_CHECKING:
@@ -24,23 +24,23 @@ ROW: Final = re.compile(r"^\| (`[^|]+) \| (?!type)", re.MULTILINE)
 
 FRAME: Final = json.loads(to_json(frame_of(1, b"\xff", number=1)))
 PARTS: Final = (
-    recorded.request_part(1, "", "", (), ""),
-    recorded.response_part(1, 200, "", ()),
-    recorded.event_part(1, "", retry=1),
-    recorded.cut_part(1, "client"),
+    client.request_part(1, "", "", (), ""),
+    client.response_part(1, 200, "", ()),
+    client.event_part(1, "", retry=1),
+    client.cut_part(1, "client"),
 )
 IN_PARTS: Final = {name: "" for part in PARTS for name in json.loads(part)}
 RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
-    layout.SESSION: records.facts_record(SessionFacts("", "")),
-    layout.KNOWN: records.record_of(Established()),
-    layout.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, **IN_PARTS},
-    layout.HOLDS: records.holds_record(["*"]),
-    layout.REQUEST: records.request_record(item_of("s")._replace(headers=(PROBLEM,))),
-    layout.WAIT: records.record_of(Waiting()),
-    layout.DRAFT: records.record_of(Draft("")),
-    layout.REPLY: records.record_of(Reply("")),
-    layout.PROBLEMS: records.diagnostics_record([PROBLEM])["problems"][0],
-    layout.ANSWER: records.close_record(ExchangeState.ANSWERED, Answer("", "", AT), ""),
+    records.SESSION: records.facts_record(SessionFacts("", "")),
+    records.KNOWN: records.record_of(Established()),
+    records.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, **IN_PARTS},
+    records.HOLDS: records.holds_record(["*"]),
+    records.REQUEST: records.request_record(item_of("s")._replace(headers=(PROBLEM,))),
+    records.WAIT: records.record_of(Waiting()),
+    records.DRAFT: records.record_of(Draft("")),
+    records.REPLY: records.record_of(Reply("")),
+    records.PROBLEMS: records.diagnostics_record([PROBLEM])["problems"][0],
+    records.ANSWER: records.close_record(ExchangeState.ANSWERED, Answer("", "", AT), ""),
 }
 
 
@@ -59,7 +59,7 @@ def test_every_member_of_a_record_is_described_and_no_other(name: str) -> None:
     assert described == set(RECORDS[name])
 
 
-@pytest.mark.parametrize("name", layout.NAMES)
+@pytest.mark.parametrize("name", records.NAMES)
 def test_every_name_of_the_layout_stands_in_a_table(name: str) -> None:
     """With what it is."""
     assert re.search(rf"^\| (`[^|]*`, )?`{re.escape(name)}`", PAGE.read_text("utf-8"), re.MULTILINE)

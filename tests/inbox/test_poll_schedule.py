@@ -6,7 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.poll_schedule import (
+from humanmcp.inbox.attendant import (
     FALLBACK_POLL,
     LOOKS_A_SECOND,
     PATIENT,

@@ -25,10 +25,9 @@ from humanmcp.inbox.contract import (
     TakenError,
 )
 from humanmcp.inbox.opening import open_inbox
-from humanmcp.inbox.postgres.database import Database, DatabaseAwayError, DatabaseError
+from humanmcp.inbox.postgres.database import NEWEST, Database, DatabaseAwayError, DatabaseError
 from humanmcp.inbox.postgres.following import Follower
 from humanmcp.inbox.postgres.inbox import PostgresInbox
-from humanmcp.inbox.postgres.migrations import NEWEST
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN
 from humanmcp.server.journal import Journal

@@ -7,22 +7,20 @@ import json
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange, ExchangeState
-from humanmcp.protocol.conversation.pending import related_to
+from humanmcp.protocol.conversation.exchange import Established, Exchange, ExchangeState, related_to
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Malformed, Message
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import (
     addressing,
-    batch,
-    completing,
-    documents,
     held,
     input_requests,
-    observed,
+    results,
+    starting_draft,
+    whole_conversation,
 )
 from humanmcp.protocol.validation.input_requests import InputRequest
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
@@ -31,8 +29,7 @@ from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.diagnostics.verdict import Verdict
+    from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
 
 REVISIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
 IN, OUT = Direction.IN, Direction.OUT
@@ -108,9 +105,9 @@ def conversations() -> Iterator[str]:
         for direction, raw in _heard(revision):
             found = jsonrpc.read(raw)
             spoken = state.revision
-            yield f"  {direction.value} {raw[:90]!r} {_told(observed.line_hints(raw, found, spoken))}"
+            yield f"  {direction.value} {raw[:90]!r} {_told(whole_conversation.line_hints(raw, found, spoken))}"
             if isinstance(found, Malformed):
-                yield f"    {_told(observed.hints(found, state.established, spoken))}"
+                yield f"    {_told(whole_conversation.hints(found, state.established, spoken))}"
             if isinstance(found, Message):
                 before = state.established
                 heard = state.observe(direction, found)
@@ -120,7 +117,7 @@ def conversations() -> Iterator[str]:
                 if state.established != before:
                     yield f"    {state.established}"
                 for strict in (False, True):
-                    yield f"    {_told(observed.hints(heard, before, state.revision, strict=strict))}"
+                    yield f"    {_told(whole_conversation.hints(heard, before, state.revision, strict=strict))}"
         other = state.copy()
         yield f"  {other.revision} {other.established == state.established} {other.open == state.open}"
 
@@ -194,7 +191,7 @@ def held_messages() -> Iterator[str]:
         yield f"  {_judged(held.judge(one, answer, answer=True))}"
     exchanges = tuple(asked("ping", token=token, revision=R2025_03) for token in ("1", '"2"'))
     for text in typed:
-        yield f"{batch.is_answers(text)} {_judged(batch.judge_answers(exchanges, text, Established()))}"
+        yield f"{held.is_answers(text)} {_judged(held.judge_answers(exchanges, text, Established()))}"
 
 
 def addresses() -> Iterator[str]:
@@ -219,11 +216,11 @@ def addresses() -> Iterator[str]:
         '{"error":{"code":-32600}}', '{"method":"x"}', '{"id":1,"method":"x"}', "words", "[]", '[{"id":1,"result":{}}]', "{", "", '{"id":1,"result":{},}', "{id:'2',result:{}}", '{"content":[]}', '{"code":1,"message":"x"}',
     )  # fmt: skip
     for text in typed:
-        id_ = documents.id_of(text)
+        id_ = results.id_of(text)
         yield f"{text!r} {addressing.kind_of(text)} {addressing.is_report(text)} {id_ and id_.token}"
         for pending in ((), waiting[:1], waiting[2:], waiting):
             found = addressing.addressed(text, pending)
-            yield f"  {found and found.id.token} {_told([documents.unmatched(text, pending)])}"
+            yield f"  {found and found.id.token} {_told([results.unmatched(text, pending)])}"
         for notice in ("", "notifications/initialized"):
             yield f"  {_told(addressing.unaddressed(text, over, notice))}"
 
@@ -253,13 +250,13 @@ def protocol() -> Iterator[str]:
             yield f"{meta} {revision} {methods.lacking_in(message, revision)} {versions.stated_in(message)} {versions.unserved_in(message)}"
     for names, revision in product((None, (), ("completions",)), REVISIONS):
         offered = None if names is None else dict.fromkeys(names, True)
-        yield f"{offered} {revision} {completing.is_offered(offered, revision)}"
+        yield f"{offered} {revision} {starting_draft.is_offered(offered, revision)}"
     results: tuple[object, ...] = (
         *({}, {"completion": {"values": ["a", 7, "b"]}}, {"completion": []}),
         *({"completion": {"values": "x"}}, 7),
     )
     for result in results:
-        yield f"{result} {completing.values_of(result)}"
+        yield f"{result} {starting_draft.values_of(result)}"
 
 
 def declarations() -> Iterator[str]:

@@ -8,12 +8,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.http.headers import Headers
+from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_line
-from humanmcp.protocol.rules import answer_book, book_format, known_clients, timeouts
+from humanmcp.protocol.rules import answer_book, book_format, timeouts
 from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.validation import documents, secret_shapes
+from humanmcp.protocol.validation import results, secret_shapes
 from humanmcp.protocol.validation.json_schema import rows, validator
 from tests.asking import R2025, R2026, asked, stating
 
@@ -50,7 +50,7 @@ def patience() -> Iterator[str]:
     helped = plan._replace(means="progress")
     yield f"{timeouts.gave_up_after(call, 'timed out', 9, helped)}"
     yield f"{timeouts.gave_up_after(call._replace(attempts=1), 'timed out', 9, plan)}"
-    for one in known_clients.CLIENTS:
+    for one in timeouts.CLIENTS:
         limits = [
             one.limit(name, as_configured=it) for name in methods.REQUESTS for it in (False, True)
         ]
@@ -280,7 +280,7 @@ def texts() -> Iterator[str]:
         "", " ", "{}", "X{}", "{} {}", '{"a":"}"}[1]', "{};{}", "{}} {}", "{} // x\n{}", "{} /* x */ []", "{} x",
         '{"a', "[{]", "\ufeff{}", '{"a":"\\"}"} ,{}', "[[]", "x {}", "{}\n\n# done\n[]", '{"a":1}{"b":',
     ):  # fmt: skip
-        yield f"{text!r}: {tuple(documents.divide(text))}"
+        yield f"{text!r}: {tuple(results.divide(text))}"
     for text in (
         "api_key=abcdefghijklmnop", "password: hunter2hunter2", "PWD=/home/me", "pwd=/home/me", "pwd=abcdefgh",
         "OLDPWD=C:\\x", "token=[redacted]", 'token="[redacted: 8]"', "Authorization: Bearer abcdefghijklmnop",

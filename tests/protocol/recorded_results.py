@@ -7,8 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.rules.memory import BookMemory
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.rules.following import BookMemory
 from tests.asking import R2025, R2026, asked, stating
 
 if TYPE_CHECKING:

@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import __version__
 from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.rules import book_format
-from humanmcp.protocol.rules.book_values import BookError
+from humanmcp.protocol.rules.book_format import BookError
 from humanmcp.protocol.rules.rule import Rule
 from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.spec.typed import Schemas
@@ -53,8 +53,7 @@ from tests.protocol import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.diagnostics.verdict import Verdict
+    from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
 
 REVISIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
 METHODS: Final = {**methods.REQUESTS, **methods.NOTIFICATIONS}

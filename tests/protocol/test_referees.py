@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp_types import methods
 from pydantic import TypeAdapter, ValidationError
 
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.spec.methods import REQUESTS
 from humanmcp.protocol.spec.versions import R2025_11, R2026_07
 from humanmcp.protocol.validation import check as draft_check

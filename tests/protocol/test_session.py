@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol import session as session_module
-from humanmcp.protocol.conversation.events import (
+from humanmcp.protocol.conversation.exchange import (
+    CUT,
     AwaitingRetry,
+    Exchange,
+    ExchangeState,
     Late,
     LineReady,
     NoticeArrived,
@@ -24,10 +27,9 @@ from humanmcp.protocol.conversation.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import CUT, Exchange, ExchangeState
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Flaw, Kind, Message, read
 from humanmcp.protocol.session import Session, SessionRole
 

@@ -33,7 +33,7 @@ from tests.asking import R2025, R2026
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 
 SETTING: Final = "HUMANMCP_SPECIFICATION"
 FOLDERS: Final = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.demo.lesson_file import find_lesson
+from humanmcp.demo.lesson import find_lesson
 from tests.room.rooming import Rooming, Visitor, is_over
 from tests.serving_http import initialize
 from tests.waiting import until

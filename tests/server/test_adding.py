@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
-from humanmcp.server.adding import Addition
+from humanmcp.server.forwarding import Addition
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from humanmcp.inbox.contract import Item, Key, Life, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.inbox.ordering import OrderError, hand_in
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
 

@@ -15,12 +15,12 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
 from humanmcp.server.arrivals import AT_ONCE
 from humanmcp.server.connection import MemoryConnection
-from humanmcp.server.options import ServeOptions
 from humanmcp.server.serve import ServerParts
+from humanmcp.server.waiting import ServeOptions
 from tests.serving_http import initialize
 from tests.waiting import PATIENCE, until
 

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.serving import Serving
 from tests.serving_http import ServingHttp, initialize
 from tests.waiting import until

@@ -7,7 +7,7 @@ import math
 from humanmcp.inbox.contract import SUBSCRIBED, Waiting
 from humanmcp.protocol.rules.answer_book import Decision
 from humanmcp.protocol.rules.timeouts import TimeoutPlan
-from humanmcp.server.pending_timers import DueAction, PendingTimers
+from humanmcp.server.waiting import DueAction, PendingTimers
 
 NOTHING = TimeoutPlan(None, "unknown", "", "no-token")
 

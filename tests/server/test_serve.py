@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Draft, Key, Life, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -559,7 +559,7 @@ def test_a_probe_that_nobody_answers_leaves_the_files_as_they_are(
         {"jsonrpc": "2.0", "id": 0, "method": "server/discover", "params": {"_meta": MODERN}}
     )
     home.mkdir(mode=0o700)
-    ClientSeconds(home, layout.GRACE).put("test", 0.3)
+    ClientSeconds(home, records.GRACE).put("test", 0.3)
     with Serving(home, "--files", str(files)) as server:
         until((files / "in.txt").exists, "the files")
         _write(server, f"{probe}\n".encode())
@@ -671,8 +671,8 @@ def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
 # -- the bell -------------------------------------------------------------------------------------
 
 RARELY: Final = """
-from humanmcp.inbox import poll_schedule
-poll_schedule.SLOW = poll_schedule.PATIENT = poll_schedule.REST_EVERY = 3600.0
+from humanmcp.inbox import attendant
+attendant.SLOW = attendant.PATIENT = attendant.REST_EVERY = 3600.0
 from humanmcp.cli import main
 main()
 """
@@ -696,7 +696,7 @@ def test_whatever_a_desk_sends_wakes_a_server_that_looks_once_an_hour(home: Path
         assert server.hear() == log
 
 
-SELDOM: Final = RARELY.replace("SLOW =", "QUICK = poll_schedule.SLOW =", 1)
+SELDOM: Final = RARELY.replace("SLOW =", "QUICK = attendant.SLOW =", 1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system may tell of it late")

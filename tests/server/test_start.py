@@ -57,7 +57,6 @@ NOT_FOR_THE_FIRST_ANSWER: Final = {
     "watchdog": "a server looks by itself",
     "humanmcp.protocol.rules.book_format": "for a book",
     "humanmcp.protocol.repair.parser": "for a text that is no JSON",
-    "humanmcp.protocol.rules.recording": "for --replay",
     "humanmcp.protocol.rules.replay": "for --replay",
     "humanmcp.server.replaying": "for --replay",
 }

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.desk.http import launch
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
+from humanmcp.inbox.atomic import is_held
 from humanmcp.inbox.client_seconds import ClientSeconds
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.lock import is_held
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.full_disk import empty, fill
 from tests.serving import COMMAND, Serving, bare_environment
@@ -355,7 +355,7 @@ def test_a_probe_leaves_the_text_files_to_the_session_after_it(
     flags = ("--files", str(files), "--opening", opening)
     probe = {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": meta}}
     home.mkdir(mode=0o700)
-    ClientSeconds(home, layout.GRACE).put("prober", 0.2)
+    ClientSeconds(home, records.GRACE).put("prober", 0.2)
     with Serving(home, *flags) as first:
         write(first, json.dumps(probe))
         first.hear()

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pydantic import TypeAdapter
 
-from humanmcp.answering.schema.commands import DoctorShape
+from humanmcp.answering.schema.interface import DoctorShape
 from humanmcp.cli import main
 from humanmcp.common.settings import Settings
-from humanmcp.inbox.lock import LifeLock
+from humanmcp.inbox.atomic import LifeLock
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.setup import checks, doctor, host_checks, trial
-from humanmcp.setup.checks import Finding, Level
+from humanmcp.setup import doctor
+from humanmcp.setup.doctor import Finding, Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,19 +60,19 @@ def settings(home: Path, book: str = "", files: str = "") -> Settings:
 
 def test_an_old_python_is_a_problem() -> None:
     """3.11 is the oldest that works."""
-    assert codes(checks.check_python((3, 10, 2)))["python old"] is Level.PROBLEM
-    assert codes(checks.check_python())["python"] is Level.OK
+    assert codes(doctor.check_python((3, 10, 2)))["python old"] is Level.PROBLEM
+    assert codes(doctor.check_python())["python"] is Level.OK
 
 
 def test_missing_parts_of_the_page_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server and the terminal work without them."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    assert codes(checks.check_python())["parts missing"] is Level.WARNING
+    assert codes(doctor.check_python())["parts missing"] is Level.WARNING
 
 
 def test_a_private_folder_is_well(home: Path) -> None:
     """0700, ours, writable; and nothing is left in it."""
-    assert codes(checks.check_home(settings(home))) == {"home": Level.OK}
+    assert codes(doctor.check_home(settings(home))) == {"home": Level.OK}
     assert list(home.iterdir()) == []
 
 
@@ -90,7 +90,7 @@ def test_a_folder_that_others_may_enter_is_told(
 ) -> None:
     """With the chmod line that mends it."""
     home.chmod(mode)
-    (finding,) = [one for one in checks.check_home(settings(home)) if one.code == code]
+    (finding,) = [one for one in doctor.check_home(settings(home)) if one.code == code]
     assert finding.level is level
     assert "chmod 700" in say("doctor", code, "en", **dict(finding.fillings))
 
@@ -102,13 +102,13 @@ def test_a_folder_that_is_something_else_is_a_problem(home: Path, tmp_path: Path
     link = tmp_path / "link"
     link.symlink_to(home)
     for one in (file, link):
-        assert codes(checks.check_home(settings(one)))["home no folder"] is Level.PROBLEM
+        assert codes(doctor.check_home(settings(one)))["home no folder"] is Level.PROBLEM
 
 
 def test_a_folder_that_is_not_there_yet_is_well(tmp_path: Path) -> None:
     """It is made when it is needed; looking makes nothing."""
     wanted = tmp_path / "a" / "b"
-    assert codes(checks.check_home(settings(wanted))) == {"home new": Level.OK}
+    assert codes(doctor.check_home(settings(wanted))) == {"home new": Level.OK}
     assert not (tmp_path / "a").exists()
 
 
@@ -117,7 +117,7 @@ def test_a_folder_that_cannot_be_made_is_a_problem(
 ) -> None:
     """Nobody may write above it."""
     monkeypatch.setattr("os.access", lambda *_: False)
-    assert "home impossible" in codes(checks.check_home(settings(tmp_path / "new")))
+    assert "home impossible" in codes(doctor.check_home(settings(tmp_path / "new")))
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem(
@@ -129,13 +129,13 @@ def test_a_folder_that_cannot_be_written_is_a_problem(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
-    assert codes(checks.check_home(settings(home)))["unwritable"] is Level.PROBLEM
+    assert codes(doctor.check_home(settings(home)))["unwritable"] is Level.PROBLEM
 
 
 def test_little_space_is_a_problem(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session keeps every line."""
-    monkeypatch.setattr("humanmcp.setup.checks.LEAST_SPACE", 1 << 60)
-    assert codes(checks.check_disk(settings(home)))["disk full"] is Level.PROBLEM
+    monkeypatch.setattr("humanmcp.setup.doctor.LEAST_SPACE", 1 << 60)
+    assert codes(doctor.check_disk(settings(home)))["disk full"] is Level.PROBLEM
 
 
 def test_a_network_drive_is_a_warning(
@@ -145,12 +145,12 @@ def test_a_network_drive_is_a_warning(
     mounts = tmp_path / "mounts"
     point = str(home).replace(" ", "\\040")
     mounts.write_text(f"/dev/a / ext4 rw 0 0\nserver:/x {point} nfs4 rw 0 0\nodd\n", "utf-8")
-    assert checks.kind_of_disk(home, mounts) == "nfs4"
-    assert checks.kind_of_disk(home / "in", mounts) == "nfs4"
-    assert checks.kind_of_disk(tmp_path, mounts) == "ext4"
-    assert checks.kind_of_disk(home, tmp_path / "none") == ""
-    monkeypatch.setattr("humanmcp.setup.checks.kind_of_disk", lambda _: "nfs4")
-    assert codes(checks.check_disk(settings(home)))["disk remote"] is Level.WARNING
+    assert doctor.kind_of_disk(home, mounts) == "nfs4"
+    assert doctor.kind_of_disk(home / "in", mounts) == "nfs4"
+    assert doctor.kind_of_disk(tmp_path, mounts) == "ext4"
+    assert doctor.kind_of_disk(home, tmp_path / "none") == ""
+    monkeypatch.setattr("humanmcp.setup.doctor.kind_of_disk", lambda _: "nfs4")
+    assert codes(doctor.check_disk(settings(home)))["disk remote"] is Level.WARNING
 
 
 @pytest.mark.parametrize(
@@ -161,48 +161,48 @@ def test_few_watches_are_a_warning(tmp_path: Path, instances: str, watches: str,
     """The page falls back to looking now and then."""
     (tmp_path / "max_user_instances").write_text(instances + "\n")
     (tmp_path / "max_user_watches").write_text(watches + "\n")
-    assert list(codes(checks.check_watching(tmp_path))) == [code]
+    assert list(codes(doctor.check_watching(tmp_path))) == [code]
 
 
 def test_without_inotify_there_is_nothing_to_say(tmp_path: Path) -> None:
     """Other systems have no such limit."""
-    assert codes(checks.check_watching(tmp_path)) == {}
+    assert codes(doctor.check_watching(tmp_path)) == {}
 
 
 def test_the_answer_book_is_read(home: Path, tmp_path: Path) -> None:
     """A good one, a bad one, one that is not there, none at all."""
     book = tmp_path / "book.toml"
     wanted = settings(home, book=str(book))
-    assert codes(checks.check_book(wanted))["book missing"] is Level.PROBLEM
+    assert codes(doctor.check_book(wanted))["book missing"] is Level.PROBLEM
     book.write_text('[server]\nname = "weather"\n', "utf-8")
-    assert codes(checks.check_book(wanted)) == {"book": Level.OK}
+    assert codes(doctor.check_book(wanted)) == {"book": Level.OK}
     for bad in ("[server", "[nonsense]\n"):
         book.write_text(bad, "utf-8")
-        assert codes(checks.check_book(wanted))["book bad"] is Level.PROBLEM
-    assert codes(checks.check_book(settings(home))) == {"book none": Level.OK}
+        assert codes(doctor.check_book(wanted))["book bad"] is Level.PROBLEM
+    assert codes(doctor.check_book(settings(home))) == {"book none": Level.OK}
 
 
 def test_the_folder_of_the_text_files_is_looked_at(home: Path, tmp_path: Path) -> None:
     """Only where one is set."""
     texts = tmp_path / "texts"
     wanted = settings(home, files=str(texts))
-    assert codes(checks.check_files(settings(home))) == {}
-    assert codes(checks.check_files(wanted)) == {"files new": Level.OK}
+    assert codes(doctor.check_files(settings(home))) == {}
+    assert codes(doctor.check_files(wanted)) == {"files new": Level.OK}
     texts.mkdir()
-    assert codes(checks.check_files(wanted)) == {"files": Level.OK}
+    assert codes(doctor.check_files(wanted)) == {"files": Level.OK}
     texts.rmdir()
     texts.touch()
-    assert codes(checks.check_files(wanted)) == {"files no folder": Level.PROBLEM}
+    assert codes(doctor.check_files(wanted)) == {"files no folder": Level.PROBLEM}
 
 
 def test_the_lock_says_whether_the_page_runs(home: Path) -> None:
     """Never a process number, never a file that was left behind."""
-    assert codes(checks.check_desk(settings(home))) == {"desk none": Level.OK}
+    assert codes(doctor.check_desk(settings(home))) == {"desk none": Level.OK}
     (home / "desk.json").write_text("{}")
-    assert codes(checks.check_desk(settings(home))) == {"desk stale": Level.OK}
+    assert codes(doctor.check_desk(settings(home))) == {"desk stale": Level.OK}
     lock = LifeLock.take(home / "desk.lock")
     try:
-        assert codes(checks.check_desk(settings(home))) == {"desk": Level.OK}
+        assert codes(doctor.check_desk(settings(home))) == {"desk": Level.OK}
     finally:
         lock.release()
 
@@ -228,7 +228,7 @@ def program(path: Path, text: str) -> str:
 
 def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
     """Whether what they start is there and answers; a broken file is not fatal."""
-    assert codes(host_checks.check_hosts("en")) == {"host none": Level.WARNING}
+    assert codes(doctor.check_hosts("en")) == {"host none": Level.WARNING}
     good = program(machine / "bin" / "humanmcp", BANNER)
     (machine / "broken").mkdir()
     silent = program(machine / "broken" / "humanmcp", "import sys; sys.exit('moved away')")
@@ -244,7 +244,7 @@ def test_hosts_that_start_humanmcp_are_found(machine: Path) -> None:
     (machine / ".cursor").mkdir()
     (machine / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
     (machine / ".mcp.json").write_text('{"mcpServers": {},}')
-    found = list(host_checks.check_hosts("en"))
+    found = list(doctor.check_hosts("en"))
     assert codes(found) == {
         "host answers": Level.OK,
         "host relative": Level.WARNING,
@@ -267,7 +267,7 @@ def test_hosts_that_are_here_without_an_entry_are_named(machine: Path) -> None:
     (machine / ".config" / "goose").mkdir(parents=True)
     project = {"projects": {"/p": {"mcpServers": {"me": {"command": "humanmcp"}}}}}
     (machine / ".claude.json").write_text(json.dumps(project))
-    found = list(host_checks.check_hosts("en"))
+    found = list(doctor.check_hosts("en"))
     told = {(one.code, dict(one.fillings)["label"]) for one in found}
     assert told == {
         ("host without", "Codex"),
@@ -291,9 +291,9 @@ def test_a_host_with_the_plugin_needs_no_entry(machine: Path, place: str, text: 
     listed = machine / place
     listed.parent.mkdir(parents=True)
     listed.write_text(text)
-    assert set(codes(host_checks.check_hosts("en"))) == {"host plugin"}
+    assert set(codes(doctor.check_hosts("en"))) == {"host plugin"}
     listed.unlink()
-    assert "host plugin" not in codes(host_checks.check_hosts("en"))
+    assert "host plugin" not in codes(doctor.check_hosts("en"))
 
 
 def test_the_editor_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_the_editor_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_the_server_is_started_and_listened_to() -> None:
     """It answers, writes messages only, and ends when its host closes the connection."""
-    seen = trial.run()
+    seen = doctor.run_trial()
     assert seen.first_answer is not None
     assert seen.stray == []
     assert seen.status == 0

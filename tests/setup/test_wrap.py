@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.setup.wrapping import is_wrapped, unwrapped, wrapped
+from humanmcp.setup.wrap import is_wrapped, unwrapped, wrapped
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from humanmcp.inbox.contract import Key, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.transcripts import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.http.recorded import request_part, response_part
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.http.client import request_part, response_part
 from humanmcp.protocol.rules.answer_book import OpeningPolicy
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from humanmcp.server.connection import MemoryConnection, TransportNote
-from humanmcp.server.options import ServeOptions
 from humanmcp.server.serve import ServerParts
+from humanmcp.server.waiting import ServeOptions
 from tests.serving_http import INITIALIZED, call, initialize
 from tests.waiting import PATIENCE
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.protocol.conversation.transcript import HELD, Direction
-from humanmcp.tap.child import exit_status
+from humanmcp.tap.pump import exit_status
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until
 

@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.common.child import ChildCommand
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
-from humanmcp.host.client.respondents import Nobody
-from humanmcp.http.own_addresses import bind
+from humanmcp.http.listening import bind
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.inbox.contract import Action, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, SAID_AGAIN, Direction
-from humanmcp.protocol.http import lifetimes
-from humanmcp.protocol.http.guard import HttpAddress
-from humanmcp.protocol.http.headers import Headers
-from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
+from humanmcp.protocol.http import outbound
+from humanmcp.protocol.http.http_headers import Headers
+from humanmcp.protocol.http.inbound import HttpAddress, HttpRequest, Posted, judge
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.tap import http_front, http_sessions
-from humanmcp.tap.http_sessions import ResponseLines, TapCommand, TapFront
+from humanmcp.tap import http_front
+from humanmcp.tap.http_front import ResponseLines, TapCommand, TapFront
 from tests.host.seats import SCRIPTED, Notes, sample
 from tests.http.peer import (
     ACCEPTED,
@@ -285,10 +284,10 @@ def test_a_client_too_many_takes_the_place_of_the_one_that_is_idle_longest(
 ) -> None:
     """Visitors and clients that never send DELETE keep nobody out; their id is 404 from then on."""
     where = front.removeprefix("http://").removesuffix("/mcp")
-    monkeypatch.setattr(http_sessions, "MOST_SESSIONS", 1)
+    monkeypatch.setattr(http_front, "MOST_SESSIONS", 1)
     first = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
     assert json.loads(posted(where, HELLO)[1])["error"]["code"] == -32603  # it was there just now
-    monkeypatch.setattr(lifetimes, "MAKES_ROOM_AFTER", 0.0)
+    monkeypatch.setattr(outbound, "MAKES_ROOM_AFTER", 0.0)
     second = {"Mcp-Session-Id": posted(where, HELLO)[0]["mcp-session-id"]}
     assert "error" in json.loads(posted(where, LIST, first)[1])
     assert "result" in json.loads(posted(where, LIST, second)[1])
@@ -345,7 +344,7 @@ def test_bodies_have_no_more_memory_and_time_than_there_is(monkeypatch: pytest.M
     """Many large ones at once, one that comes byte by byte, and one that breaks off."""
     reading = http_front.BodyReading()
     monkeypatch.setattr(http_front, "LARGEST_TOGETHER", 4)
-    assert reading.body(BytesIO(b"12345"), 5) is http_sessions.BUSY
+    assert reading.body(BytesIO(b"12345"), 5) is http_front.BUSY
     assert reading.body(BytesIO(b"123"), 4) is http_front.SLOW
     assert reading.body(BytesIO(b"1234"), 4) == b"1234"
     monkeypatch.setattr(http_front, "SLOWEST", -1.0)
@@ -357,7 +356,7 @@ def test_what_a_listener_did_not_hear_is_kept_for_the_next_one() -> None:
     said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     program = f"import sys; [print({said!r}, flush=True) for _ in sys.stdin]"
     command = ChildCommand((sys.executable, "-c", program))
-    client = http_sessions.TappedClient(command, "id", "", "2025-11-25")
+    client = http_front.TappedClient(command, "id", "", "2025-11-25")
     try:
         lines = client.listen()
         client.post(Posted(b"{}", jsonrpc.read(LIST)))
@@ -396,7 +395,7 @@ def test_what_a_server_asked_for_is_brought_to_the_process_that_asked() -> None:
         found = judge(HttpRequest("POST", headers, said.body.encode()))
         assert isinstance(found, Posted)
         client = sessions.client_of(found, headers, "127.0.0.1")
-        assert isinstance(client, http_sessions.TappedClient)
+        assert isinstance(client, http_front.TappedClient)
         return client.post(found)
 
     words = (sys.executable, "-c", ASKS)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from humanmcp.common.line_cutter import Cut
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.tap.pump import Pump
+from humanmcp.tap.pump import Pump, Sink
 from humanmcp.tap.recorder import TapRecorder
-from humanmcp.tap.sink import Sink
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from humanmcp.export.reading import find
 from humanmcp.inbox.contract import Reply, Seat, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.clients.hosts import (
     CLIENT_2_AUTO,
     CLIENT_2_LEGACY,

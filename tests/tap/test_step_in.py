@@ -12,7 +12,7 @@ import pytest
 from humanmcp.inbox.contract import Action, Purpose, Reply
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.full_disk import empty, fill
 from tests.tap.tapped import Tapped, python, server
 from tests.waiting import PATIENCE, until

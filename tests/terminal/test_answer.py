@@ -12,7 +12,7 @@ from humanmcp.answering import service
 from humanmcp.answering.case import case_of
 from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.terminal import replying
 from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, ago
 

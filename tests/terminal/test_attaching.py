@@ -6,7 +6,7 @@ import base64
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.terminal import attaching
+from humanmcp.terminal import answer
 from tests.terminal.rooms import INITIALIZE
 
 if TYPE_CHECKING:
@@ -58,6 +58,6 @@ def test_what_cannot_be_attached_is_said_and_nothing_is_sent(
     assert "a.txt" in shell("answer", "3", "--file", str(tmp_path / "none" / "a.txt")).err
     assert "not a tool call" in shell("answer", "4", "--file", str(file)).err
     assert "--text or --choose" in shell("answer", "3", "--as-is", "--file", str(file)).err
-    monkeypatch.setattr(attaching, "LARGEST", 4)
+    monkeypatch.setattr(answer, "LARGEST", 4)
     ran = shell("answer", "3", "--file", str(file))
     assert (ran.status, "larger than 0 MB" in ran.err) == (2, True)

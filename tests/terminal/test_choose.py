@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.inbox.letters import letter_of, rank_of
+from humanmcp.inbox.records import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.terminal.choose import ChoiceError, choose, label, seats
+from humanmcp.terminal.waits import ChoiceError, choose, label, seats
 
 if TYPE_CHECKING:
     from tests.terminal.rooms import Room

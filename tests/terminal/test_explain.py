@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, line_and_column
-from humanmcp.terminal.explain import columns, cut, explained, fix_in_words, pad, summary
+from humanmcp.terminal.cases import columns, cut, explained, fix_in_words, pad, summary
 
 TEXT = '{\n\t"a\u202e": 1\n}'
 

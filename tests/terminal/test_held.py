@@ -9,7 +9,7 @@ import pytest
 from humanmcp.inbox.contract import Draft, Purpose, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.tree import pretty
 from tests.terminal.rooms import CALL
 
 if TYPE_CHECKING:

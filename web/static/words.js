@@ -13,7 +13,7 @@ export function say(code, fillings = {}) {
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => fillings[name] ?? whole);
 }
 
-// What came over the wire must not act on the screen: the same characters as protocol/json/escaping.py.
+// What came over the wire must not act on the screen: the same characters as protocol/json/jsonrpc.py.
 const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\u{e0100}-\u{e01ef}]|[\ud800-\udfff]/gu;
 
 /** @param {string} text */

@@ -6,12 +6,198 @@ shapes only; what fills them stands where it is made.
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from typing import Annotated, Any
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
 
 from humanmcp.answering.schema import TypedDict
 from humanmcp.answering.schema.exchanges import WaitingRowShape
-from humanmcp.answering.schema.page import ChangeShape, SavedShape
-from humanmcp.inbox.contract import Life
+from humanmcp.inbox.contract import Action, Life
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import TextForm
+
+
+class HostEntryShape(TypedDict):
+    """An entry for the configuration of a host, and the file that it belongs into."""
+
+    host: str
+    label: str
+    name: str
+    path: str
+    format: str
+    entry: dict[str, Any]
+    snippet: str
+    link: str
+    shell: str
+    waiting: str
+    approval: str
+
+
+class ConfigShape(HostEntryShape, total=False):
+    """What `config` shows and did. `snippet` is to be pasted, `link` and `shell` add it without.
+
+    `state`: absent, there, differs, unreadable or unknown. `why`: why nothing was written.
+    """
+
+    state: str
+    changed: bool
+    backup: str | None
+    why: str
+
+
+class FindingShape(TypedDict):
+    """What `doctor` found of one thing."""
+
+    code: str
+    level: Literal["ok", "warning", "problem"]
+    message: str
+
+
+class DoctorShape(TypedDict):
+    """What `doctor` found. `ok`: nothing of it is a problem."""
+
+    ok: bool
+    findings: list[FindingShape]
+
+
+class HostRowShape(TypedDict, total=False):
+    """How a host behaves, as far as it was measured, in seconds: `waited` is the least of `call`.
+
+    `opens`: probe, modern or handshake. `token`: always, on request or never.
+    """
+
+    name: str
+    client: str
+    version: str
+    package: str
+    opens: str
+    revision: str
+    capabilities: list[str]
+    start: float | str
+    call: float | str
+    waited: float
+    token: str
+    progress: bool
+    cancels: bool
+    ends: str
+
+
+class TurnShape(TypedDict):
+    """A turn of a conversation with a model, in the form that services for models use."""
+
+    role: Literal["system", "user", "assistant"]
+    content: list[dict[str, Any]]
+
+
+class PromptedShape(TypedDict):
+    """What a model said at last, and the whole conversation."""
+
+    text: str
+    messages: list[TurnShape]
+
+
+class ChangeShape(TypedDict, total=False):
+    """What changed: `arrived`, `changed`, `closed`, `session`, `lines`, `everything`.
+
+    `lines`: something was said; `everything` names no exchange. Number 0 is a session.
+    """
+
+    what: str
+    session: str
+    number: int
+
+
+class FaultShape(TypedDict):
+    """A way to break an answer on purpose."""
+
+    name: str
+    title: str
+    host: str
+
+
+class SavedShape(TypedDict):
+    """An answer that was saved."""
+
+    number: int
+    name: str
+    method: str
+    tool: str
+    form: Annotated[str, TextForm]
+    text: str
+
+
+class FieldShape(TypedDict):
+    """A field of a form; see `form_fields`. `blank` is the JSON that a new item starts from.
+
+    `label` is what a person reads: the title of its schema, else its name.
+
+    A choice is its JSON and its title, which may be "".
+    """
+
+    kind: Literal[
+        "group", "list", "choice", "number", "text", "long", "json", "switch", "media", "arms"
+    ]
+    name: str
+    label: str
+    help: str
+    needed: bool
+    fields: list[FieldShape]
+    item: FieldShape | None
+    blank: str
+    choices: list[tuple[str, str]]
+    arms: list[ArmShape]
+
+
+class ArmShape(TypedDict):
+    """One of several forms of an object, by its member `type`, and an empty one."""
+
+    type: str
+    field: FieldShape
+    blank: str
+
+
+class FormShape(TypedDict):
+    """The field that stands for a place in the message, with those inside it."""
+
+    pointer: str
+    field: FieldShape
+
+
+class StartShape(TypedDict):
+    """What a person in the model's seat may begin with."""
+
+    document: str
+    form: FormShape
+
+
+class InitialState(TypedDict):
+    """What the composer of a page starts from."""
+
+    session: str
+    number: int
+    id: str
+    method: str
+    tool: str
+    revision: str
+    state: Annotated[str, ExchangeState]
+    document: str
+    starts: list[StartShape]
+    template: str
+    templates: dict[str, str]
+    placeholders: list[str]
+    options: list[str]
+    faults: list[FaultShape]
+    action: Annotated[str, Action]
+    touched: bool
+    at: str
+    textual: bool
+    form: FormShape | None
+    mirror: bool
+    saved: list[SavedShape]
+
+
+Kind = Literal["result", "tool error", "error"]
+"""The kinds of an answer between which a person chooses."""
 
 
 class StateShape(TypedDict):

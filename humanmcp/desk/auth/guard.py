@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect
 
-from humanmcp.desk.auth.visit_path import SEAT, place_of, placed, visit_of, within
-from humanmcp.http.bodies import (
+from humanmcp.desk.auth.login import SEAT, place_of, placed, visit_of, within
+from humanmcp.http.listening import (
     LARGEST,
     Bodies,
     Body,
@@ -27,7 +27,7 @@ from humanmcp.http.bodies import (
     client_address,
     stated_length,
 )
-from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,34 +1,54 @@
 """What every page and call of the interface needs, in one value, and how each answer is written."""
 
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
 from __future__ import annotations
 
 import json
+import logging
 import os
+import re
+import shlex
+import subprocess
+import sys
+import traceback
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import parse_qs, unquote
 
+from fastapi import Depends, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
+from humanmcp.common.book_file import parse_book
+from humanmcp.common.logfile import FORMAT, LogFile
 from humanmcp.demo.steps import weather
-from humanmcp.desk.presenters.rendering import language_of
-from humanmcp.protocol.json.escaping import visible
+from humanmcp.desk.auth.guard import API, PUBLIC
+from humanmcp.desk.auth.login import SEAT, linked
+from humanmcp.desk.http.launch import LOG_NAME
+from humanmcp.desk.presenters import rendering, server_definition
+from humanmcp.desk.presenters.rendering import ROOM, language_of, render, web_folder
+from humanmcp.desk.presenters.rules import rules_on
+from humanmcp.locales import LANGUAGES, say
+from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.protocol.json.jsonrpc import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from fastapi import Request
+    from starlette.types import Scope
 
     from humanmcp.answering.service import SendResult
     from humanmcp.demo.steps import Course
     from humanmcp.desk.auth.guard import Address
     from humanmcp.desk.auth.login import Door
-    from humanmcp.desk.state.board import Board
-    from humanmcp.desk.state.live import Live
+    from humanmcp.desk.state.board import Board, Live
     from humanmcp.desk.state.saved_answers import Shelf
     from humanmcp.inbox.contract import DeskInbox, Key, Reply
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -143,3 +163,252 @@ def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+EDITOR: Final = "vendor/editor.js"
+
+THEMES: Final = ("auto", "light", "dark")
+
+YEAR: Final = 365 * 24 * 3600
+
+LARGEST_FORM: Final = 16 * 1024 * 1024
+
+MOST_FIELDS: Final = 500
+"""Fields of a form: the longest of ours has 80 rows of five."""
+
+
+QUIET: Final = "quiet"
+"""The cookie with the sessions that a person sees as question, box and Send alone."""
+_MOST_QUIET: Final = 20
+
+
+VIEWS: Final = ("", "text", "form", "json")
+"""What an answer opens in where a person has not chosen it for a tool: as it fits, or one view."""
+
+
+def view_of(request: Request) -> str:
+    """Return the view in which a person wants an answer to open."""
+    chosen = request.cookies.get("view", "")
+    return chosen if chosen in VIEWS else ""
+
+
+def is_quiet(request: Request, session: str) -> bool:
+    """Return True if a session is seen in the quiet view."""
+    return bool(session) and session in request.cookies.get(QUIET, "").split(".")
+
+
+def switched(names: str, session: str) -> str:
+    """Return the quiet sessions with one more, or without one of them."""
+    others = [one for one in names.split(".") if one and one != session]
+    more = [] if session in names.split(".") else [session]
+    return ".".join([*others, *more][-_MOST_QUIET:])
+
+
+async def note_version(request: Request) -> None:
+    """Note the last change before a page gathers what it shows.
+
+    A change that comes while it gathers may be missing in it; the page's script then asks for it.
+    """
+    request.state.version = desk_of(request).board.version
+
+
+def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - templates take anything
+    """Render a page with what every page shows."""
+    desk = desk_of(request)
+    theme = request.cookies.get("theme", "auto")
+    common = {
+        "path": request.scope["path"],
+        "called": called(request),
+        "theme": theme if theme in THEMES else "auto",
+        "version": getattr(request.state, "version", desk.board.version),
+        "count": desk.board.count(),
+        "away": desk.inbox.away,
+        "sessions": desk.board.sessions(),
+        "now": datetime.now(UTC).timestamp(),
+        "session": "",
+        "rules_on": rules_on(desk.book),
+        "holding": holding(desk),
+        "editor": editor_address(),
+        "around": desk.around(request) if desk.around is not None else None,
+    }
+    language = spoken(request)
+    common["words"] = script_json(dict(rendering.for_scripts(language)))
+    html = linked(render(name, language, **{**common, **values}), request.scope)
+    # What UTF-8 cannot hold is shown as its escape.
+    response = HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)
+    asked = request.query_params.get("lang", "")
+    if asked in LANGUAGES:
+        remember(response, "lang", asked)
+    return response
+
+
+def holding(desk: Desk) -> tuple[str, ...]:
+    """Return what the running taps are to hold, in one direction or both."""
+    patterns = [one for view in desk.board.sessions() for one in view.holds]
+    return tuple(dict.fromkeys(re.sub("^(in|out):", "", one) for one in patterns))
+
+
+@cache
+def editor_address() -> str:
+    """Return the address of the JSON editor's script; "" in a checkout where it was not built."""
+    return f"{rendering.static()}{EDITOR}" if (web_folder() / "static" / EDITOR).is_file() else ""
+
+
+def remember(response: Response, name: str, value: str) -> None:
+    """Let the browser keep what was chosen, for a year."""
+    response.set_cookie(name, value, max_age=YEAR, path="/", samesite="strict", httponly=True)
+
+
+async def form_values(request: Request) -> dict[str, str]:
+    """Read a form that a page sent. The guard has bounded its size.
+
+    Raises:
+        HTTPException: it has more fields than any form of ours.
+    """
+    body = (await request.body())[:LARGEST_FORM]
+    # Browsers write line ends as CR LF in forms; a text keeps the ones that were typed.
+    text = body.decode("utf-8", "replace")
+    try:
+        pairs = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(400, say("desk", "form.fields", spoken(request))) from None
+    return {name: values[-1].replace("\r\n", "\n") for name, values in pairs.items()}
+
+
+FormValues = Annotated[dict[str, str], Depends(form_values)]
+"""What a page sent, for a function that FastAPI runs in a thread: it may wait for the inbox."""
+
+
+WITHIN: Final = 30.0
+"""Seconds that a server has to start and to list what it offers."""
+_ADDRESSES: Final = ("http://", "https://")
+
+
+def asked(command: str, home: Path, language: str) -> server_definition.Lists:
+    """Return the lists of the server that a command starts, or that has an address.
+
+    One who was only given a seat starts nothing on this computer.
+
+    Raises:
+        OfferError: it does not say what it offers; the sentence says why.
+    """
+    if SEAT.get():
+        raise server_definition.OfferError("seat")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise server_definition.OfferError("not asked", why=error) from error
+    if not words:
+        raise server_definition.OfferError("no command")
+    source = [words[0]] if words[0].startswith(_ADDRESSES) else ["--", *words]
+    try:
+        done = subprocess.run(  # noqa: S603 - the owner of this computer typed it; there is no shell
+            [sys.executable, "-m", "humanmcp", "book", "--lang", language, "--from", *source],
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=WITHIN,
+            cwd=home,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise server_definition.OfferError("too slow", seconds=f"{WITHIN:g}") from error
+    if done.returncode:
+        why = done.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise server_definition.OfferError("not asked", why=why)
+    return server_definition.of_book(parse_book(done.stdout.decode("utf-8", "replace"), home))
+
+
+_log = logging.getLogger(__name__)
+
+OLD_NAME: Final = "desk.old.log"
+QUOTED: Final = 120
+"""Characters of an error's own words that the log keeps."""
+
+
+def log_to(folder: Path) -> None:
+    """Send what the desk has to say to its log, and the first line of it to the terminal."""
+    file = folder / LOG_NAME
+    handlers: list[logging.Handler] = [LogFile(file, folder / OLD_NAME)]
+    if not _is_stderr(file):  # `serve --open` starts a desk with its stderr in the log
+        handlers.append(logging.StreamHandler())
+        handlers[-1].setFormatter(_FirstLine("%(levelname)s %(asctime)s %(message)s"))
+    logging.basicConfig(handlers=handlers, level=logging.WARNING, format=FORMAT)
+
+
+def _is_stderr(file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(sys.stderr.fileno()), file.stat())
+    except (OSError, ValueError, AttributeError):  # there is no stderr
+        return False
+
+
+class _FirstLine(logging.Formatter):
+    """Write the first line of a record: a traceback is for the log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write it."""
+        return super().format(record).partition("\n")[0]
+
+
+def note(scope: Scope, error: Exception) -> None:
+    """Write down an error that was not foreseen, with the way to where it happened."""
+    _log.error(
+        "%s %s: %s",
+        scope["method"],
+        one_line(scope["path"], QUOTED),
+        "\n".join(_traceback_lines(error)),
+    )
+
+
+def _traceback_lines(error: BaseException) -> list[str]:
+    """Tell an error, then the way to it, then the error that it came from."""
+    lines = [f"{type(error).__name__}: {one_line(str(error), QUOTED)}"]
+    lines += "".join(traceback.format_tb(error.__traceback__)).splitlines()
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return [*lines, "after", *_traceback_lines(cause)] if cause is not None else lines
+
+
+async def on_missing(request: Request, error: Exception) -> Response:
+    """Say that there is no such page, session or exchange."""
+    if not request.scope["path"].startswith(API):
+        return page(request, "missing.html", 404)
+    language = spoken(request)
+    known = isinstance(error, StopError)
+    detail = sentence_of(error, language) if known else say(ROOM, "missing.help", language)
+    return AsciiJson({"detail": detail}, status_code=404)
+
+
+async def on_store(request: Request, error: Exception) -> Response:
+    """Say that the disk did not keep something: the text is still in the page."""
+    language = spoken(request)
+    what = desk_of(request).shown(sentence_of(error, language))
+    if request.scope["path"].startswith(API):
+        return AsciiJson({"detail": what}, status_code=507)
+    # A page of its own: what every page shows may not be had from a full disk.
+    again = request.method == "GET"
+    text = linked(render("trouble.html", language, what=what, again=again), request.scope)
+    return HTMLResponse(text, status_code=507)
+
+
+async def on_invalid(request: Request, error: Exception) -> Response:
+    """Return which member of a body is wrong, without repeating what was in it."""
+    if not isinstance(error, RequestValidationError):  # only that is registered for this
+        raise error
+    places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
+    detail = say(ROOM, "invalid", spoken(request), at=", ".join(places) or "-")
+    return AsciiJson({"detail": detail, "at": places}, status_code=422)
+
+
+async def on_unforeseen(request: Request, _error: Exception) -> Response:
+    """Say that something went wrong, and where it stands. The guard writes it down."""
+    path: str = request.scope["path"]
+    language = spoken(request)
+    # Who has not logged in, and who sits in somebody else's room, learns no path of this machine.
+    desk = desk_of(request)
+    file = LOG_NAME if path in PUBLIC else desk.shown(desk.home / LOG_NAME)
+    if path.startswith(API):
+        record = {"detail": say(ROOM, "trouble.what", language, file=file), "log": file}
+        return AsciiJson(record, status_code=500)
+    # A page of its own: what every page shows may be what went wrong.
+    text = linked(render("trouble.html", language, file=file), request.scope)
+    return HTMLResponse(text, status_code=500)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.terminal import has_browser, to_stderr
 from humanmcp.desk.auth.login import write_private
-from humanmcp.inbox.lock import is_held
+from humanmcp.inbox.atomic import is_held
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import StopError, sentence_of
 

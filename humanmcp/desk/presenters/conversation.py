@@ -2,28 +2,248 @@
 
 Pure: the line of a `sampling/createMessage` goes in, values for the template come out. Nothing of
 it is trusted: a part that is not what MCP wants is shown as the JSON that came. Text from the wire
-is made visible here (`protocol/json/escaping.py`) and escaped by the template.
+is made visible here (`protocol/json/jsonrpc.py`) and escaped by the template.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+import shlex
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
+from humanmcp.answering import service
 from humanmcp.answering.case import CONVERSATION, read_line
-from humanmcp.desk.presenters import tools as tool_cards
-from humanmcp.desk.presenters.readable_json import WrittenNumber, decoded, is_text, shown, written
+from humanmcp.common.timestamps import seconds_of
+from humanmcp.desk.presenters import rows
+from humanmcp.desk.presenters.rendering import (
+    Shown,
+    WrittenNumber,
+    decoded,
+    is_text,
+    shown,
+    written,
+)
+from humanmcp.export.markdown import fenced
+from humanmcp.inbox.contract import Action, Draft
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.json.tree import follow, object_at
+from humanmcp.protocol.json.jsonrpc import Message, one_line
+from humanmcp.protocol.json.tree import array_at, follow, object_at, pretty
+from humanmcp.protocol.rules.book_writer import plain_text
+from humanmcp.protocol.validation import held as held_check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from humanmcp.desk.presenters.tools import Offered
+    from humanmcp.answering.case import Case
+    from humanmcp.desk.presenters.rows import Field, Step
     from humanmcp.inbox.contract import Item
+    from humanmcp.protocol.validation.held import HeldMessage
+
+_ANSWERS: Final = ("result", "error")
+MOST_COMPARED: Final = 3000
+"""Lines of a message, laid out, that are compared with another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A row: a request with its answer, or a line by itself.
+
+    `state` is "" for what is no request. `times` counts pings that one row stands for.
+    `before` is the line to compare with: of the last row that asked the same.
+    """
+
+    step: Step
+    answer: Step | None = None
+    state: str = ""
+    times: int = 1
+    before: str = ""
+
+    @property
+    def took(self) -> float | None:
+        """Seconds until the answer."""
+        if self.answer is None:
+            return None
+        return max(0.0, seconds_of(self.answer.at) - seconds_of(self.step.at))
+
+    @property
+    def compared(self) -> str:
+        """The line that is compared with those before: the answer where there is one."""
+        return place(self.answer or self.step)
+
+
+def place(step: Step) -> str:
+    """Name a line: its session and its number there."""
+    return f"{step.session}/{step.seq}" if step.seq else ""
+
+
+def pairs(steps: Iterable[Step]) -> list[Pair]:
+    """Put each answer to its request, by its id, and the pings of a session into one row."""
+    found: list[Pair] = []
+    asked: dict[tuple[str, str, bool], int] = {}
+    pings: dict[str, int] = {}
+    for step in steps:
+        if step.kind in _ANSWERS:
+            at = asked.pop((step.session, step.id, not step.inwards), None)
+            if at is not None:
+                found[at] = replace(found[at], answer=step, state=answered_state(step))
+                continue
+        elif step.kind == "request":
+            if step.word == "ping" and step.session in pings:
+                at = pings[step.session]
+                found[at] = replace(found[at], times=found[at].times + 1)
+                asked[step.session, step.id, step.inwards] = at
+                continue
+            pings |= {step.session: len(found)} if step.word == "ping" else {}
+            asked[step.session, step.id, step.inwards] = len(found)
+        found.append(Pair(step, state="pending" if step.kind == "request" else ""))
+    return _by_number(found)
+
+
+def _by_number(found: list[Pair]) -> list[Pair]:
+    """Put an answer that was sent under another id on purpose to the request that it was for."""
+    open_ones: dict[tuple[str, int, bool], int] = {}
+    rows: list[Pair] = []
+    for one in found:
+        step = one.step
+        at = None
+        if step.number and one.state == "pending":
+            open_ones[step.session, step.number, step.inwards] = len(rows)
+        elif step.number and step.kind in _ANSWERS:
+            at = open_ones.pop((step.session, step.number, not step.inwards), None)
+        if at is None:
+            rows.append(one)
+        else:
+            rows[at] = replace(rows[at], answer=step, state=answered_state(step))
+    return rows
+
+
+def answered_state(answer: Step) -> str:
+    """Return the state of a request that has this answer."""
+    return "error" if answer.kind == "error" or answer.failed else "answered"
+
+
+def compared(found: Iterable[Pair]) -> list[Pair]:
+    """Name for each row the last one before it that asked the same, oldest first."""
+    last: dict[tuple[str, str], str] = {}
+    rows = []
+    for one in found:
+        what = (one.step.word, one.step.name)
+        rows.append(replace(one, before=last.get(what, "")) if one.state else one)
+        if one.state and one.compared:
+            last[what] = one.compared
+    return rows
+
+
+def difference(before: str, now: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of two texts: `same`, `gone` or `new`, and the line."""
+    old, new = (text.split("\n")[:MOST_COMPARED] for text in (before, now))
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from (("same", line) for line in old[a:b])
+        else:
+            yield from (("gone", line) for line in old[a:b])
+            yield from (("new", line) for line in new[c:d])
+
+
+# -- what may be copied ---------------------------------------------------------------------------
+
+
+def body_of(line: str) -> Draft | None:
+    """Return an answer without its envelope: its text alone where it is one text for a model."""
+    found = read_line(line)
+    if not isinstance(found, Message):
+        return None
+    error, result = jsonrpc.member(line, "error"), jsonrpc.member(line, "result")
+    plain = plain_text(found.body.get("result"))
+    if plain is not None:
+        return Draft(plain.text, plain.form)
+    if error is not None:
+        return Draft(error, TextForm.ERROR)
+    return None if result is None else Draft(result, TextForm.RESULT)
+
+
+def copies(line: str) -> list[tuple[str, str]]:
+    """List the ways to write a line elsewhere: as it was, laid out, as a command, as Markdown."""
+    laid_out = pretty(line)
+    found = [("line", line), ("pretty", laid_out)]
+    draft = body_of(line)
+    if draft is not None:
+        found.append(("command", _command(draft)))
+    return [*found, ("markdown", "\n".join(fenced(laid_out)))]
+
+
+def _command(draft: Draft) -> str:
+    """Write the command that answers so."""
+    flags = {TextForm.TEXT: "--text", TextForm.TOOL_ERROR: "--tool-error"}
+    if draft.form in flags:
+        return f"humanmcp answer {flags[draft.form]} {shlex.quote(draft.text)}"
+    whole = f'{{"{draft.form.value}":{draft.text}}}' if draft.form is TextForm.ERROR else draft.text
+    flag = "--message" if draft.form is TextForm.ERROR else "--result"
+    return f"humanmcp answer {flag} - <<'JSON'\n{pretty(whole)}\nJSON"
+
+
+MOST: Final = 40
+"""Tools, and parameters of one tool, that are shown."""
+_NAME: Final = 80
+_ABOUT: Final = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a tool. `type` is its type or what may be chosen, "" for anything."""
+
+    name: str
+    type: str
+    needed: bool
+    about: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool that the model may call. `more` counts the parameters that are not shown."""
+
+    name: str
+    about: Shown
+    parameters: tuple[Parameter, ...]
+    more: int = 0
+    unread: Shown | None = None
+    """The JSON of what stands among the tools and is none."""
+
+
+def offered(tool: Any) -> Offered:  # noqa: ANN401 - it came over a wire
+    """Read one of the tools."""
+    if not isinstance(tool, dict) or not is_text(tool.get("name")):
+        return Offered("", Shown(""), (), unread=shown(written(tool)))
+    schema = object_at(tool, "inputSchema")
+    properties, needed = object_at(schema, "properties"), array_at(schema, "required")
+    return Offered(
+        one_line(tool["name"], _NAME),
+        _about(tool),
+        tuple(
+            _parameter(name, schema, needed=name in needed)
+            for name, schema in list(properties.items())[:MOST]
+        ),
+        max(0, len(properties) - MOST),
+    )
+
+
+def _parameter(name: str, schema: Any, *, needed: bool) -> Parameter:  # noqa: ANN401 - it came over a wire
+    facts = object_at(schema)
+    kinds = facts.get("enum", facts.get("type"))
+    several = kinds if isinstance(kinds, list) else [kinds]
+    kind = " | ".join(
+        one if is_text(one) else written(one) for one in several[:MOST] if one is not None
+    )
+    return Parameter(one_line(name, _NAME), one_line(kind, _NAME), needed, _about(facts))
+
+
+def _about(facts: Mapping[str, Any]) -> Shown:
+    words = facts.get("description")
+    return shown(words, _ABOUT) if is_text(words) else Shown("")
+
 
 METHOD: Final = "sampling/createMessage"
 ASKED: Final = "elicitation/create"
@@ -35,7 +255,6 @@ MOST_PARTS: Final = 40
 """Parts of one turn, and of one result, that are shown."""
 MOST_CHARACTERS: Final = 200_000
 """Characters of all turns together: a page that a phone can hold."""
-_NAME: Final = 80
 
 
 class Speaker(enum.Enum):
@@ -144,8 +363,8 @@ def conversation_of(item: Item) -> ModelConversation | None:
         earlier=turns[:-RECENT],
         recent=turns[-RECENT:],
         left_out=len(said) - len(turns),
-        tools=tuple(map(tool_cards.offered, listed[: tool_cards.MOST])),
-        more_tools=max(0, len(listed) - tool_cards.MOST),
+        tools=tuple(map(offered, listed[:MOST])),
+        more_tools=max(0, len(listed) - MOST),
         covered=frozenset(name for name, it_is in read.items() if it_is),
     )
 
@@ -334,3 +553,83 @@ def _arguments(given: Any) -> str:  # noqa: ANN401 - it came over a wire
     if not isinstance(given, dict):
         return written(given)
     return ", ".join(f"{name}: {written(value)}" for name, value in given.items())
+
+
+class Task(enum.StrEnum):
+    """What a person does on the page of an exchange."""
+
+    NOTHING = ""
+    """Nothing yet: a held message is let go, dropped, or one of the others is chosen."""
+    CHANGE = "change"
+    ANSWER = "answer"
+
+
+def task_of(case: Case, wanted: str) -> Task:
+    """Choose the task: the one that was asked for, else the one that a draft was begun for."""
+    held, draft = case.held, case.item.draft
+    if held is None:
+        return Task.ANSWER
+    answerable = held.question is not None
+    if (wanted == Task.CHANGE and not case.is_large) or (wanted == Task.ANSWER and answerable):
+        return Task(wanted)
+    if draft is None or not draft.touched:
+        return Task.NOTHING
+    return _task_of(held, draft)
+
+
+def _task_of(held: HeldMessage, draft: Draft) -> Task:
+    meant = draft.action is Action.ANSWER
+    answers = held_check.answers(held, draft.text, draft.form, answer=meant)
+    return Task.ANSWER if answers and held.question is not None else Task.CHANGE
+
+
+def action_of(case: Case, task: Task) -> Action:
+    """Return what becomes of a held message when the text of a task is sent."""
+    held = case.held is not None
+    return Action.ANSWER if held and task is Task.ANSWER else Action.FORWARD
+
+
+def goes_on(case: Case, task: Task) -> bool:
+    """Return True if what is written goes on in the place of a message that is no answer."""
+    return task is Task.CHANGE and not case.item.asked
+
+
+def draft_of(case: Case, task: Task, language: str) -> Draft:
+    """Return what a person has written for a task, or what they start from.
+
+    The draft is what they wrote last; what they had written for the other task was put aside.
+    """
+    held, item = case.held, case.item
+    if held is None:
+        return service.draft_of(case, language)
+    if item.draft is not None and item.draft.touched:
+        for one in (item.draft, *reversed(item.kept)):
+            if _task_of(held, one) is task:
+                return one
+    on = task is Task.ANSWER
+    return service.starting_draft(case, language) if on else service.as_it_came(case)
+
+
+class HeldAnswer(NamedTuple):
+    """An answer that a tap holds: what was asked, and the answer, to be read."""
+
+    asked: tuple[Field, ...]
+    result: ModelToolResult | None
+    """What a tool said."""
+    members: tuple[Field, ...]
+    """The members of any other result, or of an error."""
+
+
+def answer_of(case: Case) -> HeldAnswer | None:
+    """Read a held answer; None for anything else."""
+    item = case.outlined
+    if case.held is None or not item.asked:
+        return None
+    asked = item._replace(line=item.asked)
+    for member in ("result", "error"):
+        text = jsonrpc.member(item.line, member)
+        if text is not None:
+            result = tool_result(text) if member == "result" else None
+            others = () if result else rows.members(text)
+            return HeldAnswer(rows.fields(asked), result, others)
+    return HeldAnswer(rows.fields(asked), None, ())

@@ -9,22 +9,32 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from humanmcp.answering.case import read_line
+from humanmcp.answering.schema.interface import ArmShape, FieldShape
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say
+from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.diagnostics.locate import json_text
+from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.json.jsonrpc import Message, is_large
 from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, types
 from humanmcp.protocol.spec.examples import example
 from humanmcp.protocol.spec.objects import SHAPES
+from humanmcp.protocol.validation.json_schema.rows import KINDS, SchemaRow
+from humanmcp.protocol.validation.json_schema.validator import choices
+from humanmcp.protocol.validation.results import plain_result
+from humanmcp.protocol.validation.starting_draft import calls, first_value, message, offered_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from humanmcp.inbox.contract import Item
-    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.spec.types import Kind, Member
 
 LARGEST_SCHEMA: Final = 200_000
@@ -215,3 +225,206 @@ def _tool_schema(established: Established, tool: str, member: str) -> Mapping[st
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return None
     return schema if len(json.dumps(schema)) <= LARGEST_SCHEMA else None
+
+
+DEEPEST: Final = 6
+LONGEST_HELP: Final = 300
+_STRINGS: Final[dict[str, Literal["long", "media"]]] = {"long": "long", "media": "media"}
+_COMBINED: Final = ("anyOf", "oneOf", "allOf", "$ref")
+
+
+def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 0) -> FieldShape:  # noqa: ANN401 - it came over a wire
+    """Return the field of a schema, with the fields inside it."""
+    if not isinstance(schema, dict):
+        schema = {}
+    help_text, title = schema.get("description"), schema.get("title")
+    field = FieldShape(
+        kind="json",
+        name=name,
+        label=title[:LONGEST_HELP] if isinstance(title, str) and title else name,
+        help=help_text[:LONGEST_HELP] if isinstance(help_text, str) else "",
+        needed=needed,
+        fields=[],
+        item=None,
+        blank="",
+        choices=_choices(schema),
+        arms=[],
+    )
+    kind = _type_of(schema)
+    if isinstance(schema, Switch):
+        field["kind"], field["choices"] = "switch", []
+        field["blank"] = "true" if kind == "boolean" else "{}"
+        field["fields"] = _members({"properties": schema.get("properties", {})}, depth)
+    elif isinstance(schema, ByType):
+        field["kind"] = "arms"
+        field["arms"] = [_arm(name, one, depth) for name, one in schema.items()]
+    elif field["choices"]:
+        field["kind"] = "choice"
+    elif depth >= DEEPEST or any(word in schema for word in _COMBINED):
+        pass
+    elif kind == "object" and isinstance(schema.get("properties"), dict):
+        field["kind"] = "group"
+        field["fields"] = _members(schema, depth)
+    elif kind == "array":
+        item = schema.get("items")
+        field["kind"] = "list"
+        field["item"] = field_of(item, depth=depth + 1)
+        field["blank"] = json.dumps(_blank(item or {}), ensure_ascii=False, indent=2)
+    elif kind == "string":
+        field["kind"] = _STRINGS.get(str(schema.get("format")), "text")
+    elif kind in ("number", "integer"):
+        field["kind"] = "number"
+    return field
+
+
+def _blank(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what an item starts from: of an object that has several forms, the first of them."""
+    if isinstance(schema, ByType):
+        name, arm = next(iter(schema.items()))
+        return {**_blank(arm), "type": name}
+    value = first_value(schema)
+    if isinstance(value, dict):
+        parts = schema.get("properties", {})
+        value |= {one: _blank(parts[one]) for one in value if isinstance(parts.get(one), ByType)}
+    return value
+
+
+def _arm(name: str, schema: Mapping[str, Any], depth: int) -> ArmShape:
+    blank = {**first_value(schema), "type": name}
+    return {"type": name, "field": field_of(schema, depth=depth + 1), "blank": json_text(blank)}
+
+
+def _members(schema: Mapping[str, Any], depth: int) -> list[FieldShape]:
+    """List the fields of an object; a member with one possible value leaves nothing to choose."""
+    needed = schema.get("required")
+    names = needed if isinstance(needed, list) else []
+    return [
+        field_of(part, name, needed=name in names, depth=depth + 1)
+        for name, part in schema["properties"].items()
+        if not (isinstance(part, dict) and "const" in part)
+    ]
+
+
+def _type_of(schema: Mapping[str, Any]) -> object:
+    """Return the type of a schema; of several the first that says something."""
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return next((one for one in kind if one != "null"), None)
+    return kind
+
+
+def _choices(schema: dict[str, Any]) -> list[tuple[str, str]]:
+    """List the few values that are allowed, as JSON, each with its title or ""."""
+    if _type_of(schema) == "boolean":
+        return [("true", ""), ("false", "")]
+    return [(json_text(one.value), one.title) for one in choices(schema)]
+
+
+def unread(raw: str) -> tuple[Diagnostic, ...]:
+    """Return what keeps the text of one field from being JSON."""
+    found = [one for one in read(raw).diagnostics if one.blocks]
+    return tuple(_quoted(one, raw) if one.code == "J20" else one for one in found)
+
+
+def _quoted(diagnostic: Diagnostic, raw: str) -> Diagnostic:
+    """Offer the quotes that words need: in a field, unlike a message, words can be all there is."""
+    edit = TextEdit(0, len(raw), json_text(raw.strip()))
+    return diagnostic._replace(fix=Fix((edit,), "quote", Applicability.GUESS))
+
+
+MOST: Final = 40
+"""Rows of one schema: what is larger is written as JSON."""
+
+
+def rows_in(values: Mapping[str, str], prefix: str = "") -> tuple[SchemaRow, ...]:
+    """Read the rows of a form that have a name."""
+    found = []
+    for at in range(MOST):
+        name = values.get(f"{prefix}name {at}", "").strip()
+        kind = values.get(f"{prefix}kind {at}", "")
+        listed = values.get(f"{prefix}choices {at}", "").replace("、", ",").split(",")
+        choices = tuple(one.strip() for one in listed if one.strip())
+        if name:
+            found.append(
+                SchemaRow(
+                    name,
+                    kind if kind in KINDS else "string",
+                    needed=f"{prefix}needed {at}" in values,
+                    choices=choices if kind == "choice" else (),
+                    description=values.get(f"{prefix}about {at}", "").strip(),
+                )
+            )
+    return tuple(found)
+
+
+def values_of(rows: Iterable[SchemaRow], prefix: str = "") -> dict[str, str]:
+    """Return the fields that hold these rows."""
+    found: dict[str, str] = {}
+    for at, row in enumerate(rows):
+        found |= {f"{prefix}name {at}": row.name, f"{prefix}kind {at}": row.kind}
+        found |= {f"{prefix}choices {at}": ", ".join(row.choices)} if row.choices else {}
+        found |= {f"{prefix}about {at}": row.description} if row.description else {}
+        found |= {f"{prefix}needed {at}": "on"} if row.needed else {}
+    return found
+
+
+SAY: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"text": {"type": "string", "format": "long"}},
+    "required": ["text"],
+}
+MOST_STARTING_POINTS: Final = 40
+"""Tools that get a button; with more of them the page would be nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One beginning. `tool` is the tool that it calls, "" for saying something."""
+
+    tool: str
+    about: str
+    document: str
+    form: AnswerForm
+
+
+def starts_of(exchange: Exchange) -> tuple[Start, ...]:
+    """List the beginnings; none where the request is no turn of a model, or offers no tool."""
+    results = calls(exchange)
+    if not results:
+        return ()
+    said = plain_result(exchange, "", Established())
+    say = Start("", "", message(exchange, "result", said), AnswerForm("/result/content", SAY))
+    offered = offered_tools(exchange)
+    return (
+        say,
+        *(
+            Start(
+                name,
+                _about(offered[name]),
+                message(exchange, "result", result),
+                _form(offered[name]),
+            )
+            for name, result in list(results.items())[:MOST_STARTING_POINTS]
+        ),
+    )
+
+
+def chosen(starts: tuple[Start, ...], document: str) -> Start | None:
+    """Return the beginning that a document goes back to; None when that cannot be told."""
+    try:
+        content = json.loads(document)["result"]["content"]
+        tool = content["name"] if content["type"] == "tool_use" else ""
+    except (ValueError, KeyError, TypeError):
+        return None
+    return next((one for one in starts if one.tool == tool), None)
+
+
+def _about(tool: Mapping[str, Any]) -> str:
+    return str(tool.get("description") or "")
+
+
+def _form(tool: Mapping[str, Any]) -> AnswerForm:
+    schema = tool.get("inputSchema")
+    if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
+        schema = {}
+    return AnswerForm("/result/content/input", schema)

@@ -5,26 +5,114 @@ Everything is escaped; what came over the wire is made visible besides.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
+import json
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from humanmcp.common.timestamps import clock
-from humanmcp.desk.presenters.markdown import blocks
 from humanmcp.locales import LANGUAGES, say, sentences_of, who
-from humanmcp.protocol.json.escaping import one_line, visible
+from humanmcp.protocol.json.jsonrpc import has_many_values, one_line, visible
+from humanmcp.protocol.json.tree import leaves
+from humanmcp.protocol.validation.rules.tools import mime_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from jinja2 import Template
 
-    from humanmcp.answering.schema.page import FaultShape
+    from humanmcp.answering.schema.interface import FaultShape
     from humanmcp.protocol.spec.faults import Fault
+
+_FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
+_HEADING: Final = re.compile(r" {0,3}#{1,6} +([^ ].*)")
+_ITEM: Final = re.compile(r" *(?:[-*+]|\d{1,4}[.)]) +(.+)$")
+_INLINE: Final = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
+
+
+class Run(NamedTuple):
+    """A piece of a line: `kind` is text, code or strong."""
+
+    kind: str
+    text: str
+
+
+class Block(NamedTuple):
+    """A block: `kind` is text, heading, list or code. Each line is a row of pieces."""
+
+    kind: str
+    lines: tuple[tuple[Run, ...], ...]
+
+
+def blocks(text: str) -> tuple[Block, ...]:
+    """Return a text as blocks; () where nothing in it is Markdown."""
+    found = tuple(_blocks(text.splitlines()))
+    plain = all(
+        one.kind == "text" and all(run.kind == "text" for line in one.lines for run in line)
+        for one in found
+    )
+    return () if plain else found
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    kind, held = "", list[str]()
+    fence = ""
+    for line in lines:
+        opening = _FENCE.match(line)
+        if fence:
+            if opening and line.strip().startswith(fence):
+                fence = ""
+            else:
+                held.append(line)
+            continue
+        now, shown = _kind_of(line)
+        if held and (now != kind or opening or now == "heading"):
+            yield _block(kind, held)
+            held = []
+        if opening:
+            kind, fence = "code", opening.group(1)
+        elif now:
+            kind = now
+            held.append(shown)
+    if held:
+        yield _block(kind, held)
+
+
+def _kind_of(line: str) -> tuple[str, str]:
+    if not line.strip():
+        return "", ""
+    for kind, pattern in (("heading", _HEADING), ("list", _ITEM)):
+        match = pattern.match(line)
+        if match:
+            shown = match.group(1)
+            return kind, (shown.rstrip(" #") or shown) if kind == "heading" else shown
+    return "text", line
+
+
+def _block(kind: str, lines: list[str]) -> Block:
+    if kind == "code":
+        return Block(kind, ((Run("code", "\n".join(lines)),),))
+    return Block(kind, tuple(tuple(_runs(line)) for line in lines))
+
+
+def _runs(line: str) -> Iterator[Run]:
+    at = 0
+    for match in _INLINE.finditer(line):
+        if match.start() > at:
+            yield Run("text", line[at : match.start()])
+        code, strong = match.groups()
+        yield Run("code", code) if code else Run("strong", strong)
+        at = match.end()
+    if at < len(line):
+        yield Run("text", line[at:])
+
 
 ROOM: Final = "desk"
 SCRIPT: Final = "js."
@@ -111,3 +199,105 @@ def fault(found: Fault, language: str) -> FaultShape:
     """Write a way to break an answer: its name, its title, and what a good host does with it."""
     title, host = (say("fault", code, language) for code in (found.value, f"{found.value}.host"))
     return {"name": found.value, "title": title, "host": host}
+
+
+MOST: Final = 20
+"""Pictures and sounds of one message that are shown."""
+LARGEST: Final = 16 * 1024 * 1024
+"""Characters of a message in which they are looked for."""
+_HEAD: Final = 24
+_BYTES: Final = (("data",), ("blob",))
+"""The members that may hold bytes."""
+
+
+class Medium(NamedTuple):
+    """A picture or a sound: its type, and its bytes in base64."""
+
+    mime: str
+    data: str
+
+    @property
+    def is_picture(self) -> bool:
+        """Return True if it is to be looked at."""
+        return self.mime.startswith("image/")
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has: four characters are three of them."""
+        return len(self.data.rstrip("=")) * 3 // 4
+
+    def decoded(self) -> bytes:
+        """Return the bytes; b"" where the text is no base64 after all."""
+        try:
+            return base64.b64decode(self.data, validate=True)
+        except (binascii.Error, ValueError):
+            return b""
+
+
+def media_in(line: str) -> tuple[Medium, ...]:
+    """List the pictures and sounds of a message, in its order."""
+    if len(line) > LARGEST or has_many_values(line) or not ('"data"' in line or '"blob"' in line):
+        return ()
+    try:
+        every = leaves(json.loads(line, parse_int=str))  # a long number costs much
+        found = [text for path, text in every if path[-1:] in _BYTES and isinstance(text, str)]
+    except (ValueError, RecursionError):
+        return ()
+    typed = ((_mime_of(data), data) for data in found)
+    return tuple(Medium(mime, data) for mime, data in typed if mime)[:MOST]
+
+
+def _mime_of(data: str) -> str:
+    """Return the type that bytes in base64 begin as; "" for one that is not shown."""
+    try:
+        return mime_of(binascii.a2b_base64(data[:_HEAD], strict_mode=True))
+    except (binascii.Error, ValueError):
+        return ""
+
+
+LONGEST: Final = 8_000
+"""Characters of one text that are shown; the message as it came has the others."""
+
+
+class WrittenNumber(str):
+    """A number as it was written: 9007199254740993 and 1.0 stay what they are."""
+
+    __slots__ = ()
+
+
+class Shown(NamedTuple):
+    """A text, safe to show. `cut` counts the characters that are not shown."""
+
+    text: str
+    cut: int = 0
+
+
+def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Decode a JSON text that `messages.read` has found sound: it bounds how deep one nests."""
+    return json.loads(
+        text, parse_int=WrittenNumber, parse_float=WrittenNumber, parse_constant=WrittenNumber
+    )
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Return True if a decoded value is a string."""
+    return isinstance(value, str) and not isinstance(value, WrittenNumber)
+
+
+def shown(text: str, longest: int = LONGEST) -> Shown:
+    """Return a text of several lines, safe to show."""
+    return Shown(visible(text[:longest]), max(0, len(text) - longest))
+
+
+def written(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a decoded value on one line."""
+    match value:
+        case WrittenNumber():
+            return str(value)
+        case dict():
+            inner = (f"{written(name)}: {written(one)}" for name, one in value.items())
+            return f"{{{', '.join(inner)}}}"
+        case list():
+            return f"[{', '.join(map(written, value))}]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,7 @@
 """What a message looks like: the few words by which a person recognises it in a list.
 
 Pure: an item goes in, values for the templates come out. Text from the wire stays text; it is made
-visible here (`protocol/json/escaping.py`) and escaped by the templates.
+visible here (`protocol/json/jsonrpc.py`) and escaped by the templates.
 """
 
 from __future__ import annotations
@@ -9,27 +9,28 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.desk.presenters.readable_json import decoded, written
+from humanmcp.desk.presenters.rendering import decoded, is_text, shown, written
 from humanmcp.inbox.contract import Seat
-from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
+from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
-from humanmcp.protocol.http.recorded import carried, head_of, is_beside, part_in, words_of
+from humanmcp.protocol.http.client import carried, head_of, is_beside, part_in, words_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.escaping import one_line, visible
-from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
-from humanmcp.protocol.json.tree import follow, object_at, text_at
+from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message, one_line, visible
+from humanmcp.protocol.json.tree import array_at, follow, object_at, text_at
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from humanmcp.answering.summary import Badge
     from humanmcp.inbox.contract import Item
     from humanmcp.protocol.conversation.transcript import Frame
+
+    Row = tuple[str, str]
 
 DEEPEST: Final = 5
 """Levels of a value that are a table of their own."""
@@ -299,3 +300,205 @@ def _step_words(
         return kind, "", "", one_line(frame.text[: GIST * 2], GIST)
     said = summary_of(found)
     return kind, one_line(found.method, 60), said.name, said.gist
+
+
+MOST: Final = 12
+"""Rows that stand on a projector."""
+LONGEST: Final = 1_500
+"""Characters of one row."""
+
+
+class ResultCard(NamedTuple):
+    """What an answer says: the code of a headline, rows of a name and a text, and how many more."""
+
+    kind: str
+    rows: tuple[Row, ...]
+    more: int = 0
+
+
+def result_card(method: str, line: str) -> ResultCard | None:
+    """Return what matters in an answer to a method; None where there is nothing to say."""
+    for member in ("error", "result"):
+        text = jsonrpc.member(line, member)
+        found = None if text is None else decoded(text)
+        if not isinstance(found, dict):
+            continue
+        kind, read = ("error", _members) if member == "error" else _reader(method)
+        rows = [(name, shown(said, LONGEST).text) for name, said in read(found)]
+        return ResultCard(kind, tuple(rows[:MOST]), max(0, len(rows) - MOST)) if rows else None
+    return None
+
+
+def _reader(method: str) -> tuple[str, Callable[[dict[str, Any]], Iterable[Row]]]:
+    listing = methods.of(method).listing
+    if listing is not None:
+        return "offered", lambda found: _entries(found.get(listing.member), listing.key)
+    return _READERS.get(method, ("other", _members))
+
+
+def _members(found: Mapping[str, Any]) -> Iterable[Row]:
+    return [(name, _text(value)) for name, value in found.items() if name != "_meta"]
+
+
+def _agreed(found: Mapping[str, Any]) -> Iterable[Row]:
+    for name, text in _members(found):
+        value = found[name]
+        if name == "capabilities" and isinstance(value, dict):
+            yield name, ", ".join(value)
+        elif name == "serverInfo" and isinstance(value, dict):
+            yield name, " ".join(_text(value[one]) for one in ("name", "version") if one in value)
+        else:
+            yield name, text
+
+
+def _entries(entries: object, key: str) -> Iterable[Row]:
+    for one in array_at(entries):
+        about = one if isinstance(one, dict) else {"description": one}
+        said = about.get("description", about.get("title", about.get("name", "")))
+        yield _text(about.get(key, "")), _text(said)
+
+
+def _messages(found: Mapping[str, Any]) -> Iterable[Row]:
+    for one in array_at(found, "messages"):
+        said = one if isinstance(one, dict) else {"content": one}
+        yield _text(said.get("role", "")), _content(said.get("content"))
+
+
+def _contents(found: Mapping[str, Any]) -> Iterable[Row]:
+    for one in array_at(found, "contents"):
+        held = one if isinstance(one, dict) else {"text": one}
+        yield _text(held.get("uri", "")), _text(held.get("text", held.get("mimeType", "")))
+
+
+def _sampled(found: Mapping[str, Any]) -> Iterable[Row]:
+    said = found.get("content")
+    for one in said if isinstance(said, list) else [said]:
+        yield _text(found.get("model", "")), _content(one)
+
+
+def _elicited(found: Mapping[str, Any]) -> Iterable[Row]:
+    yield "action", _text(found.get("action", ""))
+    yield from _members(object_at(found, "content"))
+
+
+def _content(block: object) -> str:
+    """Return the words of a content block; what has none as it came."""
+    found = follow(block, "text")
+    return _text(block if found is None else found)
+
+
+def _text(value: object) -> str:
+    return value if is_text(value) else written(value)
+
+
+_READERS: Final[dict[str, tuple[str, Callable[[dict[str, Any]], Iterable[Row]]]]] = {
+    "initialize": ("agreed", _agreed),
+    "server/discover": ("agreed", _agreed),
+    "prompts/get": ("prompt", _messages),
+    "resources/read": ("contents", _contents),
+    "sampling/createMessage": ("sampled", _sampled),
+    "elicitation/create": ("elicited", _elicited),
+}
+
+
+WIDTH: Final = 300
+LEFT: Final = 34
+RIGHT: Final = 266
+TOP: Final = 44
+PITCH: Final = 34
+ASIDE: Final = 110
+"""Room for the model beside the two parties of a session."""
+_SHOWN: Final = 24
+_LONGEST: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """One message of the picture, at its height; the arrow goes from `tail` to `head`."""
+
+    y: int
+    tail: int
+    head: int
+    label: str
+    kind: str
+    current: bool
+    step: Step
+    asks: int = 0
+    """1 where the model asked for it, -1 where it goes on to the model, 0 for neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A sequence, ready to be drawn. `open` says that an answer is still missing at the end."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    arrows: tuple[Arrow, ...]
+    more: int
+    """How many earlier messages are not drawn."""
+    parties: tuple[str, str] = ("host", "you")
+    """Who stands on the left and on the right."""
+    model: int = 0
+    """Where the line of life of the model behind a host stands; 0 without it."""
+
+
+def draw(
+    steps: Sequence[Step],
+    current: int,
+    *,
+    by_seq: bool = False,
+    model: bool = False,
+    held: Collection[int] = (),
+) -> Picture:
+    """Place the last messages of a conversation.
+
+    `current` is the number of the exchange at hand; with `by_seq` that of one line. `model` draws
+    the model behind a host as a third party: it asks for calls, and reads what they bring. What a
+    tap holds is `held`, by the numbers of its exchanges: it has come half of the way.
+    """
+    wire = [step for step in steps if step.kind not in ("note", "err")]
+    shown = wire[-_SHOWN:]
+    arrows = tuple(
+        _arrow(
+            step,
+            TOP + PITCH * (at + 1),
+            current=current > 0 and current == (step.seq if by_seq else step.number),
+            held=step.number in held,
+        )
+        for at, step in enumerate(shown)
+    )
+    height = TOP + PITCH * (len(shown) + 1)
+    seat = shown[-1].seat if shown else Seat.SERVER
+    more, names = len(wire) - len(shown), parties(seat)
+    if not model or seat not in (Seat.SERVER, Seat.TAP):
+        return Picture(WIDTH, height, LEFT, RIGHT, arrows, more, names)
+    return Picture(
+        WIDTH + ASIDE,
+        height,
+        LEFT + ASIDE,
+        RIGHT + ASIDE,
+        tuple(_aside(one) for one in arrows),
+        more,
+        names,
+        LEFT,
+    )
+
+
+def _aside(arrow: Arrow) -> Arrow:
+    """Make room for the model on the left, and say what it has to do with a message."""
+    called = arrow.step.word == "tools/call"
+    read = arrow.step.method == "tools/call" and not arrow.step.inwards
+    asks = 1 if called and arrow.step.inwards else -1 if read else 0
+    return replace(arrow, tail=arrow.tail + ASIDE, head=arrow.head + ASIDE, asks=asks)
+
+
+def _arrow(step: Step, y: int, *, current: bool, held: bool) -> Arrow:
+    tail, head = (LEFT, RIGHT) if step.inwards else (RIGHT, LEFT)
+    head = (tail + head) // 2 if held else head
+    words = step.name or step.word or step.gist
+    if step.times > 1:
+        words = step.word.rpartition("/")[2]
+    label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+    return Arrow(y, tail, head, label, step.kind, current, step)

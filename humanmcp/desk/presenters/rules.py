@@ -16,24 +16,23 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common import toml_edit
 from humanmcp.common.book_file import parse_book
 from humanmcp.common.regular_file import read_regular, replace_regular
-from humanmcp.desk.presenters.offer import of_book
+from humanmcp.desk.presenters.server_definition import of_book
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.diagnostics.model import blocking
-from humanmcp.protocol.diagnostics.raw import quoted
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.diagnostics.locate import quoted
+from humanmcp.protocol.diagnostics.model import TextForm, blocking
+from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.json.tree import leaves, well_formed
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.rules.answer_book import by_rule
+from humanmcp.protocol.rules.book_format import ANSWERS, KEY_OF
 from humanmcp.protocol.rules.rule import RuleAction
-from humanmcp.protocol.rules.rule_format import ANSWERS, KEY_OF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from humanmcp.desk.presenters.offer import Lists
+    from humanmcp.desk.presenters.server_definition import Lists
     from humanmcp.protocol.rules.rule import Rule
 
 _ARRAY: Final = "rules"

@@ -11,7 +11,6 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
-from humanmcp.answering.calls import calls
 from humanmcp.answering.reactions import reactions
 from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.exchanges import ExchangeShape, exchange_shape, waiting_row_shape
@@ -28,12 +27,13 @@ from humanmcp.answering.schema.interface import (
     StateShape,
     WaitingShape,
 )
+from humanmcp.answering.summary import calls
 from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of, spoken
 from humanmcp.desk.state import history
-from humanmcp.desk.state.live import MOST, EventStream, report
+from humanmcp.desk.state.board import MOST, EventStream, report
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.tree import pretty
 
 MOST_CALLS: Final = 1000
 """Requests that are listed at once."""

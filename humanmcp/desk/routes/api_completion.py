@@ -20,7 +20,7 @@ from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.session import cancellation
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.typed import Schemas
-from humanmcp.protocol.validation import completing
+from humanmcp.protocol.validation import starting_draft
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
@@ -50,9 +50,11 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     desk = desk_of(request)
     facts, established = desk.inbox.facts(session), desk.inbox.established(session)
     revision = facts.revision or versions.LATEST_HANDSHAKE
-    if facts.seat is not Seat.CLIENT or not completing.is_offered(established.offered, revision):
+    if facts.seat is not Seat.CLIENT or not starting_draft.is_offered(
+        established.offered, revision
+    ):
         return {"values": []}
-    asked = completing.asked(body.ref, body.argument, body.value, body.arguments, revision)
+    asked = starting_draft.asked(body.ref, body.argument, body.value, body.arguments, revision)
     key = f"complete-{secrets.token_hex(4)}"
     if not _is_said(
         desk, session, request_text("completion/complete", asked, revision, established, key)
@@ -61,7 +63,7 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     answer = await_result(lambda: _answer(desk, session, key), PATIENCE, desk.board.wait)
     if answer is None:
         _is_said(desk, session, cancellation(RequestId.of(key), "no values in time"))
-    return {"values": completing.values_of(answer.body.get("result") if answer else None)}
+    return {"values": starting_draft.values_of(answer.body.get("result") if answer else None)}
 
 
 @router.get("/exchanges/{session}/{number}/schema")

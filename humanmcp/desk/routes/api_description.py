@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from humanmcp import __version__
 from humanmcp.desk.http.context import AsciiJson, CallRoute
-from humanmcp.desk.routes import api, api_completion, api_drafts, api_saved, connect, login
+from humanmcp.desk.routes import api, api_completion, api_drafts, api_saved, login, settings
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
@@ -22,7 +22,7 @@ CALLS: Final = (
     api_saved.router,
     api_completion.router,
     login.calls,
-    connect.calls,
+    settings.calls,
     router,
 )
 """The interface for scripts, which the page's own scripts use."""

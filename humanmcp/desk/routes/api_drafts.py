@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.schema.diagnostics import (
+from humanmcp.answering.schema.exchanges import (
     DiagnosticShape,
     FixedShape,
     OutcomeShape,
@@ -27,12 +27,12 @@ from humanmcp.answering.schema.interface import (
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
 from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, called, desk_of, spoken
-from humanmcp.desk.presenters.form_fields import unread
+from humanmcp.desk.presenters.forms import unread
 from humanmcp.desk.state.board import Writer
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.inbox.ordering import hand_in as hand_in_order
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.spec.faults import Fault
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)

@@ -13,17 +13,17 @@ from humanmcp.answering.schema.interface import (
     RemovedShape,
     RuleShape,
     SavedAnswersShape,
+    SavedShape,
 )
-from humanmcp.answering.schema.page import SavedShape
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.http.context import AsciiJson, CallRoute, desk_of, spoken
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import history
-from humanmcp.desk.state.earlier_draft import earlier_draft
+from humanmcp.desk.state.history import earlier_draft
 from humanmcp.inbox.contract import Key
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import one_line
+from humanmcp.protocol.json.tree import pretty
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 

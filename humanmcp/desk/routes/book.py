@@ -17,17 +17,16 @@ from humanmcp.answering import service
 from humanmcp.answering.case import Case
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk.http import server_lists
-from humanmcp.desk.http.context import Desk, desk_of, spoken
-from humanmcp.desk.http.layout import FormValues, note_version, page
-from humanmcp.desk.presenters import offer, rules
-from humanmcp.desk.presenters.pairs import body_of
+from humanmcp.desk.http import context
+from humanmcp.desk.http.context import Desk, FormValues, desk_of, note_version, page, spoken
+from humanmcp.desk.presenters import rules, server_definition
+from humanmcp.desk.presenters.conversation import body_of
 from humanmcp.inbox.contract import Draft, Key
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import object_at
 from humanmcp.protocol.rules.answer_book import Book
-from humanmcp.protocol.rules.filling import fill_answer
+from humanmcp.protocol.rules.following import fill_answer
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -99,12 +98,12 @@ def _be_a_server(desk: Desk, act: str, values: dict[str, str], language: str) ->
         StopError: they are none, or the server cannot be asked.
     """
     if act == "be pasted":
-        found = offer.pasted(values.get("lists", ""))
+        found = server_definition.pasted(values.get("lists", ""))
     elif desk.around is not None:  # whose computer this is sits elsewhere
-        raise offer.OfferError("seat")
+        raise server_definition.OfferError("seat")
     else:
-        found = server_lists.asked(values.get("command", ""), desk.home, language)
-    before = offer.of_book(read_book(desk.book) if desk.book.exists() else Book())
+        found = context.asked(values.get("command", ""), desk.home, language)
+    before = server_definition.of_book(read_book(desk.book) if desk.book.exists() else Book())
     rules.put_lists(desk.book, {**before, **found})
 
 

@@ -11,15 +11,19 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, Response
 
-from humanmcp.answering.schema.diagnostics import diagnostic_shapes
-from humanmcp.answering.unreadable import why_unreadable
-from humanmcp.desk.http.context import Desk, desk_of, spoken
-from humanmcp.desk.http.layout import THEMES, note_version, page
-from humanmcp.desk.presenters import rows, sequence
-from humanmcp.desk.presenters.conversation import ModelToolResult, tool_result
-from humanmcp.desk.presenters.media import media_in
-from humanmcp.desk.presenters.pairs import Pair, copies, difference
-from humanmcp.desk.presenters.result_card import result_card
+from humanmcp.answering.case import why_unreadable
+from humanmcp.answering.schema.exchanges import diagnostic_shapes
+from humanmcp.desk.http.context import THEMES, Desk, desk_of, note_version, page, spoken
+from humanmcp.desk.presenters import rows
+from humanmcp.desk.presenters.conversation import (
+    ModelToolResult,
+    Pair,
+    copies,
+    difference,
+    tool_result,
+)
+from humanmcp.desk.presenters.rendering import media_in
+from humanmcp.desk.presenters.rows import result_card
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
 from humanmcp.export.command import FORMATS, RUNNABLE, written
@@ -34,7 +38,7 @@ from humanmcp.inbox.contract import (
 from humanmcp.locales.explain import Card, explain
 from humanmcp.protocol.conversation.transcript import Frame
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.spec.versions import features
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -289,7 +293,7 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "parts": _parts(pretty(frames[at].text)),
         "result": result,
         "says": result_card(step.method, frames[at].text) if answer else None,
-        "steps": sequence.draw(
+        "steps": rows.draw(
             [history.linked(desk.board, step) for step in steps[-AROUND - 1 :]],
             step.seq,
             by_seq=True,

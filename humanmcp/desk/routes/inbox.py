@@ -6,55 +6,88 @@ them in place as text and elements, never as markup made from strings.
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from dataclasses import replace
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from humanmcp.answering import service, summary
 from humanmcp.answering.case import Case
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import filled
-from humanmcp.answering.schema.diagnostics import diagnostic_shapes
-from humanmcp.answering.schema.page import FaultShape, FormShape, InitialState, SavedShape
+from humanmcp.answering.schema.exchanges import diagnostic_shapes
+from humanmcp.answering.schema.interface import FaultShape, FormShape, InitialState, SavedShape
+from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.demo.lesson import Lesson, lesson_of
-from humanmcp.demo.lesson_file import lesson_of_client
+from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
-from humanmcp.desk.http.context import Desk, desk_of, script_json, spoken
-from humanmcp.desk.http.layout import is_quiet, note_version, page, view_of
-from humanmcp.desk.presenters import held_messages, input_requests, rendering, sequence
+from humanmcp.desk.http.context import (
+    BY,
+    Desk,
+    FormValues,
+    desk_of,
+    is_quiet,
+    note_version,
+    page,
+    script_json,
+    spoken,
+    view_of,
+)
+from humanmcp.desk.presenters import conversation, rendering, request_form, rows
+from humanmcp.desk.presenters import request_form as asking_back
 from humanmcp.desk.presenters import rows as row_words
-from humanmcp.desk.presenters.conversation import UserAsked, conversation_of, user_asked
-from humanmcp.desk.presenters.form_fields import field_of
-from humanmcp.desk.presenters.forms import AnswerForm, arguments_form, form_of
-from humanmcp.desk.presenters.held_messages import Task
-from humanmcp.desk.presenters.media import media_in
-from humanmcp.desk.presenters.offer import LISTS
-from humanmcp.desk.presenters.pairs import copies
-from humanmcp.desk.presenters.starting_points import chosen, starts_of
-from humanmcp.desk.routes.connect import offered
-from humanmcp.desk.state import history, sidebar
-from humanmcp.desk.state.earlier_draft import earlier_draft
-from humanmcp.desk.state.saved_answers import Saved
+from humanmcp.desk.presenters.conversation import (
+    Task,
+    UserAsked,
+    conversation_of,
+    copies,
+    user_asked,
+)
+from humanmcp.desk.presenters.forms import (
+    AnswerForm,
+    arguments_form,
+    chosen,
+    field_of,
+    form_of,
+    rows_in,
+    starts_of,
+)
+from humanmcp.desk.presenters.rendering import media_in
+from humanmcp.desk.presenters.request_form import Offer
+from humanmcp.desk.presenters.server_definition import LISTS
+from humanmcp.desk.routes.settings import offered
+from humanmcp.desk.state import history, saved_answers
+from humanmcp.desk.state.history import earlier_draft
+from humanmcp.desk.state.saved_answers import Saved, listed
 from humanmcp.inbox.contract import (
+    Action,
     Draft,
     Item,
     Key,
     Life,
+    Order,
+    Reply,
     Seat,
     UnknownItemError,
 )
+from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
-from humanmcp.protocol.diagnostics.raw import PLACEHOLDER
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.json.layout import pretty
-from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.rules import known_clients
-from humanmcp.protocol.rules.filling import fill_answer
+from humanmcp.protocol.diagnostics.locate import PLACEHOLDER
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.tree import follow, pretty
+from humanmcp.protocol.rules import timeouts
+from humanmcp.protocol.rules.following import fill_answer
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
+from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.validation import input_requests as back_requests
+from humanmcp.protocol.validation.input_requests import InputRequest
+from humanmcp.protocol.validation.json_schema.rows import KINDS
 
 _LESSON: Final = 1500
 """Lines of a session from which its lesson is read, with the notes of HTTP."""
@@ -68,7 +101,7 @@ def inbox(
 ) -> HTMLResponse | RedirectResponse:
     """Show what waits, the longest waiting request open; `find` leads to a session."""
     desk = desk_of(request)
-    found = sidebar.found(desk.board, find) if find else None
+    found = saved_answers.found(desk.board, find) if find else None
     if found is not None:
         return RedirectResponse(f"/?session={found.facts.name}", 303)
     rows = desk.board.waiting(session)
@@ -93,7 +126,7 @@ def waiting_list(
 
     The menu of all sessions, up to 500 entries, is rendered only where its page asks for it.
     """
-    values = sidebar.listed(desk_of(request).board, session)
+    values = saved_answers.listed(desk_of(request).board, session)
     return page(request, "list.html", **values, opened=at, all_sessions=sessions)
 
 
@@ -128,7 +161,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     """Show the list, and one exchange beside it."""
     desk = desk_of(request)
     values: dict[str, Any] = {
-        **sidebar.listed(desk.board, session),
+        **saved_answers.listed(desk.board, session),
         "find": find,
         "chosen": chosen,
         "quiet": is_quiet(request, key.session if key else session or sent.partition("/")[0]),
@@ -215,11 +248,11 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     case = desk.case(key)
     item, outlined = case.item, case.outlined
     row = summary.row(item, summary.badge_of(case.facts), case.read)
-    task = held_messages.task_of(case, do)
-    draft = held_messages.draft_of(case, task, language)
+    task = conversation.task_of(case, do)
+    draft = conversation.draft_of(case, task, language)
     diagnostics = item.diagnostics
     if item.state is ExchangeState.PENDING and draft.touched:
-        action = held_messages.action_of(case, task)
+        action = conversation.action_of(case, task)
         diagnostics = service.judge(case, draft.text, draft.form, action).diagnostics
     raw = _laid_out(item.line[:RAW])
     talk = conversation_of(outlined)
@@ -250,21 +283,21 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "media": media_in(item.line),
         "sent_media": media_in(item.answer.line) if item.answer else (),
         "filled": _is_filled(case, task, draft),
-        "goes_on": held_messages.goes_on(case, task),
+        "goes_on": conversation.goes_on(case, task),
         "held_question": case.held is not None and case.held.question is not None,
-        "held_answer": held_messages.answer_of(case),
+        "held_answer": conversation.answer_of(case),
         "faults": _faults(case, task, language),
-        "offers": input_requests.offers(case, language),
+        "offers": request_form.offers(case, language),
         "card": case.card(language),
         "design": design,
         "answerable": bool(task) and (case.exchange is not None or task == Task.CHANGE),
-        "steps": sequence.draw(
+        "steps": rows.draw(
             history.conversation(desk.board, key.session),
             key.number,
             held=desk.board.held(key.session),
         ),
         "earlier": "" if draft.touched else earlier_draft(desk.board, case),
-        "templates": () if held_messages.goes_on(case, task) else service.templates(case),
+        "templates": () if conversation.goes_on(case, task) else service.templates(case),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
         "became": _became(desk, item, language),
@@ -298,7 +331,7 @@ def _plain(case: Case, task: Task, draft: Draft) -> Draft:
 
 def _faults(case: Case, task: Task, language: str) -> list[FaultShape]:
     """List the ways to break an answer; a request that goes on is changed by hand."""
-    if held_messages.goes_on(case, task):
+    if conversation.goes_on(case, task):
         return []
     return [rendering.fault(one, language) for one in service.breakable(case)]
 
@@ -306,8 +339,8 @@ def _faults(case: Case, task: Task, language: str) -> list[FaultShape]:
 def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> InitialState | None:
     """Gather what the composer's script starts from; None where nothing is to be written."""
     item, tool = case.item, case.name
-    draft = held_messages.draft_of(case, task, language)
-    goes_on = held_messages.goes_on(case, task)
+    draft = conversation.draft_of(case, task, language)
+    goes_on = conversation.goes_on(case, task)
     exchange = None if goes_on else case.exchange
     if not task or (exchange is None and not goes_on):
         return None
@@ -333,7 +366,7 @@ def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> Initial
         "placeholders": [*PLACEHOLDERS.values(), PLACEHOLDER],
         "options": [] if asked is None else list(asked.options),
         "faults": _faults(case, task, language),
-        "action": held_messages.action_of(case, task).value,
+        "action": conversation.action_of(case, task).value,
         "touched": draft.touched,
         "at": draft.at,
         "textual": item.method == "tools/call" and not goes_on,
@@ -365,13 +398,13 @@ def _form(form: AnswerForm) -> FormShape:
 def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
     """Return how an exchange stands: its session, its client, who else writes, what may be set."""
     item, facts = case.item, case.facts
-    client = known_clients.find(facts.client)
+    client = timeouts.find(facts.client)
     living = facts.life is Life.OPEN
     state = item.state
     if state is ExchangeState.PENDING and not living:
         state = ExchangeState.ABANDONED
     desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
-    questions = input_requests.requests_shown(case)
+    questions = request_form.requests_shown(case)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     waiting = desk.board.waiting()
     return {
@@ -391,3 +424,161 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
         "answer_bytes": 0 if item.answer is None else len(item.answer.line.encode()),
         "answer_at": 0.0 if item.answer is None else seconds_of(item.answer.at),
     }
+
+
+@router.post("/m/{name}/{number}")
+def act(request: Request, name: str, number: int, values: FormValues, do: str = "") -> Response:
+    """Send what a plain form holds, or do what a button of the page says; `do` is the task."""
+    desk, key = desk_of(request), Key(name, number)
+    here = f"/m/{key.session}/{key.number}"
+    match values.get("act", "send"):
+        case "forget":
+            return _forget(desk, key)
+        case "hold":
+            _hold(desk, key, spoken(request))
+        case "progress on" | "progress off" as wanted:
+            order = Reply(wanted.removeprefix("progress "), by=BY, order=Order.PROGRESS)
+            service.submit_outgoing(desk.inbox, key.session, order, within=0)
+        case wanted if wanted.startswith("design "):
+            _hold(desk, key, spoken(request))
+            query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
+            return RedirectResponse(f"/offer/entry?{query}", 303)
+        case "let go" | "drop" as wanted:
+            action = Action.DROP if wanted == "drop" else Action.FORWARD
+            return _send(desk, key, Reply(desk.inbox.item(key).line, action=action), here)
+        case "send":
+            action = Action.ANSWER if do == Task.ANSWER else Action.FORWARD
+            reply = Reply(values.get("text", ""), _text_form(values.get("form", "")), action=action)
+            task = f"?do={do}" if do in {Task.CHANGE, Task.ANSWER} else ""
+            return _send(desk, key, reply, here + task)
+        case wanted:
+            raise UnknownItemError(wanted)
+    return RedirectResponse(f"{here}#answer", 303)
+
+
+def _forget(desk: Desk, key: Key) -> Response:
+    """Forget an exchange for good; there is no page of it afterwards."""
+    try:
+        desk.inbox.forget(key)
+    except NotForgottenError:  # its client waits: the page of it has no such button
+        return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
+    desk.board.refresh(key.session)
+    return RedirectResponse("/history", 303)
+
+
+def _hold(desk: Desk, key: Key, language: str) -> None:
+    """Stop the book's countdown."""
+    service.hold(desk.case(key), language, on=True, by=BY)
+    desk.board.refresh(*key)
+
+
+def _send(desk: Desk, key: Key, reply: Reply, here: str) -> Response:
+    """Send a reply and lead on; what the check stops is kept and shown with its problems."""
+    if desk.send(key, reply).outcome in (Outcome.SENT, Outcome.QUEUED):
+        return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
+    return RedirectResponse(f"{here}#answer", 303)
+
+
+def _text_form(value: str) -> TextForm:
+    try:
+        return TextForm(value)
+    except ValueError:
+        return TextForm.MESSAGE
+
+
+FLAT: Final = tuple(kind for kind in KINDS if kind != "object")
+"""What a field of the form can be: MCP has no objects in it."""
+ROWS: Final = 4
+"""Fields that the form of this page has; more of them are written in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written so far. `text` is the whole message, "" while it is the form."""
+
+    input_request: InputRequest
+    values: dict[str, str]
+    text: str = ""
+    result: SayResult | None = None
+
+
+@router.get("/m/{name}/{number}/ask")
+def show(request: Request, name: str, number: int, of: str = "") -> HTMLResponse:
+    """Show what can be asked, and the form of one question."""
+    offered = _offers(request, Key(name, number))
+    wanted = next((one for one in offered if one.input_request.value == of), None)
+    chosen = wanted or next((one for one in offered if not one.why), offered[0])
+    return _page(request, Key(name, number), Written(chosen.input_request, {}))
+
+
+def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
+    found = asking_back.offers(desk_of(request).case(key), spoken(request))
+    if not found:
+        raise UnknownItemError(f"{key.session}/{key.number}")
+    return found
+
+
+@router.post("/m/{name}/{number}/ask")
+def act_on_input_request(request: Request, name: str, number: int, values: FormValues) -> Response:
+    """Ask, or show what would be asked as JSON."""
+    desk, key = desk_of(request), Key(name, number)
+    _offers(request, key)
+    case = desk.case(key)
+    try:
+        input_request = InputRequest(values.get("of", ""))
+    except ValueError:
+        raise UnknownItemError(f"{key.session}/{key.number}") from None
+    modern = features(case.item.revision).input_required
+    text = values.get("text") or _text(case, input_request, values)
+    if values.get("act") == "json":
+        return _page(request, key, Written(input_request, values, text))
+    if modern:
+        service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, by=BY))
+        desk.board.refresh(*key)
+        return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
+    anyway = values.get("act") == "anyway"
+    reply = Reply(text, TextForm.MESSAGE, anyway, BY)
+    result = service.submit_outgoing(desk.inbox, key.session, reply, wake=desk.board.wait)
+    if result.outcome is not Outcome.SENT:
+        return _page(request, key, Written(input_request, values, text, result))
+    desk.board.listens(key)
+    return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
+
+
+def _text(case: Case, input_request: InputRequest, values: dict[str, str]) -> str:
+    """Write the message that the form stands for."""
+    exchange = case.exchange
+    if exchange is None:  # what cannot be answered is offered no question
+        raise UnknownItemError(f"a question at exchange {case.key.number}")
+    asked = back_requests.params(input_request, values.get("words", "").strip(), rows_in(values))
+    mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
+    if features(exchange.revision).input_required:
+        return back_requests.answer(exchange, input_request, asked, mark)
+    return back_requests.request(exchange, input_request, asked, mark)
+
+
+_FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
+"""What the form begins with: one text, which must be given."""
+
+
+def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
+    desk = desk_of(request)
+    language, result = spoken(request), written.result
+    case = desk.case(key)
+    row = summary.row(case.item, summary.badge_of(case.facts), case.read)
+    return page(
+        request,
+        "ask.html",
+        row=row,
+        offers=_offers(request, key),
+        of=written.input_request.value,
+        values=written.values or _FIRST,
+        rows_of_form=range(ROWS),
+        kinds=FLAT,
+        text=written.text,
+        modern=features(case.item.revision).input_required,
+        problems=diagnostic_shapes(result.diagnostics if result else (), language),
+        waits=result is not None and result.outcome is Outcome.QUEUED,
+        **listed(desk.board, ""),
+        opened=row.anchor,
+    )

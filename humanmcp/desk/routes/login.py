@@ -10,18 +10,22 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema.interface import LoginKeyShape, VisitShape
-from humanmcp.desk.auth.login import LONGEST
-from humanmcp.desk.auth.visit_path import parts_of, place_of, start_of
-from humanmcp.desk.http.context import LONGEST_CALLED, AsciiJson, CallRoute, Desk, desk_of, spoken
-from humanmcp.desk.http.layout import (
+from humanmcp.desk.auth.login import LONGEST, parts_of, place_of, start_of
+from humanmcp.desk.http.context import (
+    LONGEST_CALLED,
     QUIET,
     THEMES,
     VIEWS,
+    AsciiJson,
+    CallRoute,
+    Desk,
     FormValues,
+    desk_of,
     form_values,
     note_version,
     page,
     remember,
+    spoken,
     switched,
 )
 from humanmcp.locales import LANGUAGES, say

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.presenters.media import media_in
+from humanmcp.desk.presenters.rendering import media_in
 from humanmcp.inbox.contract import Key, UnknownItemError
 
 router: Final = APIRouter()

@@ -2,22 +2,39 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from collections.abc import Collection, Iterable, Mapping
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk.auth.visit_path import SEAT
-from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import VIEWS, FormValues, note_version, page, view_of
+from humanmcp.answering.schema.interface import StartedShape
+from humanmcp.common import mistakes
+from humanmcp.desk.auth.login import SEAT
+from humanmcp.desk.http.context import (
+    VIEWS,
+    AsciiJson,
+    CallRoute,
+    Desk,
+    FormValues,
+    desk_of,
+    note_version,
+    page,
+    remember,
+    spoken,
+    view_of,
+)
+from humanmcp.desk.presenters.server_definition import Snippet, snippets, snippets_at
 from humanmcp.desk.state.board import SessionView
-from humanmcp.inbox import layout
+from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import LONGEST, ClientSeconds
 from humanmcp.inbox.contract import InboxError, UnknownItemError
-from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.rules import timeouts
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -37,7 +54,7 @@ class ClientLimits(NamedTuple):
     wrong: Collection[str] = ()
 
 
-RANGES: Final = {"call": (1.0, LONGEST), "grace": (0.0, known_clients.LONGEST_GRACE)}
+RANGES: Final = {"call": (1.0, LONGEST), "grace": (0.0, timeouts.LONGEST_GRACE)}
 """The fewest and the most seconds that may be set."""
 
 
@@ -114,13 +131,13 @@ def _clients(
     names = {one.facts.client for one in sessions}.union(*(one.all() for one in kept.values()))
     found = []
     for name in sorted(names - {""}):
-        known = known_clients.find(name)
+        known = timeouts.find(name)
         call, setting = (None, "") if known is None else (known.call, known.setting)
         own = {
             what: typed.get(f"{what} {name}", _written(one.of(name))) for what, one in kept.items()
         }
         wrong = [what for what, text in own.items() if _is_wrong(what, text)]
-        grace = known_clients.grace(name)
+        grace = timeouts.grace(name)
         found.append(ClientLimits(name, known is not None, call, grace, setting, own, wrong))
     return found
 
@@ -130,7 +147,7 @@ def _written(seconds: float | None) -> str:
 
 
 def _kept(desk: Desk) -> dict[str, ClientSeconds]:
-    files = {"call": layout.CALL_LIMITS, "grace": layout.GRACE}
+    files = {"call": records.CALL_LIMITS, "grace": records.GRACE}
     return {what: ClientSeconds(desk.home, file) for what, file in files.items()}
 
 
@@ -177,3 +194,80 @@ def remove(request: Request, values: FormValues) -> Response:
             continue
         desk.board.refresh(name)
     return RedirectResponse("/settings#old", 303)
+
+
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
+
+
+@dataclass
+class OpeningBody:
+    """Whether people open every session themselves."""
+
+    held: bool
+
+
+@router.get("/connect")
+def connect(request: Request) -> HTMLResponse:
+    """Show what to paste into which host."""
+    held = desk_of(request).inbox.opening_is_held()
+    return page(request, "connect.html", hosts=offered(request), held=held)
+
+
+@router.post("/opening")
+def hold_opening(request: Request, values: FormValues) -> Response:
+    """Let people answer every handshake, or the answer book again."""
+    desk_of(request).inbox.hold_opening(on=values.get("act") == "hold")
+    return RedirectResponse("/connect#opening", 303)
+
+
+@router.post("/try")
+def try_now(request: Request, values: FormValues) -> Response:
+    """Start the demo host, with help or without; its first request arrives within seconds."""
+    desk_of(request).play(spoken(request))
+    response = RedirectResponse("/", 303)
+    remember(response, "help", values.get("help", "yes"))
+    return response
+
+
+def offered(request: Request) -> tuple[Snippet, ...]:
+    """List what each host is given, in the reader's language."""
+    desk = desk_of(request)
+    if desk.url:
+        return snippets_at(desk.url, spoken(request))
+    return snippets(desk.server_settings, spoken(request))
+
+
+@calls.post("/demo")
+def demo(request: Request) -> StartedShape:
+    """Start the demo host: its first request arrives within seconds."""
+    desk_of(request).play(spoken(request))
+    return {"started": True}
+
+
+@calls.get("/opening")
+def opening(request: Request) -> OpeningBody:
+    """Return whether people answer every handshake themselves."""
+    return OpeningBody(desk_of(request).inbox.opening_is_held())
+
+
+@calls.post("/opening")
+def leave_opening(request: Request, body: OpeningBody) -> OpeningBody:
+    """Let people answer every handshake, or the answer book again."""
+    desk_of(request).inbox.hold_opening(on=body.held)
+    return body
+
+
+@router.get("/mistake/{code}")
+def mistake(request: Request, code: str) -> HTMLResponse:
+    """Explain a kind of mistake."""
+    return mistake_page(request, code, {})
+
+
+def mistake_page(
+    request: Request, code: str, seats: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> HTMLResponse:
+    """Return the page about a mistake, with the seats of a room where it was found."""
+    found = mistakes.find(code, spoken(request))
+    if found is None:
+        raise UnknownItemError(code)
+    return page(request, "mistake.html", mistake=found, seats=seats)

@@ -7,21 +7,36 @@ what it missed. Knows no HTTP.
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
 import threading
 import time
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from starlette.responses import Response
+
 from humanmcp.answering.summary import Badge, Row, badge_of, row
-from humanmcp.desk.auth.visit_path import SEAT
-from humanmcp.inbox.contract import Key, Life, Purpose, Seat, UnknownItemError
-from humanmcp.inbox.letters import rank_of
+from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.desk.auth.login import SEAT
+from humanmcp.inbox.contract import InboxError, Key, Life, Purpose, Seat, UnknownItemError
+from humanmcp.inbox.records import rank_of
+from humanmcp.inbox.watch import Watch
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Self
 
+    from starlette.types import Receive, Scope, Send
+
+    from humanmcp.answering.schema.interface import ChangeShape
+    from humanmcp.desk.auth.login import Door
     from humanmcp.desk.presenters.rows import Step
     from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
 
@@ -403,3 +418,216 @@ class Board:
 def _count(seen: _Seen) -> int:
     """Count what is awaited: an open subscription is nothing of the kind."""
     return sum(not row.subscription for row in seen.rows.values())
+
+
+_log = logging.getLogger(__name__)
+
+
+class Following:
+    """Follows the inbox of a board, or those of several, while its `with` block lasts."""
+
+    def __init__(self, board: Board | None = None, *, below: Path | None = None) -> None:
+        """Keep `board` up to date with its inbox; or those that are added.
+
+        With `below` one watch serves all of them: their inboxes are folders there.
+        """
+        self._first = board
+        self._boards: list[Board] = []
+        self._below = None if below is None else Watch(below)
+        self._watches = ExitStack()
+        self._marked: set[tuple[int, str, int]] = set()
+        self._condition = threading.Condition()
+        self._ending = False
+        self._thread = threading.Thread(target=self._work, name="desk-follow", daemon=True)
+
+    def add(self, home: Path, board: Board) -> None:
+        """Keep another board up to date; its inbox may lie in the folder `home`."""
+        wake = partial(self._wake, len(self._boards))
+        self._boards.append(board)
+        if self._below is None:
+            self._watches.enter_context(board.inbox.watch(wake))
+        else:
+            self._below.add(home, wake)
+        board.refresh_all()
+
+    def __enter__(self) -> Self:
+        """Start to watch, then read everything: what comes in between is marked."""
+        if self._below is not None:
+            self._watches.enter_context(self._below)
+        if self._first is not None:
+            self.add(Path(), self._first)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._watches.close()
+        with self._condition:
+            self._ending = True
+            self._condition.notify()
+        self._thread.join()
+
+    def _wake(self, board: int, session: str, number: int) -> None:
+        with self._condition:
+            self._marked.add((board, session, number))
+            self._condition.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._marked or self._ending)
+                if self._ending:
+                    return
+                marked, self._marked = self._marked, set()
+            for board, session, number in sorted(marked):
+                self._read(self._boards[board], session, number)
+
+    def _read(self, board: Board, session: str, number: int) -> None:
+        try:
+            board.refresh(session, number)
+        except (OSError, InboxError, UnsafeFolderError) as error:
+            _log.warning("session %s cannot be read: %s", session, error)
+
+
+PING_EVERY: Final = 2.0
+"""Seconds between events that show that the desk runs: without one for 4.5 s it is not "live"."""
+
+SEND_WITHIN: Final = 10.0
+"""Seconds that a reader may leave its end unread; then it is dropped and may come back."""
+
+LOOK_EVERY: Final = 1.0
+"""Seconds after which a stream looks whether its visit was ended."""
+
+MOST: Final = 64
+"""Streams at once. A browser has one for all of its tabs; more than this is a mistake."""
+
+
+class Live:
+    """Wakes the streams when the board changes, and ends them when the desk ends."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.streams = 0
+        self._ending = False
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        board.listen(self._changed)
+
+    @property
+    def ending(self) -> bool:
+        """Return True if the desk ends."""
+        return self._ending
+
+    def end(self) -> None:
+        """End every stream: uvicorn would wait for them otherwise. Callable from any thread."""
+        self._ending = True
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def wait(self, version: int, within: float) -> None:
+        """Wait until the board has a newer version, the desk ends, or the time is over."""
+        self._loop = asyncio.get_running_loop()  # first: whoever changes something now wakes us
+        if self._ending or self.board.version != version:
+            return
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await asyncio.wait_for(future, within)
+        except TimeoutError:
+            pass
+        finally:
+            self._waiting.discard(future)
+
+
+def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
+    """Return what changed as the page reads it; an exchange that changed often is named once."""
+    if changes is None:
+        return [{"what": "everything"}]
+    latest: dict[tuple[str, int], BoardChange] = {}
+    for change in changes:
+        key = (change.session, change.number)
+        before = latest.pop(key, None)
+        if before is not None and before.what == "arrived" and change.what == "changed":
+            change = before  # noqa: PLW2901 - to a page that saw neither, it still arrived
+        latest[key] = change
+    return [
+        {"what": change.what, "session": change.session, "number": change.number}
+        for change in latest.values()
+    ]
+
+
+class EventStream(Response):
+    """The answer to GET /api/events."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, live: Live, door: Door, *, visit: str, after: int) -> None:
+        """Tell what happened after change number `after`; -1 for: from now on."""
+        super().__init__(headers={"X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._live = live
+        self._door = door
+        self._visit = visit
+        self._after = live.board.version if after < 0 else after
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Write until the reader goes, the visit ends, or the desk does."""
+        await send(
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        )
+        self._live.streams += 1
+        writing = asyncio.ensure_future(self._write(send))
+        leaving = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait({writing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._live.streams -= 1
+            for task in (writing, leaving):
+                task.cancel()
+            await asyncio.gather(writing, leaving, return_exceptions=True)
+
+    async def _write(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        # The browser's own waiting time after a break, in milliseconds; then the first number.
+        version = self._after
+        await self._send(send, f"retry: 1000\nid: {version}\nevent: hello\ndata: {{}}\n\n")
+        last = loop.time()
+        while not self._live.ending and self._may_stay():
+            self._live.board.look_away()
+            now = self._live.board.version
+            if now != version:
+                text = _event(now, report(self._live.board.since(version)))
+                await self._send(send, text)
+                version, last = now, loop.time()
+            elif loop.time() - last >= PING_EVERY:
+                await self._send(send, "event: ping\ndata: {}\n\n")
+                last = loop.time()
+            await self._live.wait(version, LOOK_EVERY)
+        await self._send(send, "event: bye\ndata: {}\n\n")
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _may_stay(self) -> bool:
+        return not self._visit or self._door.still_in(self._visit)
+
+    async def _send(self, send: Send, text: str) -> None:
+        message = {"type": "http.response.body", "body": text.encode(), "more_body": True}
+        await asyncio.wait_for(send(message), SEND_WITHIN)
+
+
+def _event(version: int, changes: list[ChangeShape]) -> str:
+    record = json.dumps({"version": version, "changes": changes}, separators=(",", ":"))
+    return f"id: {version}\nevent: change\ndata: {record}\n\n"
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the reader closes its end."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

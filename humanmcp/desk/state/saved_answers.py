@@ -13,10 +13,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.auth.login import write_private
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.desk.state import history
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from humanmcp.desk.state.board import Board, SessionView
 
 _log = logging.getLogger(__name__)
 
@@ -111,3 +114,37 @@ class Shelf:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _log.warning("%s is no saved answer: %s", path, error)
             return None
+
+
+RECENT: Final = 12
+"""Lines of the past that stand under what waits."""
+FEW: Final = 6
+"""Running sessions that stand above the list by name; of more it shows those that wait."""
+
+
+def listed(board: Board, session: str) -> dict[str, Any]:
+    """Gather what the list shows, of one session if named."""
+    return {
+        "session": session,
+        "find": "",
+        "running": _running(board, session),
+        "rows": board.waiting(session),
+        "recent": () if board.inbox.away else history.recent(board, RECENT),
+    }
+
+
+def _running(board: Board, session: str = "") -> list[SessionView]:
+    """List the running sessions: the oldest first, or of many the one chosen and who waits."""
+    running = [one for one in board.sessions() if one.facts.is_open]
+    if len(running) <= FEW:
+        return running[::-1]
+    return sorted(running, key=lambda one: (one.facts.name != session, not one.waiting))
+
+
+def found(board: Board, text: str) -> SessionView | None:
+    """Return the running session with a letter, or the first with these words in what is shown."""
+    wanted = text.strip().casefold()
+    running = _running(board)
+    words = ((one, f"{one.facts.title} {one.facts.client}".casefold()) for one in running)
+    by_letter = (one for one in running if one.badge.letter.casefold() == wanted)
+    return next(by_letter, next((one for one, said in words if wanted in said), None))

@@ -7,41 +7,39 @@ neither processes nor terminals. Several threads may ask at once; each gets its 
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
 from collections import OrderedDict
 from concurrent import futures
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from humanmcp.common.child import EndedError
 from humanmcp.host.client.callbacks import ClientObserver, MisdirectedResponse
 from humanmcp.host.client.handshake import (
     Identity,
+    Key,
     NoAnswerError,
     NotOfferedError,
     Opening,
     Response,
-)
-from humanmcp.host.client.initialization import initialize
-from humanmcp.host.client.input_required import find_out, one_line
-from humanmcp.host.client.request_meta import (
-    Key,
     as_key,
     enveloped,
+    initialize,
     token_of,
     with_progress_token,
 )
 from humanmcp.http.server_address import SessionOverError
-from humanmcp.protocol.conversation.events import (
+from humanmcp.protocol.conversation.exchange import (
     NoticeArrived,
     RequestArrived,
     RequestCancelled,
     ResponseArrived,
     Sent,
 )
-from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.conversation.state import METHOD as PROGRESS
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
@@ -49,15 +47,65 @@ from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.host.client.transport import Transport
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
-    from humanmcp.protocol.conversation.events import Event, Outcome
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
-    from humanmcp.protocol.diagnostics.verdict import Verdict
+    from humanmcp.protocol.conversation.exchange import Established, Event, Exchange, Outcome
+    from humanmcp.protocol.diagnostics.model import Verdict
+
+    Ask: TypeAlias = Callable[[Exchange, Established, Judge], None]
+    """Puts a question to the one who answers for the client, and waits."""
+
+
+def find_out(found: Mapping[str, Any], established: Established, ask: Ask) -> dict[str, Any] | None:
+    """Return what a repeated request carries beside its own parameters.
+
+    None when a question was not answered, or when there is nothing to repeat for.
+    """
+    questions = found.get("inputRequests", {})
+    more: dict[str, Any] = {}
+    if isinstance(questions, dict) and questions:
+        answers = {key: _answer(key, asked, established, ask) for key, asked in questions.items()}
+        if None in answers.values():
+            return None
+        more["inputResponses"] = answers
+    if "requestState" in found:
+        more["requestState"] = found["requestState"]
+    return more or None
+
+
+def _answer(key: str, asked: Any, established: Established, ask: Ask) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
+    """Have one question answered, in the shape of the last revision in which it was a request."""
+    if not isinstance(asked, dict):
+        return None
+    aside = Session(SessionRole.CLIENT)
+    aside.established = established
+    found: list[Sent] = []
+
+    def judge(text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Outcome:
+        outcome = aside.reply(1, text, form, anyway=anyway)
+        if isinstance(outcome, Sent):
+            found.append(outcome)
+        return outcome
+
+    line = one_line({"jsonrpc": "2.0", "id": key, **asked})
+    for event in aside.receive(jsonrpc.encoded(line)):
+        if isinstance(event, RequestArrived):
+            ask(event.exchange, aside.established, judge)
+    if not found:
+        return None
+    reply = jsonrpc.read(found[0].own.encode("utf-8", "replace"))
+    result = reply.body.get("result") if isinstance(reply, Message) else None
+    return result if isinstance(result, dict) else None
+
+
+def one_line(value: Mapping[str, Any]) -> str:
+    """Write an object as one line."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
 
 PATIENCE: Final = 60.0
 """Seconds that an answer may take, as with the official TypeScript SDK."""

@@ -9,14 +9,13 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.answering.forms import MistypedError, arguments, texts
-from humanmcp.host.client.handshake import entries_of
-from humanmcp.host.client.request_meta import enveloped
-from humanmcp.host.terminal.form import LeftError
+from humanmcp.host.client.handshake import entries_of, enveloped
+from humanmcp.host.terminal.typing import LeftError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import object_at, objects_at
 from humanmcp.protocol.spec import methods, uri_templates
-from humanmcp.protocol.validation import check, completing
+from humanmcp.protocol.validation import check, starting_draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -134,7 +133,9 @@ class Requests:
         ref = of if is_address else {"type": "ref/prompt", "name": name}
         last, value = given.popitem()
         revision = self.client.stated or self.client.session.revision
-        return Asking("completion/complete", completing.asked(ref, last, value, given, revision))
+        return Asking(
+            "completion/complete", starting_draft.asked(ref, last, value, given, revision)
+        )
 
     def remarks(self, method: str, params: Mapping[str, Any] | None) -> tuple[Diagnostic, ...]:
         """Ask the check about a request or a notification before it is sent."""

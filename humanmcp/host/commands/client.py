@@ -16,18 +16,16 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.host.at_inbox import AskedSession
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
 from humanmcp.host.client.handshake import Identity, Opening
-from humanmcp.host.client.respondents import Nobody
-from humanmcp.host.client.server_session import ServerSession
-from humanmcp.host.client.transport import connect
+from humanmcp.host.client.transport import ServerSession, connect
 from humanmcp.host.commands import once
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.host.recorded import SessionRecorder
-from humanmcp.host.terminal.answering import AtTerminal
 from humanmcp.host.terminal.prompt import Prompt
+from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
-from humanmcp.host.terminal.wire_log import WireLog
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.opening import open_inbox

@@ -14,21 +14,17 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import to_stderr
 from humanmcp.host.at_inbox import AskedSession
-from humanmcp.host.client.callbacks import ClientObserver
+from humanmcp.host.client.callbacks import ClientObserver, WhenAsked
 from humanmcp.host.client.client import LONGEST, PATIENCE
 from humanmcp.host.client.handshake import Identity, Opening
-from humanmcp.host.client.respondents import WhenAsked
 from humanmcp.host.config import DEFAULT_NAME, read_config
+from humanmcp.host.conversation import ToolFilter
 from humanmcp.host.models.choose import AUTO, IMAGES, ModelChoice, key_kept_back, seat_model
-from humanmcp.host.offering import ToolFilter
-from humanmcp.host.runner import HostLoop, Limits
 from humanmcp.host.sampling import SampledByModel, Sampler
-from humanmcp.host.servers import Servers
-from humanmcp.host.terminal.answering import AtTerminal
-from humanmcp.host.terminal.chat import AtHost, Chat
-from humanmcp.host.terminal.one_prompt import AtHostOnce, ask_once
+from humanmcp.host.servers import HostLoop, Limits, Servers
+from humanmcp.host.terminal.chat import AtHost, AtHostOnce, Chat, ask_once
+from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
-from humanmcp.host.terminal.wire_log import WireLog
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say

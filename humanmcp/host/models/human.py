@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from humanmcp.host.asked import PersonAsked
+from humanmcp.host.at_inbox import PersonAsked
 from humanmcp.host.conversation import (
     ImageBlock,
     TextBlock,
@@ -28,7 +28,7 @@ from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import follow
-from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
+from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

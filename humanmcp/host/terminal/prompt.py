@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from humanmcp.host.client.client import Client
     from humanmcp.host.client.handshake import Response
     from humanmcp.host.client.requests import Asking
-    from humanmcp.host.client.server_session import ServerSession
-    from humanmcp.host.terminal.answering import AtTerminal
+    from humanmcp.host.client.transport import ServerSession
+    from humanmcp.host.terminal.results import AtTerminal
     from humanmcp.http.transport import HttpTransport
     from humanmcp.protocol.http.client import HttpConversation
 

@@ -5,21 +5,45 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import sys
+from collections import deque
+from contextlib import nullcontext
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import locales
-from humanmcp.common.terminal import SEVERITY_COLOURS, Painted
+from humanmcp.common.terminal import SEVERITY_COLOURS, Painted, to_stderr, to_stdout
+from humanmcp.host.client.callbacks import REFUSAL, ClientObserver, Nobody
 from humanmcp.host.client.requests import LISTS, List
-from humanmcp.host.offering import text_of
-from humanmcp.locales import UnknownSentenceError, fillings_of, say
-from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.tree import objects_at
-from humanmcp.protocol.validation.completing import values_of
+from humanmcp.host.conversation import text_of
+from humanmcp.host.terminal.typing import FormAtTerminal, LeftError
+from humanmcp.locales import UnknownSentenceError, fillings_of, say, stop
+from humanmcp.locales.explain import explain
+from humanmcp.protocol.conversation.exchange import (
+    NoticeArrived,
+    Refused,
+    RequestArrived,
+    ResponseArrived,
+)
+from humanmcp.protocol.conversation.exchange import UnreadableArrived as Unreadable
+from humanmcp.protocol.diagnostics.model import TextForm, unreadable
+from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
+from humanmcp.protocol.json.jsonrpc import Flaw, one_line, visible
+from humanmcp.protocol.json.tree import objects_at, pretty
+from humanmcp.protocol.validation.starting_draft import values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
+    from humanmcp.common.child import EndedError
+    from humanmcp.host.client.callbacks import Judge, MisdirectedResponse
+    from humanmcp.host.terminal.typing import Typist
+    from humanmcp.http.transport import HttpPart
+    from humanmcp.locales.stop import Reason, StopError
+    from humanmcp.protocol.conversation.exchange import Established, Event, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.json.jsonrpc import Message
 
 
 def gist(method: str, result: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -124,3 +148,281 @@ def sentence(diagnostic: Diagnostic, language: str, *, seen: bool = False) -> st
                 "problem", f"{diagnostic.code}.seen", language, **fillings_of(diagnostic, language)
             )
     return locales.describe_or_code(diagnostic, language)
+
+
+ROOM: Final = "client"
+MOST_WITHDRAWN: Final = 1000
+"""Questions that are remembered as withdrawn, in case they are still to be asked."""
+_URI: Final = r"[A-Za-z][A-Za-z0-9+.\-]*:\S+"
+_EXPECTED: Final = {
+    "roots/list": rf"{_URI}(\s+{_URI})*",
+    "elicitation/create": r"[adcADC]|accept|decline|cancel",
+}
+"""What a line of the script looks like that answers; where nothing stands, any line does."""
+
+
+class AtTerminal:
+    """Asks the person. Where no person sits at the terminal, answers as its stand-in does."""
+
+    def __init__(
+        self,
+        typist: Typist,
+        language: str,
+        otherwise: Nobody | None = None,
+        *,
+        server: str = "",
+    ) -> None:
+        """Ask through this typist. `server` names who asks, where there are several."""
+        self.typist = typist
+        self.language = language
+        self.otherwise = otherwise or Nobody()
+        self.server = server or say(ROOM, "the server", language)
+        self._withdrawn: deque[Message] = deque(maxlen=MOST_WITHDRAWN)
+
+    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+        """Ask until the answer passes, or the person gives up."""
+        if not self.typist.can_answer:
+            self.otherwise.answer(exchange, established, judge)
+            return
+        notice = self._say("press enter", method=exchange.method, server=self.server)
+        self.typist.put(lambda: self._answer(exchange, established, judge), notice)
+
+    def _answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+        if any(exchange.request is one for one in self._withdrawn):
+            return
+        with self.typist.expecting(_EXPECTED.get(exchange.method, ".*")) as is_answered:
+            if not is_answered:
+                self.otherwise.answer(exchange, established, judge)
+                return
+            card = explain(exchange.method, exchange.revision, self.language, seat="client")
+            asks = self._say("server asks", method=exchange.method, server=self.server)
+            to_stdout(Painted(asks, "bold"))
+            to_stdout("  ", card.title)
+            form = self._form(exchange.request.params.get("requestedSchema"))
+            while True:
+                try:
+                    answer, kind = self._asked(exchange, form)
+                except KeyboardInterrupt:  # the way out of every question
+                    answer, kind = self.otherwise.ready_answer(exchange)
+                outcome = judge(json.dumps(answer, ensure_ascii=False), kind)
+                if not isinstance(outcome, Refused):
+                    return
+                for one in outcome.verdict.diagnostics:
+                    to_stdout(*diagnostic_line(one, self.language))
+
+    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
+        """Tell the person that the answer is no longer awaited."""
+        self._withdrawn.append(exchange.request)
+        why = stop.in_language(reason, self.language)
+        with self.typist.above():
+            to_stdout(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
+
+    def _say(self, code: str, **fillings: object) -> str:
+        return say(ROOM, code, self.language, **fillings)
+
+    def _asked(self, exchange: Exchange, form: FormAtTerminal) -> tuple[dict[str, Any], TextForm]:
+        params = exchange.request.params
+        match exchange.method:
+            case "elicitation/create":
+                return self._elicited(params, form), TextForm.RESULT
+            case "sampling/createMessage":
+                return self._sampled(params)
+            case "roots/list":
+                return self._roots(exchange), TextForm.RESULT
+            case _:
+                return self.otherwise.ready_answer(exchange)
+
+    def _roots(self, exchange: Exchange) -> dict[str, Any]:
+        ready, _form = self.otherwise.ready_answer(exchange)
+        shown = ", ".join(root["uri"] for root in ready["roots"]) or self._say("none")
+        typed = self.typist.ask(self._say("ask roots", shown=shown)) or ""
+        return {"roots": [{"uri": uri} for uri in typed.split()]} if typed.split() else ready
+
+    def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], TextForm]:
+        """Let the person be the model that the server asks."""
+        show_sampling(params, self.language)
+        typed = self.typist.ask(self._say("ask sampling"))
+        if not typed:
+            return dict(REFUSAL), TextForm.ERROR
+        return {
+            "role": "assistant",
+            "content": {"type": "text", "text": typed},
+            "model": "a person",
+            "stopReason": "endTurn",
+        }, TextForm.RESULT
+
+    def _elicited(self, params: dict[str, Any], form: FormAtTerminal) -> dict[str, Any]:
+        to_stdout("  ", str(params.get("message", "")))
+        by_url = params.get("mode") == "url"
+        if by_url:
+            to_stdout("  ", str(params.get("url", "")))
+        while True:
+            choice = self.typist.choose(self._say("ask elicitation"), "adc")
+            if choice != "a":
+                return {"action": "decline" if choice == "d" else "cancel"}
+            if by_url:
+                return {"action": "accept"}
+            with contextlib.suppress(LeftError):  # back to the question: decline, cancel, or fill
+                return {"action": "accept", "content": form.fill()}
+
+    def fill(self, schema: object) -> dict[str, Any]:
+        """Let the person fill in a form.
+
+        Raises:
+            LeftError: they left it.
+        """
+        return self._form(schema).fill()
+
+    def _form(self, schema: object) -> FormAtTerminal:
+        return FormAtTerminal(schema, self.typist, self.language)
+
+
+def show_sampling(params: Mapping[str, Any], language: str) -> None:
+    """Show the person the conversation that a server wants a model to continue."""
+    if params.get("systemPrompt"):
+        to_stdout(Painted("  system: ", "dim"), str(params["systemPrompt"]))
+    messages = params.get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        if isinstance(message, dict):
+            said = json.dumps(message.get("content"), ensure_ascii=False)
+            to_stdout(Painted(f"  {message.get('role')}: ", "dim"), shortened(said, language))
+
+
+_NOISE: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8)
+"""The codes of lines that are no JSON, or no text: logs, as a rule."""
+
+
+class WireLog(ClientObserver):
+    """Writes every line with its time and its sender, and what the check says of it."""
+
+    def __init__(  # noqa: PLR0913 - all but the language have defaults
+        self,
+        *,
+        language: str,
+        name: str = "",
+        laid_out: bool = False,
+        lines: bool = True,
+        above: Callable[[], AbstractContextManager[object]] = nullcontext,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart.
+
+        Without `lines` only what is unusual is shown: what is wrong, and the server's own stderr.
+        What is written stands `above` a line that is just being typed, in one piece.
+        """
+        self.language = language
+        self.name = f"{name} " if name else ""
+        self.laid_out = laid_out
+        self.lines = lines
+        self.above = above
+        self.now = now
+        self._has_explained_noise = False
+
+    def line_sent(self, line: str) -> None:
+        """Show a line of ours."""
+        self._show(f"{self.name}Client :  ", line, "cyan")
+
+    def line_arrived(self, line: bytes) -> None:
+        """Show a line of the server's."""
+        self._show(f"{self.name}Server :   ", line.decode("utf-8", "replace"), "green")
+
+    def stderr_line(self, line: bytes) -> None:
+        """Show a line of the server's stderr; it is no message."""
+        with self.above():
+            text = line.decode("utf-8", "replace").rstrip("\r")
+            to_stderr(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
+
+    def http_passed(self, number: int, what: HttpPart) -> None:
+        """Show what HTTP says beside the lines."""
+        if not self.lines:
+            return
+        first, *more = _http_lines(what)
+        with self.above():
+            to_stderr(Painted(f"{self._stamp()}  {self.name}HTTP {number} {first}", "dim"))
+            for line in more:
+                to_stderr(Painted(f"    {line}", "dim"))
+
+    def not_taken(self, error: StopError) -> None:
+        """Say why a message that awaits no answer did not get to the server."""
+        self._remark(error.sentence(self.language))
+
+    def happened(self, event: Event) -> None:
+        """Say what is wrong with what the server sent."""
+        diagnostics: tuple[Diagnostic, ...] = ()
+        match event:
+            case ResponseArrived(_, _, diagnostics) | NoticeArrived(_, diagnostics):
+                pass
+            case RequestArrived(exchange):
+                diagnostics = exchange.remarks
+            case Unreadable(malformed):
+                diagnostics = (unreadable(malformed),)
+            case _:
+                pass
+        if not diagnostics:
+            return
+        with self.above():
+            for one in diagnostics:
+                to_stderr(*self._signed(diagnostic_line(one, self.language, seen=True)))
+                self._explain_noise(one)
+
+    def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:
+        """Put the server's name in front, where there are several whose lines come as they like."""
+        return ("  ", Painted(self.name, "bold"), *parts[1:]) if self.name else parts
+
+    def _explain_noise(self, diagnostic: Diagnostic) -> None:
+        """Say once what every author of a server has to learn: stdout is the wire."""
+        if diagnostic.code in _NOISE and not self._has_explained_noise:
+            self._has_explained_noise = True
+            to_stderr(Painted("  " + say(ROOM, "noise", self.language), "dim"))
+
+    def answer_went_astray(self, response: MisdirectedResponse) -> None:
+        """Explain an answer that no request awaits, and list the requests that wait."""
+        own = response.message.id.token if response.message.id is not None else "null"
+        waiting = ", ".join(map(_named, response.waiting))
+        if response.taken is not None:
+            code, waiting = "taken all the same", _named(response.taken)
+        elif response.late is not None:
+            code, waiting = "answers too late", response.late.method
+        else:
+            code = "answers nothing" if waiting else "answers nothing, none waits"
+        self._remark(say(ROOM, code, self.language, id=own, waiting=waiting))
+
+    def server_ended(self, error: EndedError) -> None:
+        """Say that the server is gone; without the lines, the request that waits for it says so."""
+        if self.lines:
+            self._remark(error.sentence(self.language))
+
+    def _remark(self, text: str) -> None:
+        with self.above():
+            to_stderr(*self._signed(("  ", Painted(text, "dim"))))
+
+    def _show(self, sender: str, line: str, colour: str) -> None:
+        if not self.lines:
+            return
+        text = pretty(line) if self.laid_out else line
+        if sys.stderr.isatty():
+            text = shortened(text, self.language)
+        with self.above():
+            to_stderr(Painted(f"{self._stamp()}  {sender}", colour), text)
+            to_stderr("")
+
+    def _stamp(self) -> str:
+        return f"{self.now():%Y/%m/%d %H:%M:%S}"
+
+
+def _http_lines(what: HttpPart) -> list[str]:
+    """Write a part of an HTTP exchange as HTTP does; what a server says may hold anything."""
+    match what:
+        case OutgoingRequest(method, headers, _, url):
+            lines = [f"-> {method} {url}", *(f"{name}: {value}" for name, value in headers)]
+        case IncomingResponse(status, reason, headers):
+            lines = [f"<- {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
+        case _:
+            retry = "" if what.retry is None else f"  retry: {what.retry}"
+            lines = [f"<- event: {what.event}  id: {what.id or '-'}{retry}"]
+    return [visible(line) for line in lines]
+
+
+def _named(request: Message) -> str:
+    """Name a request that waits: its id as on the wire, and its method."""
+    return f"{request.id.token if request.id is not None else ''} ({request.method})"

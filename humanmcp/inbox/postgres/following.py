@@ -28,14 +28,67 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
 from humanmcp.inbox.contract import InboxError
-from humanmcp.inbox.postgres.doorbell import PAUSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from psycopg import Connection
 
     from humanmcp.inbox.postgres.database import Database, Row
+
+PAUSE: Final = 0.05
+"""Seconds between two rings for one inbox: PostgreSQL lets one transaction with a ring end after
+the other (https://www.postgresql.org/docs/current/sql-notify.html), so a ring is one of its own."""
+
+
+class Ringer:
+    """Rings at once, and for what comes within the pause after it once more at its end."""
+
+    def __init__(self, ring: Callable[[int], object]) -> None:
+        """Ring by calling `ring` with the number of an inbox."""
+        self._ring = ring
+        self._changing = threading.Condition()
+        self._rung: dict[int, float] = {}
+        self._late: set[int] = set()
+        self._thread: threading.Thread | None = None
+
+    def ring(self, inbox: int) -> None:
+        """Ring for this inbox."""
+        with self._changing:
+            now = time.monotonic()
+            if now - self._rung.get(inbox, -PAUSE) < PAUSE:
+                self._later(inbox)
+                return
+            self._rung[inbox] = now
+        self._call(inbox)
+
+    def _later(self, inbox: int) -> None:
+        self._late.add(inbox)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
+            self._thread.start()
+        self._changing.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._changing:
+                self._changing.wait_for(lambda: self._late)
+            time.sleep(PAUSE)
+            self.flush()
+
+    def flush(self) -> None:
+        """Ring now for what came within a pause."""
+        with self._changing:
+            late, self._late = self._late, set()
+            self._rung.update(dict.fromkeys(late, time.monotonic()))
+        for inbox in late:
+            self._call(inbox)
+
+    def _call(self, inbox: int) -> None:
+        with suppress(InboxError):  # the database is away: who waits looks when it is back
+            self._ring(inbox)
+
 
 SOON: Final = "set_config('synchronous_commit', 'off', true)"
 """In the FROM of a statement: its transaction does not wait for the disk."""
@@ -185,3 +238,80 @@ class Follower:
                 _log.info("a look at inbox %s: %s", inbox, error)
             except Exception:  # noqa: BLE001 - whatever goes wrong there, following goes on
                 _log.exception("a look at inbox %s failed", inbox)
+
+
+_FEW: Final = 200
+"""Rows of a table that a look expects at most; where there are more it asks for all of them."""
+
+
+def _of(table: str, limit: str) -> str:
+    """Return the rows of a table that have changed, as a part of a statement.
+
+    In this order the first of them come from the index: a plan that is made once for any number
+    expects a third of the table, and would read all of it.
+    """
+    of = f"FROM humanmcp.{table} WHERE changed >= %(since)s::xid8"
+    return f"(SELECT * {of} ORDER BY changed {limit})"
+
+
+def _changed(limit: str = "") -> str:
+    this = "JOIN humanmcp.sessions s ON s.id = session"
+    return f"""
+SELECT s.name, number, e.changed::text, inbox FROM {_of("exchanges", limit)} e {this}
+UNION ALL SELECT name, 0, changed::text, inbox FROM {_of("sessions", limit)} s
+UNION ALL SELECT s.name, 0, seq::text, inbox FROM {_of("frames", limit)} f {this}"""
+
+
+_CHANGED: Final = _changed(f"LIMIT {_FEW}")
+_ALL_CHANGED: Final = f"SELECT * FROM ({_changed()}) one WHERE inbox = %(inbox)s"
+_GONE: Final = """
+SELECT name, 0, 'gone' FROM humanmcp.sessions WHERE inbox = %(inbox)s AND NOT ended
+    AND owner NOT IN (SELECT id FROM humanmcp.processes WHERE humanmcp.lives(id))"""
+
+
+class PostgresWatch:
+    """Wakes with a session and the number of its exchange that may have changed, 0 for the rest.
+
+    `wake` is called from the follower's thread and must not block. Watching starts with the `with`
+    block: read everything after it was entered.
+    """
+
+    def __init__(self, database: Database, inbox: int, wake: Callable[[str, int], None]) -> None:
+        """Watch one inbox of the database."""
+        self._db = database
+        self._inbox = inbox
+        self._wake = wake
+        self._since = ""
+        self._reported: set[tuple[str, int, str]] = set()
+        self._gone: set[tuple[str, int, str]] = set()
+        self._look_for_gone_at = 0.0
+
+    @property
+    def why_polling(self) -> str:
+        """Why changes are found by looking only; "" while rings are heard."""
+        return self._db.follower.why_polling
+
+    def __enter__(self) -> Self:
+        """Start to watch."""
+        self._since = self._db.run(SINCE)[0][0]
+        self._db.follower.follow(self._inbox, self._look)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._db.follower.leave(self._look)
+
+    def _look(self) -> None:
+        until = self._db.run(SINCE)[0][0]
+        rows = self._db.run(_CHANGED, since=self._since)
+        if len(rows) >= _FEW:  # of any inbox
+            rows = self._db.run(_ALL_CHANGED, inbox=self._inbox, since=self._since)
+        found = {(name, number, mark) for name, number, mark, of in rows if of == self._inbox}
+        now, gone = time.monotonic(), self._gone
+        if now >= self._look_for_gone_at:  # nobody rings for it
+            self._look_for_gone_at = now + EVERY / 2
+            gone = set(self._db.run(_GONE, inbox=self._inbox))
+        new = (found - self._reported) | (gone - self._gone)
+        for name, number in sorted({(name, number) for name, number, _ in new}):
+            self._wake(name, number)
+        self._reported, self._since, self._gone = found, until, gone

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.paths import make_private
 from humanmcp.inbox import forgetting
 from humanmcp.inbox.contract import Life
-from humanmcp.inbox.postgres.following import SOON
-from humanmcp.inbox.postgres.taking import Taking
-from humanmcp.inbox.postgres.watching import PostgresWatch
+from humanmcp.inbox.postgres.exchanges import Taking
+from humanmcp.inbox.postgres.following import SOON, PostgresWatch
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json, to_json
 

@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox import layout, records
+from humanmcp.inbox import records
 from humanmcp.inbox.contract import (
     Life,
     NotHeldError,
@@ -15,8 +15,8 @@ from humanmcp.inbox.contract import (
     StoreError,
     UnknownItemError,
 )
-from humanmcp.inbox.letters import letter_of
 from humanmcp.inbox.postgres.following import SOON
+from humanmcp.inbox.records import letter_of
 from humanmcp.protocol.conversation.exchange import Established
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class SessionRows:
         """
         if (known := self._ids.get(session)) is not None:
             return known
-        if not layout.is_session_name(session):
+        if not records.is_session_name(session):
             raise UnknownItemError(repr(session))
         found = self._db.run(
             "SELECT id FROM humanmcp.sessions WHERE inbox = %(inbox)s AND name = %(name)s",
@@ -117,13 +117,13 @@ class SessionRows:
 
     def begin(self, facts: SessionFacts) -> str:
         """Open a session that this process owns. Return its name."""
-        if facts.name and not layout.is_session_name(facts.name):
+        if facts.name and not records.is_session_name(facts.name):
             raise ValueError(facts.name)
         started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         facts = facts._replace(started=started, life=Life.OPEN)
         while True:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-            name = facts.name or layout.session_name(stamp, os.urandom(2).hex())
+            name = facts.name or records.session_name(stamp, os.urandom(2).hex())
             record = text_of(records.facts_record(facts))
             found = self._db.run(
                 _BEGIN,

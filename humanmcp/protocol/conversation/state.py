@@ -21,27 +21,215 @@ Pure, and copyable: it keeps what is open, and the ids of what was last.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
-from humanmcp.protocol.conversation import negotiation
 from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.conversation.progress import Progress
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.kinds import ProgressFell, TokenUnknown
+from humanmcp.protocol.diagnostics.locate import RawDiagnostic, json_text, quoted
 from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId, object_in
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+    from humanmcp.protocol.json.jsonrpc import JsonObject
+
+
+def revision_of(request: Message, negotiated: str) -> str:
+    """Return the revision that a request must be answered in."""
+    stated = versions.stated_in(request)
+    if stated is not None:
+        return stated if stated in versions.STATELESS else versions.LATEST_STATELESS
+    if request.method == "initialize":
+        asked = request.params.get("protocolVersion")
+        return asked if asked in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
+    if request.method == "server/discover":
+        return versions.LATEST_STATELESS
+    return negotiated or versions.LATEST_HANDSHAKE
+
+
+def stated_after(stated: str, request: Message, revision: str) -> str:
+    """Return the revision that was stated last, after one more request of the client's.
+
+    `server/discover` asks which revisions there are: it settles none, and takes none back.
+    https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+    """
+    if features(revision).stateless and request.method != "server/discover":
+        return revision
+    return stated
+
+
+def after_request(established: Established, request: Message, revision: str) -> Established:
+    """Return what is known after a client's request: it says who it is, and what it can do."""
+    if features(revision).stateless:
+        client = request.meta.get(versions.META_CLIENT)
+        capabilities = request.meta.get(versions.META_CAPABILITIES)
+    elif request.method == "initialize":
+        client = request.params.get("clientInfo")
+        capabilities = request.params.get("capabilities")
+    else:
+        return established
+    if isinstance(client, dict):
+        established = established._replace(
+            client_name=str(client.get("name", "")),
+            client_version=str(client.get("version", "")),
+        )
+    if isinstance(capabilities, dict):
+        established = established._replace(client_capabilities=capabilities)
+    return established
+
+
+def declared_by(exchange: Exchange, established: Established | None) -> Mapping[str, Any]:
+    """Return what the client has declared: in 2026-07-28 each request says it of itself."""
+    if features(exchange.revision).stateless:
+        stated = exchange.request.meta.get(versions.META_CAPABILITIES)
+        return stated if isinstance(stated, dict) else {}
+    return {} if established is None else established.client_capabilities
+
+
+def may_teach(request: Message, line: str) -> bool:
+    """Return True if a result may hold what `after_result` or `question_in` look for.
+
+    It is asked of the text, so that a long answer which teaches nothing is not decoded for that.
+    """
+    counts = methods.of(request.method).result_counts
+    return counts or "input_required" in line or "\\" in line
+
+
+def after_result(established: Established, request: Message, result: JsonObject) -> Established:
+    """Return what is known after a server's result: what it offers, and which tools it has."""
+    offered = result.get("capabilities")
+    if methods.of(request.method).introduces and isinstance(offered, dict):
+        established = established._replace(offered=offered)
+    if request.method == "tools/list":
+        established = _after_tools(established, request, result.get("tools"))
+    return established
+
+
+def _after_tools(established: Established, request: Message, tools: Any) -> Established:  # noqa: ANN401 - any JSON value
+    if not isinstance(tools, list):
+        return established
+    named: Mapping[str, Any] = {
+        tool["name"]: tool
+        for tool in tools
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+    }
+    # A request with a cursor asks for a further page: it adds to what is known.
+    before = established.tools if "cursor" in request.params else None
+    return established._replace(tools={**(before or {}), **named}, newly_prepared=False)
+
+
+def question_in(result: JsonObject) -> str:
+    """Return the `requestState` of a question back to the user (2026-07-28), "" for none."""
+    state = result.get("requestState")
+    asks = result.get("resultType") == "input_required"
+    return state if asks and isinstance(state, str) else ""
+
+
+METHOD: Final = "notifications/progress"
+MOST_OPEN: Final = 4096
+"""Tokens that are remembered; of more than that the oldest is forgotten."""
+
+
+class Progress:
+    """The tokens that one side's open requests gave, and what the other side said of each."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[tuple[str, str | int | float], float | None] = OrderedDict()
+        self._taken_over: set[tuple[str, str | int | float]] = set()
+
+    def copy(self) -> Progress:
+        """Return another one that knows the same, and goes its own way from here."""
+        other = Progress()
+        other._last = self._last.copy()
+        other._taken_over = self._taken_over.copy()
+        return other
+
+    def asked(self, request: Message) -> None:
+        """Count a request as open."""
+        key = _key(request.meta.get("progressToken"))
+        if key is None:
+            return
+        self._last[key] = None
+        if len(self._last) > MOST_OPEN:
+            self._last.popitem(last=False)
+
+    def over(self, request: Message) -> None:
+        """Count a request as over: nothing may be said of it any more."""
+        key = _key(request.meta.get("progressToken"))
+        if key is not None:
+            self._last.pop(key, None)
+            self._taken_over.discard(key)
+
+    def mark_manual(self, notice: Message) -> None:
+        """Remember that a person sends the progress of a request themselves from here on."""
+        key = _key(notice.params.get("progressToken")) if notice.method == METHOD else None
+        if key is not None and key in self._last:
+            self._taken_over.add(key)
+
+    def is_taken_over(self, request: Message) -> bool:
+        """Return True if a person sends the progress of this request themselves."""
+        return _key(request.meta.get("progressToken")) in self._taken_over
+
+    def last(self, request: Message) -> float:
+        """Return what was said last of a request; 0 if nothing was."""
+        key = _key(request.meta.get("progressToken"))
+        return (self._last.get(key) if key is not None else None) or 0
+
+    def judge(self, params: Json) -> list[RawDiagnostic]:
+        """Return what is wrong with the parameters of a progress notification, but for their shape.
+
+        MCP, progress: "Progress notifications MUST only reference tokens that: Were provided in
+        an active request"; "The `progress` value MUST increase with each notification".
+        """
+        if not isinstance(params, dict):
+            return []
+        token, value = params.get("progressToken"), params.get("progress")
+        key = _key(token)
+        if key is None:
+            return []
+        if key not in self._last:
+            return [TokenUnknown(("params", "progressToken"), token=quoted(token))]
+        before = self._last[key]
+        if not _is_number(value) or before is None or value > before:
+            return []
+        written = json_text(before), json_text(value)
+        return [ProgressFell(("params", "progress"), before=written[0], now=written[1])]
+
+    def hear(self, notice: Message) -> tuple[RawDiagnostic, ...]:
+        """Judge and remember a notification; one that is not about progress says nothing here."""
+        if notice.method != METHOD:
+            return ()
+        found = tuple(self.judge(notice.params))
+        key, value = _key(notice.params.get("progressToken")), notice.params.get("progress")
+        if key is not None and key in self._last and _is_number(value):
+            before = self._last[key]
+            self._last[key] = value if before is None else max(before, value)
+        return found
+
+
+def _key(token: Json) -> tuple[str, str | int | float] | None:
+    """Return what tells tokens apart; None for what is no token. `7` and `"7"` are two."""
+    if isinstance(token, bool) or not isinstance(token, (str, int)):
+        return None
+    return RequestId("", token).key
+
+
+def _is_number(value: Json) -> TypeGuard[int | float]:
+    """Return True for a finite number: `true` is none, nor is 1e999, which overflows."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
+
 
 _Key: TypeAlias = tuple[Direction, tuple[str, str | int | float]]
 _Number: TypeAlias = tuple[Direction, int]
 _Question: TypeAlias = tuple[str, str, frozenset[str]]
 
-MOST_OPEN: Final = 4096
-"""Requests and questions that are remembered; of more than that the oldest is forgotten."""
 
 MOST_OVER: Final = 256
 """Ids of requests that are over and known to be: an answer to one may come late."""
@@ -187,7 +375,7 @@ class ConversationState:
         if request is None:
             return
         self._close(request)
-        if direction is Direction.IN and negotiation.may_teach(request.request, line):
+        if direction is Direction.IN and may_teach(request.request, line):
             self._learn(request, object_in(line).get("result"))
 
     def forget(self, direction: Direction, number: int) -> None:
@@ -224,10 +412,10 @@ class ConversationState:
     def _observe_request(
         self, direction: Direction, message: Message, number: int, stated: str
     ) -> ObservedRequest:
-        revision = stated or negotiation.revision_of(message, self.negotiated)
+        revision = stated or revision_of(message, self.negotiated)
         if direction is Direction.IN:
-            self._stated = negotiation.stated_after(self._stated, message, revision)
-            self.established = negotiation.after_request(self.established, message, revision)
+            self._stated = stated_after(self._stated, message, revision)
+            self.established = after_request(self.established, message, revision)
         self.count += 1
         number = number or self.count
         request = ObservedRequest(number, direction, message, revision, self._continued_by(message))
@@ -332,10 +520,10 @@ class ConversationState:
         if request.method == "initialize":
             self.negotiated = str(result.get("protocolVersion", ""))
         self._follow_wishes(request.method, request.request)
-        self.established = negotiation.after_result(self.established, request.request, result)
+        self.established = after_result(self.established, request.request, result)
         if result.get("resultType") != "input_required":
             return
-        state = negotiation.question_in(result)
+        state = question_in(result)
         wanted = result.get("inputRequests")
         if state:
             self._states[state] = request.number

@@ -456,3 +456,158 @@ def has_many_values(text: str) -> bool:
 
 def _values(text: str) -> int:
     return sum(map(text.count, ",[{"))
+
+
+# C0 and C1 controls, soft hyphen, zero-width and direction marks, line and paragraph separators,
+# direction overrides and isolates, invisible operators, byte-order mark, interlinear marks, tags,
+# variation selectors beyond the emoji ones, lone surrogates.
+# A text: `re` compiles it when it is first used, which the start of a server need not pay for.
+_INVISIBLE: Final = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+)
+_LINE_BREAKS: Final = r"[\n\t]"
+_BREAKS: Final = r"\r\n?|\n"
+_ESCAPE: Final = r"\\(?:u(?:([dD][89abAB])|([dD][c-fC-F]))[0-9a-fA-F]{2}|.)"
+"""Any escape; its groups are for the first and the second half of a surrogate pair."""
+
+
+def visible(text: str) -> str:
+    """Return `text` with every character that could act on a screen shown as ⟦U+202E⟧."""
+    return re.sub(_INVISIBLE, _code_point, text)
+
+
+def visible_json(text: str) -> str:
+    """Return JSON with the same characters as JSON escapes: it stays the JSON that it was."""
+    return re.sub(_INVISIBLE, lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def one_line(text: str, longest: int = 0) -> str:
+    """Return `text` on one line, safe to show, cut to `longest` characters (0: not cut)."""
+    shown = text
+    if not (text.isascii() and text.isprintable()):
+        broken = re.sub(_LINE_BREAKS, lambda found: "\\n" if found[0] == "\n" else "\\t", text)
+        shown = visible(broken)
+    if longest and len(shown) > longest:
+        return shown[: longest - 1] + "…"
+    return shown
+
+
+def _code_point(found: re.Match[str]) -> str:
+    return f"⟦U+{ord(found[0]):04X}⟧"
+
+
+def wire_line(text: str) -> str | None:
+    """Return any text as one line of valid UTF-8, its line breaks as spaces; None when blank."""
+    line = re.sub(_BREAKS, " ", text).strip()
+    if not line:
+        return None
+    return line.encode("utf-8", "replace").decode()
+
+
+def half_characters(text: str) -> list[tuple[int, int]]:
+    r"""List the escapes in `text` that are half of a surrogate pair, as (start, end).
+
+    `"\ud83d\ude00"` is one character written in two halves; `"\ud83d"` alone is none.
+    """
+    halves: list[tuple[int, int]] = []
+    open_until = -1
+    for found in re.finditer(_ESCAPE, text, re.DOTALL):
+        if found.lastindex is None:
+            continue
+        place = found.span()
+        if found.lastindex == 2 and place[0] == open_until:
+            halves.pop()  # the second half of the one that came just before
+            open_until = -1
+            continue
+        halves.append(place)
+        open_until = place[1] if found.lastindex == 1 else -1
+    return halves
+
+
+META: Final = "humanmcp/too-long"
+"""The member of `_meta` in which a person reads what became of the rest."""
+
+BEGINNING: Final = 20_000
+"""Characters that are decoded of a larger one."""
+_ENDS: Final = 1024
+
+_PARTS: Final = re.compile(rf'{STRING}|{BRACKETS}|(?P<comma>,)|(?P<torn>")', re.DOTALL)
+_LAST_MEMBERS: Final = re.compile(
+    rf'((?:,\s*"(?:jsonrpc|id|method)"\s*:\s*(?:{STRING}|-?\d+)\s*)+)\}}\s*$', re.DOTALL
+)
+_MEMBER: Final = re.compile(rf'"(jsonrpc|id|method)"\s*:\s*({STRING}|-?\d+)', re.DOTALL)
+
+
+def outline(text: str) -> str:
+    """Return a message that is decoded quickly: this one, or the beginning of a large one.
+
+    The beginning is closed, so that it is JSON, and has the id and the method from the end.
+    """
+    if not is_large(text):
+        return text
+    until, closing = 0, []
+    for part in _PARTS.finditer(text, 0, BEGINNING):
+        match part.lastgroup:
+            case "opens":
+                closing.append("}" if part.group() == "{" else "]")
+            case "closes" if closing:
+                closing.pop()
+            case "torn":
+                break
+        if part.lastgroup:
+            until = part.start() if part.lastgroup == "comma" else part.end()
+    beginning = text[:until] + "".join(reversed(closing))
+    last = _LAST_MEMBERS.search(text[-_ENDS:])
+    if last is None or not beginning.endswith("}"):
+        return beginning
+    members = last.group(1) if beginning != "{}" else last.group(1).lstrip(",")
+    return f"{beginning[:-1]}{members}}}"
+
+
+def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:
+    """Return a request with the method and the id of a line that was not kept.
+
+    `first` and `last` are how it began and ended, `size` is in bytes. None where it names no method
+    or no id there: it could not be answered.
+    """
+    text = first.decode("utf-8", "ignore")
+    found = _at_the_end(last.decode("utf-8", "ignore")) | _at_the_beginning(text)
+    if not {"id", "method"} <= found.keys() or not found["method"].startswith('"'):
+        return None
+    what = json.dumps(f"{size} bytes: only the method and the id of this line were kept")
+    line = (
+        f'{{"jsonrpc":"2.0","id":{found["id"]},"method":{found["method"]},'
+        f'"params":{{"_meta":{{"{META}":{what}}}}}}}'
+    )
+    return line.encode()
+
+
+def _at_the_beginning(text: str) -> dict[str, str]:
+    """Read the members of an object as far as they are whole."""
+    found: dict[str, str] = {}
+    at = skip_space(text, 0)
+    if text[at : at + 1] != "{":
+        return found
+    at = skip_space(text, at + 1)
+    try:
+        while text[at : at + 1] == '"':
+            name, end = _DECODER.raw_decode(text, at)
+            at = skip_space(text, skip_space(text, end) + 1)  # over the colon
+            value, end = _DECODER.raw_decode(text, at)
+            following = skip_space(text, end)
+            if following >= len(text):
+                break  # a number may go on
+            if isinstance(value, (str, int)) and name in ("id", "method"):
+                found[name] = text[at:end]
+            at = skip_space(text, following + 1)  # over the comma
+    except (ValueError, RecursionError):
+        pass  # here it was cut
+    return found
+
+
+def _at_the_end(text: str) -> dict[str, str]:
+    """Read the last members, where the object of the whole line ends with them."""
+    members = _LAST_MEMBERS.search(text)
+    return dict(_MEMBER.findall(members.group(1))) if members else {}

@@ -1,15 +1,21 @@
+# ruff: noqa: ANN401 - any JSON value
 """Going through a decoded JSON value: to one place in it, over its leaves, or changing each.
 
 A leaf is a text, a number, `true`, `false` or `null`.
 """
 
 # ruff: noqa: ANN401 - any JSON value
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from humanmcp.protocol.json.jsonrpc import Json
 
 _ESCAPED: Final = str.maketrans({"~": "~0", "/": "~1"})
 _LONGEST_INDEX: Final = 9
@@ -110,3 +116,118 @@ def _whole(leaf: Any) -> Any:
     if not isinstance(leaf, str) or leaf.isascii():
         return leaf
     return leaf.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_CLOSES: Final = {"{": "}", "[": "]"}
+
+DEEPEST_INDENT: Final = 40
+"""Levels after which lines are indented no further: 100,000 brackets would be 20 GB of spaces."""
+
+
+def pretty(text: str, indent: int = 2) -> str:
+    """Return a JSON text with one member or item a line. A text that is no JSON costs no more."""
+    parts: list[str] = []
+    depth = 0
+    pieces = _TOKEN.findall(text)
+    for at, piece in enumerate(pieces):
+        following = pieces[at + 1] if at + 1 < len(pieces) else ""
+        if piece in _CLOSES:
+            parts.append(piece)
+            if following != _CLOSES[piece]:
+                depth += 1
+                parts.append(_new_line(depth, indent))
+        elif piece in ("}", "]"):
+            if not (parts and parts[-1] in _CLOSES):
+                depth = max(0, depth - 1)
+                parts.append(_new_line(depth, indent))
+            parts.append(piece)
+        elif piece == ",":
+            parts.extend((piece, _new_line(depth, indent)))
+        elif piece == ":":
+            parts.append(": ")
+        else:
+            parts.append(piece)
+    return "".join(parts)
+
+
+def _new_line(depth: int, indent: int) -> str:
+    return "\n" + " " * (min(depth, DEEPEST_INDENT) * indent)
+
+
+Word = TypeVar("Word", bound="str | Json")
+
+
+def alike(typed: Json, known: Iterable[Word]) -> Word | None:
+    """Return the known word that was meant, or None when none is near enough.
+
+    Near is: the same letters whatever the case and the separators (`input_schema`), a plural for a
+    singular (`content`, `contents`), or one or two slips of the fingers in a long enough word.
+    """
+    if not isinstance(typed, str) or not typed or len(typed) > 64:
+        return None
+    letters = plain(typed)
+    best: Word | None = None
+    fewest = 3
+    for word in known:
+        if not isinstance(word, str):
+            continue
+        other = plain(word)
+        if letters == other or (letters.rstrip("s") and letters.rstrip("s") == other.rstrip("s")):
+            return word
+        allowed = 2 if len(other) > 7 else 1 if len(other) > 2 else 0
+        distance = slips(letters, other, allowed)
+        if distance <= allowed and distance < fewest:
+            best, fewest = word, distance
+    return best
+
+
+def meant_by(missing: str, typed: Iterable[str]) -> str | None:
+    """Return which of the names a person typed stands for one that is missing.
+
+    Also a part of it (`templates`, `uri`), and a name that ends in the same word: the right name
+    is known to be missing, so a looser guess is fair.
+    """
+    names = list(typed)
+    near = alike(missing, names)
+    if near is not None:
+        return near
+    whole = plain(missing)
+    for name in names:
+        part = plain(name)
+        if len(part) > 2 and (part in whole or whole in part or part.endswith(_last(missing))):
+            return name
+    return None
+
+
+def _last(name: str) -> str:
+    """Return the last word of a camel-case name, as a singular: `version` of supportedVersions."""
+    start = max((at for at, letter in enumerate(name) if letter.isupper()), default=0)
+    return name[start:].lower().rstrip("s") if start else "\0"
+
+
+def half_width(word: str) -> str:
+    """Return a word in small letters, each of the width that a program expects."""
+    return (word if word.isascii() else unicodedata.normalize("NFKC", word)).lower()
+
+
+def plain(word: str) -> str:
+    """Return a word without what case, separators and full-width letters make of it."""
+    word = half_width(word)
+    return word if word.isalnum() else "".join(filter(str.isalnum, word))
+
+
+def slips(one: str, other: str, limit: int) -> int:
+    """Count letters left out, added, changed or swapped; anything above `limit` is limit + 1."""
+    if len(set(one).difference(other)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, b in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return min(row[-1], limit + 1)

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.kinds import syntax
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import (
     Applicability,
@@ -24,14 +24,13 @@ from humanmcp.protocol.diagnostics.model import (
     applied,
     line_and_column,
 )
-from humanmcp.protocol.json.escaping import half_characters
-from humanmcp.protocol.json.jsonrpc import deeper_than
+from humanmcp.protocol.json.jsonrpc import deeper_than, half_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from humanmcp.protocol.diagnostics.locate import Path, RawDiagnostic
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.diagnostics.raw import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.repair.scanner import Mistake
 
@@ -141,7 +140,7 @@ def read(text: str) -> Reading:
     """Read a text as JSON."""
     size = size_of(text)
     if size > LONGEST:
-        found = diagnostic(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text)
+        found = diagnostic(kinds.TooLarge(size=f"{size / 1048576:.1f}"), text)
         return _unreadable(text, size, found)
     deep = deeper_than(text, DEEPEST)
     if size >= 0 and not deep:
@@ -159,9 +158,9 @@ def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
     """Return what is done for the person, and what may be too much for some clients."""
     notes: tuple[Diagnostic, ...] = ()
     if "\n" in text.strip():
-        notes = (diagnostic(syntax.SeveralLines(), text),)
+        notes = (diagnostic(kinds.SeveralLines(), text),)
     if size > LONG:
-        notes = (*notes, diagnostic(syntax.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
+        notes = (*notes, diagnostic(kinds.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
     return notes
 
 
@@ -180,7 +179,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
 
     first, last, repaired = _repairs(text)
     if not text[first:last].strip():
-        return _unreadable(text, size, diagnostic(syntax.EmptyAnswer(), text))
+        return _unreadable(text, size, diagnostic(kinds.EmptyAnswer(), text))
     if _OTHERWISE.match(text, first) or _BEGINS.match(text, first) is None:
         rewritten = _rewritten(text, first, last, repaired, size)
         if rewritten is not None:
@@ -228,7 +227,7 @@ def _read_doubtful(text: str, size: int, *, deep: bool) -> Reading:
 def _too_much(text: str, first: int, last: int, *, deep: bool) -> Diagnostic | None:
     """Return what keeps a text from being examined: its depth, or its length."""
     if deep:
-        return diagnostic(syntax.TooDeep(limit=str(DEEPEST)), text)
+        return diagnostic(kinds.TooDeep(limit=str(DEEPEST)), text)
     return _first_only(text, first, last) if last - first > LONG else None
 
 
@@ -236,7 +235,7 @@ def _rewritten(
     text: str, first: int, last: int, repaired: list[Diagnostic], size: int
 ) -> Reading | None:
     """Read JSON that is spelt in another way as a whole: escaped, quoted line by line, as YAML."""
-    from humanmcp.protocol.repair import embedded, yaml_answer  # noqa: PLC0415 - a valid text never needs them
+    from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs them
 
     body = text[first:last]
     if len(body) > LONG:
@@ -244,15 +243,15 @@ def _rewritten(
     marks, plain = embedded.unescaped(body), embedded.line_marks(body)
     edits: tuple[TextEdit, ...]
     if marks is not None:
-        found = diagnostic(syntax.EscapedJson(marks=marks.marks), text, first, last)
+        found = diagnostic(kinds.EscapedJson(marks=marks.marks), text, first, last)
         edits = (TextEdit(first, last, marks.text),)
         label, applicability = "replace", Applicability.SAFE
     elif plain is not None and _is_json(applied(body, plain.edits)):
-        found = diagnostic(syntax.LineMarks(marks=plain.shown), text, first, last)
+        found = diagnostic(kinds.LineMarks(marks=plain.shown), text, first, last)
         edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in plain.edits)
         label, applicability = "delete", Applicability.REMOVES
-    elif (written := yaml_answer.as_json(body)) is not None:
-        found = diagnostic(syntax.WrittenAsYaml(), text, first, last)
+    elif (written := embedded.as_json(body)) is not None:
+        found = diagnostic(kinds.WrittenAsYaml(), text, first, last)
         edits = (TextEdit(first, last, written),)
         label, applicability = "replace", Applicability.GUESS
     else:
@@ -288,9 +287,9 @@ def _embedded(
     start, end = first + around.start, first + around.end
     rest = (TextEdit(0, start, ""), TextEdit(end, len(text), ""))
     if around.code == "J35":  # what follows are marks of the line that began before it
-        found = diagnostic(syntax.TextBefore(), text, first, start)
+        found = diagnostic(kinds.TextBefore(), text, first, start)
     else:
-        found = diagnostic(syntax.TextAround(), text, first, last)
+        found = diagnostic(kinds.TextAround(), text, first, last)
     fix = Fix(rest, "only", Applicability.REMOVES)
     return start, end, [*repaired, found._replace(fix=fix)]
 
@@ -303,7 +302,7 @@ def _first_only(text: str, first: int, last: int) -> Diagnostic | None:
         at = first + error.pos
         if at < len(text.rstrip()):
             return _unexpected(text, at)
-        return diagnostic(syntax.NotClosed(char=text[first], opened="1"), text, first, first + 1)
+        return diagnostic(kinds.NotClosed(char=text[first], opened="1"), text, first, first + 1)
     except ValueError:  # an integer of more than 4300 digits
         return None
     return None
@@ -319,11 +318,11 @@ def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
     repaired: list[Diagnostic] = []
     if text.startswith(_BOM):
         first = 1
-        repaired.append(diagnostic(syntax.ByteOrderMark(), text, 0, 1))
+        repaired.append(diagnostic(kinds.ByteOrderMark(), text, 0, 1))
     fence = _FENCE.fullmatch(text, first)
     if fence:
         first, last = fence.span(1)
-        repaired.append(diagnostic(syntax.CodeFence(), text, 0, len(text)))
+        repaired.append(diagnostic(kinds.CodeFence(), text, 0, len(text)))
     return first, last, repaired
 
 
@@ -334,7 +333,7 @@ def diagnostic(diagnostic: RawDiagnostic, text: str, start: int = 0, end: int = 
 
 
 def _unexpected(text: str, at: int) -> Diagnostic:
-    return diagnostic(syntax.Unexpected(typed=text[at : at + 1]), text, at, at + 1)
+    return diagnostic(kinds.Unexpected(typed=text[at : at + 1]), text, at, at + 1)
 
 
 def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
@@ -353,3 +352,100 @@ def _placed(mistake: Mistake, lines: LineIndex, first: int) -> Diagnostic:
         fix=Fix(edits, mistake.label, mistake.applicability) if edits else None,
         times=mistake.times,
     )
+
+
+_UTF8_BOM: Final = b"\xef\xbb\xbf"
+_ISO_2022_JP: Final = re.compile(rb"\x1b\$[@B]|\x1b\([IJ]|\x1b\$\(D")
+"""Its escapes to another character set: control characters that no editor types."""
+_UTF16_BOMS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+
+def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
+    """Decode the bytes of a file: the text, and what was repaired or is wrong with it.
+
+    A problem that blocks means that the text is only good to be shown.
+    """
+    bom = raw.startswith(_UTF8_BOM)
+    body = raw.removeprefix(_UTF8_BOM)
+    for mark, encoding in _UTF16_BOMS.items():
+        if raw.startswith(mark):
+            return _otherwise(raw[2:], encoding)
+    guessed = _without_mark(raw)
+    if guessed:
+        return _otherwise(raw, guessed)
+    if _ISO_2022_JP.search(body):
+        # What mail programs in Japan write: ASCII only, so that it would pass for UTF-8.
+        return _otherwise(body, "iso-2022-jp-2", "ascii")
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return _neither(body)
+    if "\0" in text:
+        at = text.index("\0")
+        return text, (diagnostic(kinds.NoTextAtAll(), text, at, at + 1),)
+    return text, (diagnostic(kinds.ByteOrderMark(), text),) if bom else ()
+
+
+def _otherwise(raw: bytes, encoding: str, shown_as: str = "") -> tuple[str, tuple[Diagnostic, ...]]:
+    """Decode what is surely of another encoding; `shown_as` is one that can show it if broken."""
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError:
+        text = raw.decode(shown_as or encoding, "replace")
+        return text, (diagnostic(kinds.NoTextAtAll(), text),)
+    name = encoding.removesuffix("-2").upper()
+    return text, (diagnostic(kinds.OtherEncoding(encoding=name), text),)
+
+
+def _without_mark(raw: bytes) -> str:
+    """Recognise UTF-16 by its zeros: the first two characters of an answer are ASCII."""
+    if len(raw) < 4 or len(raw) % 2:
+        return ""
+    even, odd = raw[0:4:2], raw[1:4:2]
+    if odd == b"\0\0" and 0 not in even:
+        return "utf-16-le"
+    if even == b"\0\0" and 0 not in odd:
+        return "utf-16-be"
+    return ""
+
+
+def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
+    """Decode what is no UTF-8: Japanese when it surely is, else text to be shown only."""
+    if b"\0" in raw:
+        text = raw.decode("utf-8", "replace")
+        return text, (diagnostic(kinds.NoTextAtAll(), text),)
+    japanese = _cp932(raw)
+    if japanese is not None:
+        return japanese, (diagnostic(kinds.ReadAsCp932(), japanese),)
+    text = raw.decode("cp1252", "replace")
+    at = next((at for at, char in enumerate(text) if char > "\x7f"), 0)
+    return text, (diagnostic(kinds.NotUtf8(char=text[at : at + 1]), text, at, at + 1),)
+
+
+def _cp932(raw: bytes) -> str | None:
+    """Decode CP932 (Shift_JIS) when it reads like Japanese, None otherwise.
+
+    `“hello”` in cp1252 is valid CP932 too: 93 68 is a rare Chinese character there. Japanese has
+    its characters in runs, or with a second byte that is no Latin letter; a lone accent or quote
+    has neither.
+    """
+    try:
+        text = raw.decode("cp932")
+    except UnicodeDecodeError:
+        return None
+    sure = doubtful = 0
+    before = ""
+    for char in text:
+        if char <= "\x7f":
+            before = ""
+            continue
+        pair = char.encode("cp932")
+        in_run = bool(before)
+        kana = pair[0] in (0x81, 0x82, 0x83)  # hardly ever used in cp1252
+        letter = chr(pair[-1]).isalnum() and pair[-1] < 0x80  # as after an opening quote
+        if len(pair) == 2 and (in_run or kana or not letter):
+            sure += 1
+        else:
+            doubtful += 1
+        before = char
+    return text if sure > doubtful else None

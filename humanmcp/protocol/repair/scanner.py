@@ -7,19 +7,25 @@ objects and lists by `parser.py`.
 
 from __future__ import annotations
 
+import json
+import math
 import re
+import unicodedata
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Final, ParamSpec
+from functools import cache
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec
 
-from humanmcp.protocol.diagnostics.kinds import syntax
-from humanmcp.protocol.diagnostics.model import TextEdit
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import json_text
+from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
+from humanmcp.protocol.json.jsonrpc import half_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.diagnostics.kinds.syntax import JsonDiagnostic
-    from humanmcp.protocol.diagnostics.model import Applicability
+    from humanmcp.protocol.diagnostics.kinds import JsonDiagnostic
 
 _Given = ParamSpec("_Given")
 """What fills the sentence of a kind of mistake."""
@@ -62,7 +68,7 @@ class Mistake:
     @property
     def times(self) -> int:
         """How often it was found, where that is said."""
-        once = self.diagnostic.everywhere or isinstance(self.diagnostic, syntax.NotClosed)
+        once = self.diagnostic.everywhere or isinstance(self.diagnostic, kinds.NotClosed)
         return 1 if once else self.count
 
 
@@ -166,11 +172,11 @@ class RepairScanner:
             if char in SPACES:
                 self.at += 1
             elif char == WIDE_SPACE:
-                self.swap(syntax.FullWidthSpace, self.at, self.at + 1, " ")
+                self.swap(kinds.FullWidthSpace, self.at, self.at + 1, " ")
                 self.at += 1
             elif char in UNSEEN:
                 shown = f"U+{ord(char):04X}"
-                self.swap(syntax.InvisibleCharacter, self.at, self.at + 1, " ", char=shown)
+                self.swap(kinds.InvisibleCharacter, self.at, self.at + 1, " ", char=shown)
                 self.at += 1
             elif not self._comment(char):
                 break
@@ -186,7 +192,7 @@ class RepairScanner:
             end = len(text) if end < 0 else end
         else:
             return False
-        self.swap(syntax.Comment, start, end, "")
+        self.swap(kinds.Comment, start, end, "")
         self.at = end
         return True
 
@@ -202,5 +208,375 @@ class RepairScanner:
         """Pass over one punctuation mark, mending a full-width one."""
         char = self.text[self.at]
         if (half := self.mark()) != char:
-            self.swap(syntax.FullWidth, self.at, self.at + 1, half, char=char, half=half)
+            self.swap(kinds.FullWidth, self.at, self.at + 1, half, char=char, half=half)
         self.at += 1
+
+
+CURLY: Final = "“”„‟〝〞″"
+CURLY_SINGLE: Final = "‘’‚‛′"
+QUOTES: Final = '"' + "'`" + CURLY + CURLY_SINGLE + "＂＇「『«»"
+MINUS: Final = "ー−－–—‐"
+"""What an input method or a word processor makes of the minus sign of a number."""
+WORD: Final = re.compile(r"[^\W\d][\w$\-]*|\$[\w$\-]*")
+NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+NUMBERLIKE: Final = re.compile(rf"[+\-.\w＋．０-９{MINUS}]+")
+_SUSPECT: Final = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
+_HEXES: Final = re.compile(r"[0-9a-fA-F]{4}")
+_VALUE_ENDED: Final = re.compile(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*(?=[,}\]])")
+_BARE_TEXT: Final = re.compile(r"[^,\]}\n\r，］｝\"]+")
+_LOST_QUOTE: Final = re.compile(r"""(\w[\w$/\-]*)\s*[:：](?=\s*["'{\[\-\dtfnTFN“｛［])""")
+_JOINT: Final = re.compile(r"[ \t\r\n\u3000]*(?:\+[ \t\r\n]*)?")
+_AFTER_A_VALUE: Final = ",]}"
+"""Marks that may follow a value, as the end of the text may."""
+_BLANKS: Final = re.compile(rf"[{SPACES}{WIDE_SPACE}{UNSEEN}]*+")
+_COLON: Final = re.compile(r"[ \t\r\n]{0,19}+[:：]")
+_PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
+_LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
+_MOST_TRIES: Final = 5000
+"""Quotes that are tried as the end of a text that began on an earlier line, in one document."""
+_WRITTEN: Final = {chr(code): json_text(chr(code))[1:-1] for code in range(32)}
+"""How JSON writes the control characters."""
+_PATH: Final = re.compile(r"[A-Za-z]:\\")
+LITERALS: Final = {
+    "True": "true",
+    "TRUE": "true",
+    "False": "false",
+    "FALSE": "false",
+    "None": "null",
+    "NULL": "null",
+    "Null": "null",
+    "nil": "null",
+    "undefined": "null",
+}
+NO_NUMBERS: Final = frozenset({"NaN", "Infinity", "-Infinity", "+Infinity", "nan", "inf", "-inf"})
+
+
+class Piece(NamedTuple):
+    """A text in quotes: where its first quote is, what is in it, and where its last quote ends."""
+
+    start: int
+    inner: int
+    last: int
+    end: int
+    closed: bool = True
+
+
+@dataclass(slots=True)
+class ScalarReader(RepairScanner):
+    """Reads the values that hold no others."""
+
+    line_seen: tuple[int, int] = (0, -1)
+    """Where a line that was looked at begins and ends."""
+    tries: int = _MOST_TRIES
+    halves: list[tuple[int, int]] | None = None
+    """Every half of a character in the whole text, once it was looked for."""
+
+    def word(self) -> None:
+        """Read `true`, `false`, `null`, what other languages call them, or text unquoted."""
+        found = WORD.match(self.text, self.at)
+        word = found[0] if found else ""
+        start, end = self.at, self.at + len(word)
+        if word in ("true", "false", "null"):
+            self.at = end
+        elif (half := unicodedata.normalize("NFKC", word)) in ("true", "false", "null"):
+            self.swap(kinds.FullWidth, start, end, half, char=word[0], half=half[0])
+            self.at = end
+        elif word in LITERALS:
+            meant = LITERALS[word]
+            self.swap(kinds.LiteralMisspelt, start, end, meant, typed=word, meant=meant)
+            self.at = end
+        elif word in NO_NUMBERS:
+            self.swap(kinds.NoJsonNumber, start, end, "null", value=word)
+            self.at = end
+        else:
+            self.bare_text()
+
+    def bare_text(self) -> None:
+        """Text without quotes where a value belongs: up to the next mark or line end."""
+        start = self.at
+        found = _BARE_TEXT.match(self.text, start)
+        raw = (found[0] if found else self.peek()).rstrip()
+        end = start + len(raw)
+        if self.text[end : end + 1] == '"' and self._closes(end + 1, on_line=False):
+            edit = TextEdit(start, start, '"')  # the text has lost its first quote
+            self.mistake(kinds.QuoteNotOpened, start, end, (edit,))
+            self._inside(start, end, '"')
+            self.close_with(end)
+            return
+        self.swap(kinds.TextUnquoted, start, end, json_text(raw), text=raw)
+        self.at = end
+
+    def number(self) -> None:
+        """Read one number, or what looks like one."""
+        start = self.at
+        plain = NUMBER.match(self.text, start)
+        like = NUMBERLIKE.match(self.text, start)
+        raw = like[0] if like else self.peek()
+        if plain and plain[0] == raw:
+            self.at = plain.end()
+            if raw.lstrip("-").isdigit() and len(raw) > 4300:
+                self.swap(kinds.NumberTooLong, start, self.at, f'"{raw}"')
+            elif math.isinf(float(raw)):
+                self.swap(kinds.NoJsonNumber, start, self.at, "null", value=raw)
+            return
+        self.at = start + len(raw)
+        if raw in NO_NUMBERS:
+            self.swap(kinds.NoJsonNumber, start, self.at, "null", value=raw)
+            return
+        half = "".join("-" if char in MINUS else WIDE.get(char, char) for char in raw)
+        if half != raw and NUMBER.fullmatch(half):
+            wide = next(char for char in raw if char not in half)
+            plain_char = WIDE.get(wide, "-")
+            self.swap(kinds.FullWidth, start, self.at, half, char=wide, half=plain_char)
+            return
+        meant = _usual_number(half)
+        if meant is None:
+            self.at = start
+            self.bare_text()
+            return
+        note = self.swap(kinds.NumberMisspelt, start, self.at, meant, value=raw, meant=meant)
+        if _LEADING_ZERO.match(half):
+            note.applicability = Applicability.GUESS
+
+    # -- strings ---------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        """Read the name of a member in quotes; return its text, roughly, for comparing names."""
+        start = self.at
+        piece = self.piece(start)
+        if not self.is_name(piece.end) or '"' in self.text[piece.inner : piece.last]:
+            lost = _LOST_QUOTE.match(self.text, piece.inner)
+            if lost:  # `"error: {`: the text would swallow what belongs to the next name
+                piece = Piece(piece.start, piece.inner, lost.end(1), lost.end(1), closed=False)
+        self._write([piece])
+        return self._decoded(piece)
+
+    def text_value(self) -> None:
+        """Read a text, and what is joined to it: Python reads texts side by side as one."""
+        pieces = [self.piece(self.at)]
+        while (following := self._joined(pieces[-1])) is not None:
+            pieces.append(following)
+        self._write(pieces)
+
+    def piece(self, start: int) -> Piece:
+        """Find out where the text in quotes that starts here ends, and mend nothing yet."""
+        text = self.text
+        quotes = text[start] * 3
+        if quotes in ('"""', "'''") and text.startswith(quotes, start):
+            end = text.find(quotes, start + 3)
+            if end >= 0:
+                return Piece(start, start + 3, end, end + 3)
+        last, closed = self._string_end(start, text[start])
+        return Piece(start, start + 1, last, last + closed, closed=closed)
+
+    def _joined(self, before: Piece) -> Piece | None:
+        """Return the text that is joined to the one before it, by nothing or by a plus sign."""
+        text, end = self.text, before.end
+        if not before.closed or text[end : end + 1] in _AFTER_A_VALUE:
+            return None
+        found = _JOINT.match(text, end)
+        start = found.end() if found else end
+        char = text[start : start + 1]
+        if char != '"' and (not char or char not in QUOTES or char in CORNERS):
+            return None
+        piece = self.piece(start)
+        is_value = text[piece.end : piece.end + 1] in _AFTER_A_VALUE
+        return piece if is_value or not self.is_name(piece.end) else None
+
+    def _write(self, pieces: list[Piece]) -> None:
+        """Mend the quotes of one text, and what is in it."""
+        first, last = pieces[0], pieces[-1]
+        self._straighten(first.start, first.inner)
+        for piece, following in pairwise(pieces):
+            self.swap(kinds.TextsJoined, piece.last, following.inner, "")
+        if last.closed:
+            self._straighten(last.last, last.end)
+        else:
+            edit = TextEdit(last.last, last.last, '"')
+            self.mistake(kinds.QuoteNotClosed, last.start, last.inner, (edit,))
+        for piece in pieces:
+            self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])
+        self.at = last.end
+
+    def close_with(self, at: int) -> None:
+        """End a text whose first quote is lost at the quote that is there."""
+        self._straighten(at, at + 1)
+        self.at = at + 1
+
+    def _decoded(self, piece: Piece) -> str:
+        raw = self.text[piece.inner : piece.last]
+        if "\\" not in raw:
+            return raw
+        try:
+            return str(json.loads(f'"{raw}"', strict=False))
+        except ValueError:
+            return raw
+
+    def _straighten(self, start: int, end: int) -> None:
+        quote = self.text[start:end]
+        if quote == '"':
+            return
+        if quote in ("＂", "＇"):
+            self.swap(kinds.FullWidth, start, end, '"', char=quote, half='"')
+        else:
+            self.swap(_kind_of_quote(quote), start, end, '"', char=quote)
+
+    def is_minus(self) -> bool:
+        """Return True if a number follows what an input method or editor made of a minus."""
+        follows = self.text[self.at + 1 : self.at + 2]
+        return self.peek() in MINUS and WIDE.get(follows, follows).isdecimal()
+
+    def _string_end(self, start: int, opener: str) -> tuple[int, bool]:
+        """Return where the string that starts here ends, and whether a quote closes it there."""
+        text = self.text
+        line_end = self._end_of_line(start)
+        for found in _stops(opener).finditer(text, start + 1):
+            at = found.start()
+            if text[at] == "\\":
+                continue
+            if self._closes(at + 1, on_line=at < line_end):
+                if at > line_end and self.is_name(at + 1):
+                    break  # the name of the next line: this text has lost its end
+                return at, True
+            if at > line_end:
+                self.tries -= 1
+                if self.tries < 0:
+                    break  # each text that has lost its end would be read to the end of all
+        return self._unclosed(start, line_end)
+
+    def _end_of_line(self, at: int) -> int:
+        """Return where the line of a place ends. Remembered: one line may hold a million texts."""
+        if not self.line_seen[0] <= at <= self.line_seen[1]:
+            end = self.text.find("\n", at)
+            self.line_seen = (at, len(self.text) if end < 0 else end)
+        return self.line_seen[1]
+
+    def _closes(self, after: int, *, on_line: bool) -> bool:
+        """Return True if a quote before `after` ends its string, by what follows it."""
+        text = self.text
+        blanks = _BLANKS.match(text, after)
+        after = blanks.end() if blanks else after
+        follows = text[after : after + 1]
+        if (
+            not follows
+            or follows in ",:]};#，：］｝；、=」』】"
+            or text.startswith(("//", "/*"), after)
+        ):
+            return True
+        if follows == "+" and _PLUS.match(text, after):
+            return True
+        if not on_line:
+            return False
+        # a missing comma or colon: the next string, list or object starts here
+        return self._starts_value(after, follows)
+
+    def is_name(self, after: int) -> bool:
+        """Return True if a string that ends before `after` is a name: a colon follows."""
+        return _COLON.match(self.text, after) is not None
+
+    def _starts_value(self, at: int, char: str) -> bool:
+        """Return True if a value plausibly starts here, rather than a text going on."""
+        if char in "{[":
+            return True
+        if char in QUOTES:
+            return self.text[at - 1] in SPACES or self.text[at - 1] == '"'
+        return _VALUE_ENDED.match(self.text, at) is not None
+
+    def _unclosed(self, start: int, line_end: int) -> tuple[int, bool]:
+        """Return where a string without a closing quote was probably meant to end."""
+        line = self.text[start + 1 : line_end]
+        body = line.rstrip()
+        while body and body[-1] in "}],":
+            body = body[:-1].rstrip()
+        return start + 1 + len(body), False
+
+    def _inside(self, start: int, end: int, opener: str) -> None:
+        """Mend what a JSON string must not hold as it is."""
+        text = self.text
+        found = _SUSPECT.search(text, start, end)
+        if found is None:
+            return
+        escapes = text.find("\\", start, end) >= 0
+        whole_path = escapes and _PATH.search(text, start, end) is not None
+        while found is not None:
+            at, char = found.start(), found[0]
+            length = 1
+            if char == "\\":
+                length = self._backslash(at, end, opener, whole_path=whole_path)
+            elif char == '"':
+                if opener in "'`":
+                    self.swap(kinds.WrongQuotes, at, at + 1, '\\"', char=char)
+                else:
+                    self.swap(kinds.QuoteInText, at, at + 1, '\\"')
+            elif char < " ":
+                new = _WRITTEN[char]
+                self.swap(kinds.ControlCharacter, at, at + 1, new, written=new)
+            else:
+                self.swap(kinds.HalfCharacter, at, at + 1, "\ufffd", value=f"U+{ord(char):04X}")
+            found = _SUSPECT.search(text, at + length, end)
+        if escapes and not whole_path:  # of a path each backslash is doubled
+            self._halves(start, end)
+
+    def _backslash(self, at: int, end: int, opener: str, *, whole_path: bool) -> int:
+        """Mend one escape; return its length."""
+        follows = self.text[at + 1 : at + 2] if at + 1 < end else ""
+        if follows == opener and opener != '"':  # \' in a single-quoted text
+            self.swap(kinds.WrongQuotes, at, at + 1, "", char=opener)
+            return 2
+        right = follows != "" and follows in '"\\/bfnrt'
+        if follows == "u":
+            right = _HEXES.fullmatch(self.text, at + 2, min(at + 6, end)) is not None
+        if right and not (whole_path and follows not in ('"', "\\")):
+            return 2
+        self.swap(kinds.EscapeUnknown, at, at + 1, "\\\\", typed=f"\\{follows}")
+        return 1
+
+    def _halves(self, start: int, end: int) -> None:
+        if self.text.find("\\u", start, end) < 0:
+            return
+        if self.halves is None:
+            self.halves = half_characters(self.text)
+        for at in range(bisect_left(self.halves, (start, 0)), len(self.halves)):
+            first, last = self.halves[at]
+            if last > end:
+                break
+            half = self.text[first:last]
+            self.swap(kinds.HalfCharacter, first, last, "\\ufffd", value=half)
+
+
+def _kind_of_quote(quote: str) -> type[kinds.SmartQuotes | kinds.WrongQuotes]:
+    """Return what a quote is that is none of JSON."""
+    curly = quote in CURLY or quote in CURLY_SINGLE
+    return kinds.SmartQuotes if curly else kinds.WrongQuotes
+
+
+@cache
+def _stops(opener: str) -> re.Pattern[str]:
+    """Return what may end a string: one of its quotes, but no escaped character."""
+    return re.compile(rf"\\.|[{re.escape(_closers(opener))}]", re.DOTALL)
+
+
+def _closers(opener: str) -> str:
+    if opener in CURLY:
+        return CURLY + '"'
+    if opener in CURLY_SINGLE:
+        return CURLY_SINGLE
+    if opener == '"':
+        return '"”＂'
+    return {"＂": '＂"', "＇": "＇'", "「": "」", "『": "』", "«": "»", "»": "«"}.get(
+        opener, opener
+    )
+
+
+def _usual_number(raw: str) -> str | None:
+    """Spell a number the way JSON does, or return None where it is none."""
+    sign = "-" if raw.startswith("-") else ""
+    digits = raw.lstrip("+-").replace("_", "")
+    if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", digits):
+        return sign + str(int(digits, 16))
+    found = re.fullmatch(r"(\d*)(?:\.(\d*))?([eE][+-]?\d+)?", digits, re.ASCII)
+    if not found or not (found[1] or found[2]):
+        return None
+    whole = found[1].lstrip("0") or "0"
+    part = "" if found[2] is None else f".{found[2] or '0'}"
+    return f"{sign}{whole}{part}{found[3] or ''}"

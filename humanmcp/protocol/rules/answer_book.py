@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
 from humanmcp import __version__
 from humanmcp.protocol.conversation.state import name_of
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.spec import examples, methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.protocol.conversation.exchange import Established, Exchange
-    from humanmcp.protocol.rules.memory import BookMemory
+    from humanmcp.protocol.rules.following import BookMemory
     from humanmcp.protocol.rules.rule import Notice, OfferChange, Question, Rule
 
 
@@ -187,7 +187,7 @@ class Decision(NamedTuple):
         """Return the decision with its text filled: nothing is left to be asked."""
         if self.values is None:
             return self._replace(ask=()) if self.ask else self
-        from humanmcp.protocol.rules.filling import fill, fill_answer  # noqa: PLC0415 - as below
+        from humanmcp.protocol.rules.following import fill, fill_answer  # noqa: PLC0415 - as below
 
         values = {**self.values, **answers}
         text = fill_answer(self.text, self.form, values)
@@ -261,9 +261,9 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
         wait = 0.0 if mode is Mode.AUTO else HEADERS_AFTER
         return Decision(wait, json.dumps(mismatch), TextForm.ERROR, "book", stoppable=wait != 0)
     if book.rules:
-        from humanmcp.protocol.rules.following import follow  # noqa: PLC0415 - only with rules
+        from humanmcp.protocol.rules.following import follow_rules  # noqa: PLC0415 - only with rules
 
-        followed = follow(exchange, book, established, memory)
+        followed = follow_rules(exchange, book, established, memory)
         if followed is not None:
             return followed
     rejection = _rejection(exchange, book)
@@ -275,7 +275,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     form, answer = own
     after = _after(exchange.method, book, established, mode, opening, grace)
     if _is_for_a_person(exchange, book, mode, opening):
-        after = known_clients.PROBE_GRACE if grace is None else grace
+        after = timeouts.PROBE_GRACE if grace is None else grace
         if not set(versions.HANDSHAKE).isdisjoint(book.revisions):
             form, answer = TextForm.ERROR, _METHOD_NOT_FOUND
     text = json.dumps(answer, ensure_ascii=False)
@@ -286,7 +286,7 @@ def _refusal(exchange: Exchange) -> Decision:
     """Refuse what nothing in the book answers, and say which rule would answer it."""
     if methods.of(exchange.method).stays_open:
         return BY_PERSON
-    from humanmcp.protocol.rules.rule_format import example_rule  # noqa: PLC0415 - seldom wanted
+    from humanmcp.protocol.rules.book_format import example_rule  # noqa: PLC0415 - seldom wanted
 
     method, name = exchange.method, name_of(exchange.request)
     rule = example_rule(method, name)
@@ -309,7 +309,7 @@ def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None
 
 def _is_for_a_person(exchange: Exchange, book: Book, mode: Mode, opening: OpeningPolicy) -> bool:
     """Return True for a probe where a person opens the session: its result would settle it."""
-    if exchange.method != known_clients.PROBE or not _is_stateless(book):
+    if exchange.method != timeouts.PROBE or not _is_stateless(book):
         return False
     by_hand = opening is OpeningPolicy.HAND and mode is Mode.NORMAL
     return opening is OpeningPolicy.HELD or (by_hand and exchange.method not in book.wait)
@@ -323,15 +323,15 @@ def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
     opening: OpeningPolicy,
     grace: float | None,
 ) -> float | None:
-    if opening is OpeningPolicy.HELD and method in known_clients.OPENING:
-        return known_clients.last_moment(established.client_name, method)
+    if opening is OpeningPolicy.HELD and method in timeouts.OPENING:
+        return timeouts.last_moment(established.client_name, method)
     if mode is Mode.AUTO:
         return 0.0
     if method in book.wait or EVERYTHING in book.wait:
         return book.wait.get(method, book.wait.get(EVERYTHING))
     if methods.of(method).at_once:
         return 0.0
-    if method not in known_clients.OPENING:
+    if method not in timeouts.OPENING:
         return None
     return _opened_after(method, established.client_name, opening, grace)
 
@@ -339,7 +339,7 @@ def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
 def _opened_after(
     method: str, client: str, opening: OpeningPolicy, grace: float | None
 ) -> float | None:
-    last = known_clients.last_moment(client, method)
+    last = timeouts.last_moment(client, method)
     match opening:
         case OpeningPolicy.BOOK:
             return 0.0
@@ -348,7 +348,7 @@ def _opened_after(
         case OpeningPolicy.BY_CLIENT if grace is not None:
             return grace if last is None else min(grace, last)
         case OpeningPolicy.BY_CLIENT:
-            return known_clients.grace(client)
+            return timeouts.grace(client)
         case impossible:
             assert_never(impossible)
 

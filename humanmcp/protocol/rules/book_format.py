@@ -6,24 +6,364 @@ told as a code with its place; the sentences stand in `locales/`, table `[book]`
 
 from __future__ import annotations
 
+import json
+import math
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import ATTRIBUTES, Book
-from humanmcp.protocol.rules.book_values import (
-    BookError,
-    flag,
-    json_text,
-    only,
-    seconds,
-    table,
-    tables,
-    text,
-)
-from humanmcp.protocol.rules.rule_format import read_rule
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.rules.rule import Notice, OfferChange, Question, Rule, RuleAction
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.faults import Fault, RuleFault
+from humanmcp.protocol.spec.objects import ASKS, LOG_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+class BookError(Exception):
+    """A book cannot be used: where in it, and what is wrong there."""
+
+    def __init__(self, place: str, code: str, **fillings: str) -> None:
+        """Remember the place (`rules[2].after`), the code of the sentence and what fills it."""
+        super().__init__(place, code, fillings)
+        self.place = place
+        self.code = code
+        self.fillings = fillings
+
+    def __str__(self) -> str:
+        """Return where and what, for a log; people read the sentence of the code."""
+        return f"{self.place}: {' '.join((self.code, *self.fillings.values()))}"
+
+
+def json_text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
+    """Write what goes on the wire. TOML knows dates, nan and inf; JSON does not."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BookError(place, "json") from error
+
+
+def only(found: Mapping[str, Any], allowed: frozenset[str], place: str) -> None:
+    """Allow these keys and no others."""
+    unknown = sorted(set(found) - allowed)
+    if unknown:
+        raise BookError(place, "key", key=unknown[0], known=", ".join(sorted(allowed)))
+
+
+def table(value: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401 - TOML's types
+    """Read a table."""
+    if not isinstance(value, dict):
+        raise BookError(place, "table")
+    return value
+
+
+def tables(value: Any, place: str) -> list[Mapping[str, Any]]:  # noqa: ANN401 - TOML's types
+    """Read a list of tables."""
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise BookError(place, "tables")
+    return value
+
+
+def text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
+    """Read a text."""
+    if not isinstance(value, str):
+        raise BookError(place, "text")
+    return value
+
+
+def flag(value: Any, place: str) -> bool:  # noqa: ANN401 - TOML's types
+    """Read true or false."""
+    if not isinstance(value, bool):
+        raise BookError(place, "flag")
+    return value
+
+
+def seconds(value: Any, place: str) -> float:  # noqa: ANN401 - TOML's types
+    """Read a number of seconds."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0:
+        raise BookError(place, "seconds")
+    return float(value)
+
+
+def count(value: Any, place: str) -> int:  # noqa: ANN401 - TOML's types
+    """Read a whole number above 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise BookError(place, "count")
+    return value
+
+
+def texts(value: Any, place: str) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
+    """Read a list of texts."""
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise BookError(place, "texts")
+    return tuple(value)
+
+
+def one_of(value: Any, known: tuple[str, ...], place: str) -> str:  # noqa: ANN401 - TOML's types
+    """Read one of a few words."""
+    if value not in known:
+        raise BookError(place, "word", known=", ".join(known))
+    return str(value)
+
+
+ANSWERS: Final = {
+    "text": TextForm.TEXT,
+    "tool_error": TextForm.TOOL_ERROR,
+    "result": TextForm.RESULT,
+    "error": TextForm.ERROR,
+}
+"""The keys under which a rule has its answer."""
+KEY_OF: Final = {form: key for key, form in ANSWERS.items()}
+_TURN_KEYS: Final = frozenset({*ANSWERS, "do", "after", "notify", "ask", "add", "remove"}) | {
+    "fault",
+    "fill",
+    "keep",
+}
+"""What a rule does, and each of its `then`."""
+RULE_KEYS: Final = (
+    _TURN_KEYS
+    | {"method", "tool", "prompt", "resource", "where", "contains", "client_has"}
+    | {"inputResponses", "requestState", "key", "kept", "times", "once", "then", "cycle", "on"}
+)
+NAMED: Final = {one.rule_key: one.name for one in methods.REQUESTS.values() if one.rule_key}
+"""The keys that name what is asked for, each with the method that asks for it."""
+_ASKS: Final = tuple(one.name for one in methods.REQUESTS.values() if one.asks_back)
+NOTICES: Final[Mapping[str, frozenset[str]]] = {
+    "log": frozenset({"level", "logger"}),
+    "progress": frozenset({"total", "message"}),
+    "list_changed": frozenset(),
+    "updated": frozenset(),
+    "method": frozenset({"params"}),
+}
+"""The ways to write a notification, and what may stand beside each."""
+
+
+def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
+    """Read a rule.
+
+    Raises:
+        BookError: something in it has no meaning.
+    """
+    only(rule, RULE_KEYS, place)
+    method, name = _meant_for(rule, place)
+    contains = table(rule.get("contains", {}), f"{place}.contains")
+    then = enumerate(tables(rule.get("then", []), f"{place}.then"))
+    resource = text(rule.get("resource", ""), f"{place}.resource")
+    key, kept = text(rule.get("key", ""), f"{place}.key"), _wanted(rule, "kept", dict, place)
+    whole = _turn(rule, place)._replace(
+        method=method,
+        tool=name,
+        resource=resource,
+        where=table(rule.get("where", {}), f"{place}.where"),
+        contains={key: text(part, f"{place}.contains.{key}") for key, part in contains.items()},
+        client_has=texts(rule.get("client_has", []), f"{place}.client_has"),
+        responses=_wanted(rule, "inputResponses", dict, place),
+        state=_wanted(rule, "requestState", str, place),
+        key=key,
+        kept=kept,
+        times=_times(rule, place),
+        then=tuple(
+            _then(turn, f"{place}.then[{index}]")._replace(resource=resource, key=key, kept=kept)
+            for index, turn in then
+        ),
+        cycle=flag(rule.get("cycle", False), f"{place}.cycle"),
+        on=flag(rule.get("on", True), f"{place}.on"),
+    )
+    _can_ask(whole, place)
+    return whole
+
+
+def _meant_for(rule: Mapping[str, Any], place: str) -> tuple[str, str]:
+    """Read the method, and the name of the tool or the prompt."""
+    method = text(rule.get("method", ""), f"{place}.method")
+    named = [key for key in NAMED if key in rule]
+    if len(named) > 1:
+        raise BookError(f"{place}.{named[1]}", "one of", known=", ".join(NAMED))
+    if not named:
+        return method, ""
+    (key,) = named
+    name = text(rule[key], f"{place}.{key}")
+    return method or (NAMED[key] if name else ""), "" if key == "resource" else name
+
+
+def example_rule(method: str, name: str) -> str:
+    """Write a rule that answers a request like this one, to be pasted into a book."""
+    key = next((key for key, one in NAMED.items() if name and one == method), "method")
+    condition = json.dumps(name if key in NAMED else method, ensure_ascii=False)
+    answer = 'text = "…"' if methods.of(method).plain_text else "result = {}"
+    return f"[[rules]]\n{key} = {condition}\n{answer}"
+
+
+FAULTS: Final = tuple(each.value for kind in (Fault, RuleFault) for each in kind)
+"""What a rule can have as its `fault`."""
+
+
+def _times(rule: Mapping[str, Any], place: str) -> int | None:
+    if "times" in rule and "once" in rule:
+        raise BookError(f"{place}.once", "one of", known="times, once")
+    if "times" in rule:
+        return count(rule["times"], f"{place}.times")
+    return 1 if flag(rule.get("once", False), f"{place}.once") else None
+
+
+def _wanted(rule: Mapping[str, Any], key: str, kind: type, place: str) -> Any:  # noqa: ANN401 - TOML's types
+    """Read what must be there: true for anything, false for nothing."""
+    value = rule.get(key)
+    if value is not None and not isinstance(value, (bool, kind)):
+        raise BookError(f"{place}.{key}", "retried")
+    return value
+
+
+def _then(turn: Mapping[str, Any], place: str) -> Rule:
+    only(turn, _TURN_KEYS, place)
+    return _turn(turn, place)
+
+
+def _turn(turn: Mapping[str, Any], place: str) -> Rule:
+    """Read what is done about one call."""
+    deed, form, answer = _deed(turn, place)
+    beside = sorted(set(turn) & {"notify", "ask", "add", "remove", "fault", "keep"})
+    if deed is not RuleAction.ANSWER and beside:
+        raise BookError(f"{place}.{beside[0]}", "alone", key=beside[0])
+    fault = turn.get("fault", "")
+    if fault:
+        named = fault.partition(" ")[0] if isinstance(fault, str) else fault
+        one_of(named, FAULTS, f"{place}.fault")
+    keep = table(turn.get("keep", {}), f"{place}.keep")
+    json_text(keep, f"{place}.keep")
+    others = bool(keep) or "notify" in turn or "ask" in turn
+    return Rule(
+        text=answer,
+        form=form,
+        after=seconds(turn.get("after", 0), f"{place}.after"),
+        action=deed,
+        notices=tuple(
+            _notice(notice, f"{place}.notify[{index}]")
+            for index, notice in enumerate(tables(turn.get("notify", []), f"{place}.notify"))
+        ),
+        ask=_rounds(turn.get("ask", []), f"{place}.ask"),
+        change=read_change(turn, place),
+        fault=fault,
+        fills=flag(turn.get("fill", True), f"{place}.fill") and (others or _may_be_filled(answer)),
+        keep=keep,
+    )
+
+
+def _may_be_filled(answer: str) -> bool:
+    """Return True if an answer has a brace that begins neither an object of JSON nor an empty one.
+
+    Most have none: then nothing is looked for in them when a request comes.
+    """
+    return "{" in answer.replace('{"', "").replace("{}", "")
+
+
+def _deed(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:
+    """Read what a rule does, and the answer if it gives one."""
+    answers = [name for name in (*ANSWERS, "do") if name in rule]
+    if len(answers) != 1:
+        raise BookError(place, "answers", known=", ".join((*ANSWERS, "do")))
+    (answer,) = answers
+    value = rule[answer]
+    if answer == "do":
+        if value not in (RuleAction.HOLD.value, RuleAction.FORWARD.value):
+            raise BookError(f"{place}.do", "deed")
+        return RuleAction(value), TextForm.RESULT, ""
+    form = ANSWERS[answer]
+    if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
+        return RuleAction.ANSWER, form, text(value, f"{place}.{answer}")
+    return (
+        RuleAction.ANSWER,
+        form,
+        json_text(table(value, f"{place}.{answer}"), f"{place}.{answer}"),
+    )
+
+
+# -- before the answer ------------------------------------------------------------------------
+
+
+def _notice(notice: Mapping[str, Any], place: str) -> Notice:
+    kinds = [name for name in NOTICES if name in notice]
+    if len(kinds) != 1:
+        raise BookError(place, "answers", known=", ".join(NOTICES))
+    (kind,) = kinds
+    only(notice, NOTICES[kind] | {kind, "after"}, place)
+    method, params = _said(kind, notice, place)
+    json_text(params, place)
+    return Notice(method, params, seconds(notice.get("after", 0), f"{place}.after"))
+
+
+def _said(kind: str, notice: Mapping[str, Any], place: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the method and the parameters that a notification stands for."""
+    value = notice[kind]
+    beside = {name: part for name, part in notice.items() if name in NOTICES[kind]}
+    match kind:
+        case "log":
+            level = one_of(notice.get("level", "info"), LOG_LEVEL.values, f"{place}.level")
+            return "notifications/message", {**beside, "level": level, "data": value}
+        case "progress":
+            return "notifications/progress", {"progress": value, **beside}
+        case "list_changed":
+            capability = one_of(value, tuple(methods.CHANGED), f"{place}.list_changed")
+            return methods.CHANGED[capability], {}
+        case "updated":
+            return "notifications/resources/updated", {"uri": text(value, f"{place}.updated")}
+        case _:
+            params = table(notice.get("params", {}), f"{place}.params")
+            return text(value, f"{place}.method"), params
+
+
+def _rounds(value: Any, place: str) -> tuple[Mapping[str, Question], ...]:  # noqa: ANN401 - TOML's types
+    """Read the rounds of questions; a table is one round."""
+    if isinstance(value, dict):
+        return (_round(value, place),)
+    return tuple(_round(one, f"{place}[{index}]") for index, one in enumerate(tables(value, place)))
+
+
+def _round(value: Mapping[str, Any], place: str) -> Mapping[str, Question]:
+    return {
+        name: _question(table(one, f"{place}.{name}"), f"{place}.{name}")
+        for name, one in value.items()
+    }
+
+
+def _question(value: Mapping[str, Any], place: str) -> Question:
+    only(value, frozenset({"method", "params"}), place)
+    method = one_of(value.get("method"), tuple(ASKS.shapes), f"{place}.method")
+    params = table(value.get("params", {}), f"{place}.params")
+    json_text(params, f"{place}.params")
+    return Question(method, params)
+
+
+def _can_ask(rule: Rule, place: str) -> None:
+    """Refuse a rule that asks where no question may be asked, or where it reads retries itself."""
+    if not any(turn.ask for turn in rule.turns):
+        return
+    if rule.method not in _ASKS:
+        raise BookError(f"{place}.ask", "asks", known=", ".join(_ASKS))
+    if rule.responses is not None or rule.state is not None:
+        raise BookError(f"{place}.ask", "asks twice")
+
+
+def read_change(turn: Mapping[str, Any], place: str) -> OfferChange | None:
+    """Read what `add` and `remove` change of what is offered; None where neither is there.
+
+    Raises:
+        BookError: something in it has no meaning.
+    """
+    if "add" not in turn and "remove" not in turn:
+        return None
+    add = table(turn.get("add", {}), f"{place}.add")
+    remove = table(turn.get("remove", {}), f"{place}.remove")
+    only(add, frozenset(ATTRIBUTES), f"{place}.add")
+    only(remove, frozenset(ATTRIBUTES), f"{place}.remove")
+    json_text(add, f"{place}.add")
+    return OfferChange(
+        {name: tuple(tables(each, f"{place}.add.{name}")) for name, each in add.items()},
+        {name: texts(each, f"{place}.remove.{name}") for name, each in remove.items()},
+    )
+
 
 SERVER_KEYS: Final = frozenset(
     {"name", "version", "title", "instructions", "revisions", "capabilities", "progress"}

@@ -10,19 +10,19 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import leaves, well_formed
 from humanmcp.protocol.rules.answer_book import ATTRIBUTES, EVERYTHING, LISTED
-from humanmcp.protocol.rules.filling import placeholders
-from humanmcp.protocol.rules.recording import recorded
-from humanmcp.protocol.rules.rule_format import KEY_OF, NAMED
+from humanmcp.protocol.rules.book_format import KEY_OF, NAMED
+from humanmcp.protocol.rules.following import placeholders
+from humanmcp.protocol.rules.replay import recorded
 from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.rules.recording import Recorded, RecordedMessage
+    from humanmcp.protocol.rules.replay import Recorded, RecordedMessage
 
 _LISTS: Final = {
     one.name: one.listing.member

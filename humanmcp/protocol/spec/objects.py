@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
-from humanmcp.protocol.diagnostics.kinds.mcp import FormNotFlat, SchemaOfNoObject
+from humanmcp.protocol.diagnostics.kinds import FormNotFlat, SchemaOfNoObject
 from humanmcp.protocol.spec.types import (
     ANYTHING,
     BASE64,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias, dataclass_transform
 
-from humanmcp.protocol.diagnostics.kinds.mcp import NotAllowed
+from humanmcp.protocol.diagnostics.kinds import NotAllowed
 from humanmcp.protocol.spec.versions import ALL, R2024_11
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.diagnostics.kinds.mcp import NoneOfThese
+    from humanmcp.protocol.diagnostics.kinds import NoneOfThese
     from humanmcp.protocol.json.jsonrpc import Json
 
 

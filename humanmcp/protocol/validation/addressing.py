@@ -9,17 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
-from humanmcp.protocol.diagnostics.kinds.rpc import (
+from humanmcp.protocol.diagnostics.kinds import (
     AlreadyAnswered,
     AnswerTooLate,
     NotificationAnswered,
     OtherAnswered,
     WrongId,
 )
+from humanmcp.protocol.diagnostics.locate import KINDS
 from humanmcp.protocol.diagnostics.model import blocking
-from humanmcp.protocol.diagnostics.raw import KINDS
-from humanmcp.protocol.json.escaping import visible
-from humanmcp.protocol.json.jsonrpc import Kind, object_in
+from humanmcp.protocol.json.jsonrpc import Kind, object_in, visible
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.check import check, id_of, in_order, unmatched

@@ -11,20 +11,19 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED, ExchangeState
-from humanmcp.protocol.diagnostics.kinds import mcp, rpc, syntax
-from humanmcp.protocol.diagnostics.locate import Placer, Source
-from humanmcp.protocol.diagnostics.model import Fix, TextEdit
-from humanmcp.protocol.diagnostics.raw import (
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import (
     FixAction,
     FixKind,
+    Placer,
     RawDiagnostic,
+    Source,
     json_text,
     unwrap,
 )
-from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict, grouped
-from humanmcp.protocol.json.escaping import wire_line
-from humanmcp.protocol.json.jsonrpc import Kind, compact, member, with_token
-from humanmcp.protocol.json.similar import half_width
+from humanmcp.protocol.diagnostics.model import Fix, TextEdit, TextForm, Verdict, grouped
+from humanmcp.protocol.json.jsonrpc import Kind, compact, member, wire_line, with_token
+from humanmcp.protocol.json.tree import half_width
 from humanmcp.protocol.repair.reading import (
     LONG,
     LONGEST,
@@ -36,16 +35,18 @@ from humanmcp.protocol.repair.reading import (
 )
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import rules
-from humanmcp.protocol.validation.crash_guard import judging
-from humanmcp.protocol.validation.documents import Documents, divide, id_of, unmatched
-from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error
+from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error, judging
 from humanmcp.protocol.validation.incoming import from_server, remarks, review, same_id
 from humanmcp.protocol.validation.outgoing import check_outgoing
 from humanmcp.protocol.validation.results import (
+    Documents,
+    divide,
+    id_of,
     judge_result,
     one_each,
     plain_result,
     tool_text,
+    unmatched,
 )
 from humanmcp.protocol.validation.rules.placeholders import unwritten
 from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
@@ -80,9 +81,9 @@ _ERROR: Final = frozenset({"code", "message", "data"})
 PLAIN: Final = frozenset({"J20", "R20"})
 """What is said of a text that is no object: words, or a number, `true`, a quoted text."""
 TOO_LATE: Final = {
-    ExchangeState.CANCELLED: rpc.AnswerToCancelled,
-    ExchangeState.ANSWERED: rpc.AlreadyAnswered,
-    ExchangeState.ABANDONED: rpc.NoMoreWaiting,
+    ExchangeState.CANCELLED: kinds.AnswerToCancelled,
+    ExchangeState.ANSWERED: kinds.AlreadyAnswered,
+    ExchangeState.ABANDONED: kinds.NoMoreWaiting,
 }
 """What is said of an answer whose request is over."""
 
@@ -186,14 +187,14 @@ def _findings(
     inner = _inner_json(value)
     if inner is not None:
         fix = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
-        return [syntax.AnswerInQuotes(_ROOTS[form], fix)]
+        return [kinds.AnswerInQuotes(_ROOTS[form], fix)]
     if form is TextForm.RESULT:
         return judge_result(exchange, value, established) + unwritten(
             value, ("result",), reading.json
         )
     if form is TextForm.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
-            return [rpc.ErrorInError(("error",), unwrap(("error",), ("error",)))]
+            return [kinds.ErrorInError(("error",), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
         found = found or _rules_for_errors(exchange, value, established)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
@@ -296,11 +297,11 @@ def _check_plain(
     diagnostics = _plain_diagnostics(exchange, text, result, established)
     size = size_of(line)
     if size < 0:
-        diagnostics.append(diagnostic(syntax.HalfCharacter(value="\\ud…"), text, 0, len(text)))
+        diagnostics.append(diagnostic(kinds.HalfCharacter(value="\\ud…"), text, 0, len(text)))
     elif size > LONGEST:
-        diagnostics.append(diagnostic(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text))
+        diagnostics.append(diagnostic(kinds.TooLarge(size=f"{size / 1048576:.1f}"), text))
     elif size > LONG:
-        diagnostics.append(diagnostic(syntax.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
+        diagnostics.append(diagnostic(kinds.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
     diagnostics += _secrets(exchange, text)
     blocked = any(each.blocks for each in diagnostics)
     forced = line.encode("utf-8", "replace").decode() if text.strip() else None
@@ -315,9 +316,9 @@ def _plain_diagnostics(
     late = TOO_LATE.get(exchange.state)
     found: list[RawDiagnostic] = [late()] if late else []
     if not text.strip():
-        return [diagnostic(syntax.EmptyAnswer(), text, 0, len(text))]
+        return [diagnostic(kinds.EmptyAnswer(), text, 0, len(text))]
     if not methods.of(exchange.method).plain_text:
-        found.append(mcp.NoPlainText(method=exchange.method))
+        found.append(kinds.NoPlainText(method=exchange.method))
     else:
         found += judge_result(exchange, result, established)
     if not found:

@@ -6,10 +6,12 @@ must carry, and nothing of what a result holds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import wraps
+from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec
 
-from humanmcp.protocol.diagnostics.kinds import mcp, rpc
-from humanmcp.protocol.diagnostics.raw import (
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.kinds import CheckFailed
+from humanmcp.protocol.diagnostics.locate import (
     FixAction,
     FixKind,
     RawDiagnostic,
@@ -23,16 +25,18 @@ from humanmcp.protocol.diagnostics.raw import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.json.jsonrpc import json_type
-from humanmcp.protocol.json.similar import alike, half_width
+from humanmcp.protocol.diagnostics.model import Severity, Verdict
+from humanmcp.protocol.json.jsonrpc import json_type, wire_line
+from humanmcp.protocol.json.tree import alike, half_width
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.diagnostics.locate import Path
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, RequestId
 
 MEMBERS: Final = ("jsonrpc", "id", "result", "error")
@@ -72,7 +76,7 @@ def judge_envelope(
     if isinstance(value, list):
         return [_batch(value, revision)]
     if not isinstance(value, dict):
-        return [rpc.NotOneObject(got=json_type(value))]
+        return [kinds.NotOneObject(got=json_type(value))]
     found: list[RawDiagnostic] = []
     if not is_bare(value):
         if not _looks_like_an_answer(value):
@@ -89,7 +93,7 @@ def _looks_like_an_answer(value: JsonObject) -> bool:
 
 def _batch(value: list[Json], revision: str) -> RawDiagnostic:
     """JSON-RPC arrays existed in 2025-03-26; there too each request is answered by itself here."""
-    kind = rpc.BatchOfOne if features(revision).batches else rpc.BatchNotAllowed
+    kind = kinds.BatchOfOne if features(revision).batches else kinds.BatchNotAllowed
     return kind((), unwrap((), (0,)) if len(value) == 1 else None)
 
 
@@ -99,7 +103,7 @@ def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
         fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
     else:
         fix = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
-    return rpc.NoBody((), fix, typed=_names(value))
+    return kinds.NoBody((), fix, typed=_names(value))
 
 
 def _names(value: JsonObject) -> str:
@@ -115,18 +119,18 @@ def version_of_json_rpc(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     if "jsonrpc" in answer.value:
         if answer.value["jsonrpc"] == "2.0":
             return ()
-        return (rpc.VersionMissing(("jsonrpc",), replace_with(("jsonrpc",), "2.0")),)
+        return (kinds.VersionMissing(("jsonrpc",), replace_with(("jsonrpc",), "2.0")),)
     typed = alike("jsonrpc", answer.strange)
     if typed is not None:
         return (misspelt((), typed, "jsonrpc"),)
-    return (rpc.VersionMissing((), insert(("jsonrpc",), "2.0")),)
+    return (kinds.VersionMissing((), insert(("jsonrpc",), "2.0")),)
 
 
 def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
     """Report a member of the envelope whose name is spelt in another way."""
     at = (*path, typed)
     fix = rename_to(at, meant)
-    return rpc.MemberMisspelt(at, fix, at_name=True, key=meant, typed=shown(typed))
+    return kinds.MemberMisspelt(at, fix, at_name=True, key=meant, typed=shown(typed))
 
 
 @rule()
@@ -142,17 +146,17 @@ def id_of_the_request(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
         if nearly:
             return (misspelt((), nearly, "id"),)
         fix = FixAction(FixKind.INSERT, ("id",), wanted, label="insert")
-        return (rpc.IdMissing((), fix, id=wanted),)
+        return (kinds.IdMissing((), fix, id=wanted),)
     got = value["id"]
-    kind: type[rpc.WrongId] = rpc.OtherId
+    kind: type[kinds.WrongId] = kinds.OtherId
     if isinstance(got, bool) or not isinstance(got, (str, int, float)):
-        kind = rpc.IdMalformed
+        kind = kinds.IdMalformed
     elif _same_id(got, expected, typed):
         return ()
     elif str(got) == str(expected.value):
-        kind = rpc.IdOfOtherType
+        kind = kinds.IdOfOtherType
     elif isinstance(got, float):
-        kind = rpc.IdMalformed
+        kind = kinds.IdMalformed
     fix = FixAction(FixKind.REPLACE, ("id",), wanted, label="replace")
     return (kind(("id",), fix, typed=shown(typed or quoted(got)), id=shown(wanted)),)
 
@@ -172,11 +176,11 @@ def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     """
     value = answer.value
     if "method" in value:
-        return (rpc.LooksLikeRequest(("method",), delete(("method",)), at_name=True),)
+        return (kinds.LooksLikeRequest(("method",), delete(("method",)), at_name=True),)
     if "result" in value and "error" in value:
         none = next((name for name in ("error", "result") if value[name] is None), None)
         fix = delete((none,)) if none else None
-        return (rpc.ResultAndError(("error",), fix, at_name=True),)
+        return (kinds.ResultAndError(("error",), fix, at_name=True),)
     if "result" in value or "error" in value:
         return ()
     typed = _misspelt_body(answer)
@@ -194,7 +198,7 @@ def nothing_else(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
     if "method" in value or (not bodied and typed is None):
         return ()  # which is said already
     return [
-        rpc.MemberStrange((name,), delete((name,)), at_name=True, key=shown(name))
+        kinds.MemberStrange((name,), delete((name,)), at_name=True, key=shown(name))
         for name in answer.strange
         if name != typed
         and half_width(name) not in ("jsonrpc", "id")
@@ -214,7 +218,7 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
         member = "error" if "code" in strange and "message" in strange else "result"
         whole = f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": {body}}}'
         fix = FixAction(FixKind.REPLACE, (), whole, label="wrap")
-    return rpc.NoBody((), fix, typed=_names(value))
+    return kinds.NoBody((), fix, typed=_names(value))
 
 
 # -- what an error must be ------------------------------------------------------------------------
@@ -226,24 +230,24 @@ def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
         fix = None
         if isinstance(error, str):
             fix = replace_with(path, {"code": -32603, "message": error}, "wrap")
-        return [rpc.ErrorNoObject(path, fix, got=json_type(error))]
+        return [kinds.ErrorNoObject(path, fix, got=json_type(error))]
     found = _judge_code(error, revision, path)
     if not isinstance(error.get("message"), str):
         at = (*path, "message")
         if "message" not in error:
-            missing = rpc.WordsMissing(path, insert(at, "…"))
+            missing = kinds.WordsMissing(path, insert(at, "…"))
             found.append(_renamed(error, "message", path) or missing)
         else:
             got = error["message"]
             fix = wrap(at, '"', '"') if isinstance(got, (int, float)) else replace_with(at, "…")
-            found.append(rpc.WordsMissing(at, fix))
+            found.append(kinds.WordsMissing(at, fix))
     elif not error["message"].strip():
-        found.append(rpc.WordsEmpty((*path, "message")))
-    taken = {each.path[-1] for each in found if isinstance(each, rpc.MemberMisspelt)}
+        found.append(kinds.WordsEmpty((*path, "message")))
+    taken = {each.path[-1] for each in found if isinstance(each, kinds.MemberMisspelt)}
     extra = [name for name in error if name not in ("code", "message", "data", *taken)]
     for name in extra:
         at = (*path, name)
-        found.append(rpc.ErrorMemberStrange(at, delete(at), at_name=True, key=shown(name)))
+        found.append(kinds.ErrorMemberStrange(at, delete(at), at_name=True, key=shown(name)))
     return found
 
 
@@ -255,10 +259,10 @@ def _renamed(error: JsonObject, name: str, path: Path) -> RawDiagnostic | None:
 def _judge_code(error: JsonObject, revision: str, path: Path) -> list[RawDiagnostic]:
     at = (*path, "code")
     if "code" not in error:
-        return [_renamed(error, "code", path) or rpc.CodeMissing(path, insert(at, -32603))]
+        return [_renamed(error, "code", path) or kinds.CodeMissing(path, insert(at, -32603))]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
-        return [rpc.CodeNotWhole(at, _code_mend(code, at))]
+        return [kinds.CodeNotWhole(at, _code_mend(code, at))]
     return _judge_number(code, error, revision, path)
 
 
@@ -284,10 +288,10 @@ def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> li
     if shape is not None:
         at = (*path, "data")
         if "data" not in error:
-            return [mcp.MemberMissing(path, key="data", example="{…}", where="error")]
+            return [kinds.MemberMissing(path, key="data", example="{…}", where="error")]
         return judge(error["data"], shape, revision, at)
     at = (*path, "code")
-    reserved = rpc.ReservedCode(at, number=str(code), revision=revision)
+    reserved = kinds.ReservedCode(at, number=str(code), revision=revision)
     if code in STANDARD or not -32768 <= code <= -32000:
         return []
     if not features(revision).error_codes:
@@ -296,3 +300,54 @@ def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> li
     instead = RETIRED_2026.get(code)
     reserved.fix = replace_with(at, instead) if instead else None
     return [reserved]
+
+
+Given = ParamSpec("Given")
+
+FAILED: Final = CheckFailed.code
+"""The code of a problem that says that the check itself failed."""
+
+
+def failure(error: BaseException, severity: Severity = Severity.ERROR) -> Diagnostic:
+    """Return the problem that says that the check itself failed. The text is not to blame."""
+    why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return CheckFailed(why=shown(why)).without_fix(severity).unplaced()
+
+
+def failed(text: str, error: BaseException) -> Verdict:
+    """Return the verdict on a text that could not be judged: it goes out as it is, or not at all.
+
+    It blocks, since nothing is known of it, and nothing else may go out in its place.
+    """
+    return Verdict(text, None, wire_line(text), (failure(error),))
+
+
+def judging(text_at: int) -> Callable[[Callable[Given, Verdict]], Callable[Given, Verdict]]:
+    """Let a function that judges the text at this place of its arguments never raise."""
+
+    def of(judge: Callable[Given, Verdict]) -> Callable[Given, Verdict]:
+        @wraps(judge)
+        def judged(*args: Given.args, **kwargs: Given.kwargs) -> Verdict:
+            try:
+                return judge(*args, **kwargs)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the text is kept and told
+                return failed(str(args[text_at]), error)
+
+        return judged
+
+    return of
+
+
+def remarking(
+    remark: Callable[Given, tuple[Diagnostic, ...]],
+) -> Callable[Given, tuple[Diagnostic, ...]]:
+    """Let a function that speaks of what a peer sent never raise."""
+
+    @wraps(remark)
+    def remarked(*args: Given.args, **kwargs: Given.kwargs) -> tuple[Diagnostic, ...]:
+        try:
+            return remark(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - the message is shown all the same
+            return (failure(error, Severity.WARNING),)
+
+    return remarked

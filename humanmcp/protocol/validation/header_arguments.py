@@ -9,12 +9,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.validation.json_schema import validator
-from humanmcp.protocol.validation.json_schema.references import DATA
+from humanmcp.protocol.validation.json_schema.errors import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.diagnostics.locate import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 HEADER: Final = "x-mcp-header"

@@ -6,27 +6,26 @@ tap lets pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import NOTHING_ESTABLISHED
-from humanmcp.protocol.diagnostics.kinds import mcp, rpc
-from humanmcp.protocol.diagnostics.kinds.syntax import TooDeep
-from humanmcp.protocol.diagnostics.locate import Placer, Source
-from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.raw import (
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.kinds import TooDeep
+from humanmcp.protocol.diagnostics.locate import (
+    Placer,
     RawDiagnostic,
     SchemaDiagnostic,
+    Source,
     quoted,
     shown,
 )
-from humanmcp.protocol.json.jsonrpc import Kind, is_large
-from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.json.jsonrpc import Kind, Message, is_large
+from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import DEEPEST, strict
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation.crash_guard import remarking
-from humanmcp.protocol.validation.envelope import judge_envelope
+from humanmcp.protocol.validation.envelope import judge_envelope, remarking
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 
 class HeardMessage(NamedTuple):
@@ -110,7 +109,7 @@ def _with_params(
 
 def same_id(message: Message, revision: str) -> Diagnostic:
     """Say of a request that another one with the same id is still open."""
-    return _placed(message, [rpc.IdInUse(("id",))], message.method, revision)[0]
+    return _placed(message, [kinds.IdInUse(("id",))], message.method, revision)[0]
 
 
 @remarking
@@ -168,7 +167,7 @@ def _envelope(message: Message) -> list[RawDiagnostic]:
     if message.body.get("jsonrpc") == "2.0":
         return _as_text(message)
     at = ("jsonrpc",) if "jsonrpc" in message.body else ()
-    return [rpc.VersionMissing(at), *_as_text(message)]
+    return [kinds.VersionMissing(at), *_as_text(message)]
 
 
 def _as_text(message: Message) -> list[RawDiagnostic]:
@@ -176,7 +175,7 @@ def _as_text(message: Message) -> list[RawDiagnostic]:
     try:
         strict(message.raw)
     except ValueError:
-        return [mcp.NotStrictJson()]
+        return [kinds.NotStrictJson()]
     except RecursionError:
         return [TooDeep(limit=str(DEEPEST))]
     return []
@@ -196,17 +195,17 @@ def method_of_the_revision(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     at, name = ("method",), shown(message.method)
     meant = alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
     if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
-        yield mcp.RequestWithoutId(at, method=name)
+        yield kinds.RequestWithoutId(at, method=name)
     elif record.name:
         there = ", ".join(record.versions)
-        yield mcp.MethodOfOther(at, method=name, revision=revision, revisions=there)
+        yield kinds.MethodOfOther(at, method=name, revision=revision, revisions=there)
     elif meant is not None:
-        yield mcp.MethodMisspelt(at, method=name, revision=revision, meant=meant)
+        yield kinds.MethodMisspelt(at, method=name, revision=revision, meant=meant)
     else:
         extended = declares_more(established.offered) or declares_more(
             established.client_capabilities
         )
-        kind = mcp.MayBeOfExtension if extended else mcp.MethodUnknown
+        kind = kinds.MayBeOfExtension if extended else kinds.MethodUnknown
         yield kind(at, method=name, revision=revision)
 
 
@@ -219,7 +218,7 @@ def revision_that_there_is(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     unserved = versions.unserved_in(heard.message)
     if unserved is not None:
         at = ("params", "_meta", versions.META_REVISION)
-        yield mcp.RevisionUnknown(at, typed=quoted(unserved))
+        yield kinds.RevisionUnknown(at, typed=quoted(unserved))
 
 
 @rule()
@@ -234,7 +233,7 @@ def initialized_first(heard: HeardMessage) -> Iterator[RawDiagnostic]:
         features(revision).stateless or established.initialized or methods.of(message.method).early
     )
     if message.kind is Kind.REQUEST and not ready:
-        yield mcp.BeforeInitialized(("method",), method=shown(message.method))
+        yield kinds.BeforeInitialized(("method",), method=shown(message.method))
 
 
 @rule("tools/call")
@@ -244,7 +243,7 @@ def arguments_by_their_name(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#calling-tools
     """
     if heard.is_request and "args" in heard.params and "arguments" not in heard.params:
-        yield mcp.ArgsForArguments(("params", "args"), at_name=True)
+        yield kinds.ArgsForArguments(("params", "args"), at_name=True)
 
 
 @rule("tools/call")
@@ -262,7 +261,7 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     tool = tools.get(name) if isinstance(name, str) else None
     if tool is None:
         names = shown(", ".join(tools)) or "?"
-        yield mcp.NoSuchTool(("params", "name"), tool=quoted(name), tools=names)
+        yield kinds.NoSuchTool(("params", "name"), tool=quoted(name), tools=names)
         return
     schema = follow(tool, "inputSchema")
     at = ("params", "arguments") if "arguments" in params else ("params",)
@@ -292,7 +291,7 @@ def _params(message: Message, revision: str) -> list[RawDiagnostic]:
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     params: Json = message.body.get("params", {})
     if not isinstance(params, dict):
-        return [rpc.ParamsNoObject(("params",))]
+        return [kinds.ParamsNoObject(("params",))]
     if not record.name:
         return []
     found = judge(params, record.params, revision, ("params",))
@@ -315,7 +314,76 @@ def _meta_first(found: list[RawDiagnostic], params: JsonObject) -> list[RawDiagn
     rest = [
         each
         for each in found
-        if not (isinstance(each, mcp.MemberMissing) and each.key in ("_meta", *needed))
+        if not (isinstance(each, kinds.MemberMissing) and each.key in ("_meta", *needed))
     ]
     at = ("params", "_meta") if isinstance(meta, dict) else ("params",)
-    return [mcp.MetaMissing(at, key=missing[0]), *rest]
+    return [kinds.MetaMissing(at, key=missing[0]), *rest]
+
+
+QUESTION: Final = "question"
+CONTEXT: Final = "context"
+OPTIONS: Final = "options"
+FREE_TEXT: Final = "allow_free_text"
+LABEL: Final = "label"
+DESCRIPTION: Final = "description"
+_OF_OPTION: Final = frozenset({LABEL, DESCRIPTION})
+MOST_OPTIONS: Final = 50
+"""Options that are offered; who brings more of them lets the person write instead."""
+
+
+class Inquiry(NamedTuple):
+    """A question to a person. `covered` are the arguments that it stands for."""
+
+    question: str
+    context: str = ""
+    options: tuple[str, ...] = ()
+    """What may be answered, word for word: a text, or the label of an object."""
+    free_text: bool = True
+    """Whether an answer in one's own words is wanted, too."""
+    covered: frozenset[str] = frozenset()
+    descriptions: tuple[str, ...] = ()
+    """What is said of each option, "" for nothing; empty where nothing is said of any."""
+
+    @property
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """Return each option with its description."""
+        return tuple(zip(self.options, self.descriptions or [""] * len(self.options), strict=True))
+
+
+def inquiry_of(message: Message) -> Inquiry | None:
+    """Read the question that a request puts to a person; None where it puts none."""
+    if message.kind is not Kind.REQUEST or message.method != "tools/call":
+        return None
+    arguments = message.params.get("arguments")
+    if not isinstance(arguments, dict) or not _is_words(arguments.get(QUESTION)):
+        return None
+    covered = {QUESTION}
+    context, free_text = "", True
+    if _is_words(arguments.get(CONTEXT)):
+        context, covered = arguments[CONTEXT], covered | {CONTEXT}
+    given = arguments.get(OPTIONS)
+    options, descriptions = _options_in(given)
+    if options and not any(one.keys() - _OF_OPTION for one in given or () if isinstance(one, dict)):
+        covered |= {OPTIONS}
+    if isinstance(arguments.get(FREE_TEXT), bool):
+        # Without anything to choose from, an answer can only be written.
+        free_text, covered = arguments[FREE_TEXT] or not options, covered | {FREE_TEXT}
+    return Inquiry(
+        arguments[QUESTION], context, options, free_text, frozenset(covered), descriptions
+    )
+
+
+def _is_words(value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _options_in(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: ANN401 - any JSON value
+    """Return the options, and what is said of each; nothing where one of them cannot be chosen."""
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_OPTIONS:
+        return (), ()
+    objects = [one if isinstance(one, dict) else {LABEL: one} for one in value]
+    if not all(_is_words(one.get(LABEL)) for one in objects):
+        return (), ()
+    notes = [one.get(DESCRIPTION) for one in objects]
+    descriptions = tuple(str(note) if _is_words(note) else "" for note in notes)
+    return tuple(one[LABEL] for one in objects), descriptions if any(descriptions) else ()

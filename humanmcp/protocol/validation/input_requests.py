@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.negotiation import declared_by
+from humanmcp.protocol.conversation.state import declared_by
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.diagnostics.kinds import mcp, rpc
-from humanmcp.protocol.diagnostics.raw import (
+from humanmcp.protocol.conversation.state import METHOD as PROGRESS
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import (
     RawDiagnostic,
     delete,
     insert,
@@ -18,16 +18,13 @@ from humanmcp.protocol.diagnostics.raw import (
     replace_with,
     shown,
 )
-from humanmcp.protocol.diagnostics.verdict import Verdict, grouped
-from humanmcp.protocol.json.escaping import wire_line
-from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type, kind_of
-from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.diagnostics.model import Verdict, grouped
+from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type, kind_of, wire_line
+from humanmcp.protocol.json.tree import alike, follow
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation.crash_guard import judging
-from humanmcp.protocol.validation.envelope import judge_error, misspelt
+from humanmcp.protocol.validation.envelope import judge_error, judging, misspelt
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
 from humanmcp.protocol.validation.rules.placeholders import unwritten
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.protocol.conversation.exchange import Established
-    from humanmcp.protocol.conversation.progress import Progress
+    from humanmcp.protocol.conversation.state import Progress
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 _CANCELLED = "notifications/cancelled"
@@ -97,12 +94,12 @@ def _judge(
     value: Json, revision: str, established: Established, *, initialized: bool
 ) -> list[RawDiagnostic]:
     if isinstance(value, list):
-        return [rpc.BatchNotAllowed()]
+        return [kinds.BatchNotAllowed()]
     if not isinstance(value, dict):
-        return [rpc.NotOneObject(got=json_type(value))]
+        return [kinds.NotOneObject(got=json_type(value))]
     method = value["method"]
     if not isinstance(method, str):
-        return [rpc.MethodNoText(("method",), got=json_type(method))]
+        return [kinds.MethodNoText(("method",), got=json_type(method))]
     found = _envelope(value)
     is_request = "id" in value
     rules = own_request if is_request else own_notice
@@ -111,12 +108,12 @@ def _judge(
         found = _too_early(revision)
     if method == _CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
-        return [*found, mcp.MemberMissing(key="params", example=example, where=method)]
+        return [*found, kinds.MemberMissing(key="params", example=example, where=method)]
     record = methods.named(method, is_request=is_request)
     params = value.get("params", {})
     if not isinstance(params, dict):
         fix = delete(("params",)) if params in (None, []) else None
-        return [*found, rpc.ParamsNoObject(("params",), fix)]
+        return [*found, kinds.ParamsNoObject(("params",), fix)]
     if record.name and not any(isinstance(each, _NO_SUCH) for each in found):
         found += judge(params, record.params, revision, ("params",))
     return found
@@ -135,8 +132,8 @@ def gates(message: Message, revision: str, established: Established) -> list[Raw
     return [each for each in found if isinstance(each, _GATES)]
 
 
-_GATES: Final = (rpc.CapabilityNotDeclared, rpc.CapabilityNotOffered, rpc.SubscriptionMissing)
-_NO_SUCH: Final = (rpc.NotSentByServers, rpc.NotificationWithId, rpc.NoServerRequests)
+_GATES: Final = (kinds.CapabilityNotDeclared, kinds.CapabilityNotOffered, kinds.SubscriptionMissing)
+_NO_SUCH: Final = (kinds.NotSentByServers, kinds.NotificationWithId, kinds.NoServerRequests)
 """What is said where nothing of this name goes this way: its parameters are then of another one."""
 
 
@@ -152,13 +149,13 @@ def _no_method(
         if _may_follow(value, unreadable=unreadable, invalid=invalid):
             return [*_envelope(value), *judge_error(value["error"], revision, ("error",))]
         if value.get("id") is None:
-            return [rpc.ErrorWithoutId(("error",))]
+            return [kinds.ErrorWithoutId(("error",))]
     if "result" in value or "error" in value:
-        return [rpc.NothingWaits(("id",), typed=quoted(value.get("id")))]
+        return [kinds.NothingWaits(("id",), typed=quoted(value.get("id")))]
     typed = alike("method", list(value))
     if typed is not None:
         return [misspelt((), typed, "method")]
-    return [rpc.MethodMissing()]
+    return [kinds.MethodMissing()]
 
 
 def _may_follow(
@@ -179,14 +176,14 @@ def _envelope(value: JsonObject) -> list[RawDiagnostic]:
     if value.get("jsonrpc") != "2.0":
         there = "jsonrpc" in value
         fix = (replace_with if there else insert)(("jsonrpc",), "2.0")
-        found.append(rpc.VersionMissing(("jsonrpc",) if there else (), fix))
+        found.append(kinds.VersionMissing(("jsonrpc",) if there else (), fix))
     members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
     for name in value:
         if name in ("result", "error") and "method" in value:
-            found.append(rpc.MethodAndBody((name,), delete((name,)), at_name=True))
+            found.append(kinds.MethodAndBody((name,), delete((name,)), at_name=True))
         elif name not in members:
             fix = delete((name,))
-            found.append(rpc.MemberStrange((name,), fix, at_name=True, key=shown(name)))
+            found.append(kinds.MemberStrange((name,), fix, at_name=True, key=shown(name)))
     return found
 
 
@@ -214,7 +211,7 @@ def own_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
     """
     typed = own.value["id"]
     if isinstance(typed, bool) or not isinstance(typed, (str, int)):
-        yield rpc.OwnIdMalformed(("id",), replace_with(("id",), "h-1"), typed=quoted(typed))
+        yield kinds.OwnIdMalformed(("id",), replace_with(("id",), "h-1"), typed=quoted(typed))
 
 
 @own_request()
@@ -225,7 +222,7 @@ def notification_without_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/basic#notifications
     """
     if own.method.startswith("notifications/"):
-        yield rpc.NotificationWithId(("id",), delete(("id",)), at_name=True)
+        yield kinds.NotificationWithId(("id",), delete(("id",)), at_name=True)
 
 
 @own_request()
@@ -235,7 +232,7 @@ def requests_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns
     """
     if not features(own.revision).server_requests:
-        yield rpc.NoServerRequests(("method",), method=shown(own.method))
+        yield kinds.NoServerRequests(("method",), method=shown(own.method))
     elif own.revision not in methods.named(own.method, is_request=True).to_client:
         yield _not_ours(own.method, own.revision)
 
@@ -251,7 +248,7 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
     missing = methods.undeclared(own.method, own.value.get("params"), declared)
     if missing:
         name = shown(own.method)
-        yield rpc.CapabilityNotDeclared(("method",), capability=missing, method=name)
+        yield kinds.CapabilityNotDeclared(("method",), capability=missing, method=name)
 
 
 def _beyond(method: str, revision: str, established: Established) -> list[RawDiagnostic]:
@@ -262,7 +259,7 @@ def _beyond(method: str, revision: str, established: Established) -> list[RawDia
         return [diagnostic]
     if _declared(method, established):
         return []
-    return [mcp.MayBeOfExtension(("method",), method=shown(method), revision=revision)]
+    return [kinds.MayBeOfExtension(("method",), method=shown(method), revision=revision)]
 
 
 def _declared(method: str, established: Established) -> bool:
@@ -282,7 +279,7 @@ def _not_ours(method: str, revision: str) -> RawDiagnostic:
     ]
     meant = alike(method, ours)
     fix = replace_with(("method",), meant) if meant else None
-    return rpc.NotSentByServers(("method",), fix, method=shown(method), revision=revision)
+    return kinds.NotSentByServers(("method",), fix, method=shown(method), revision=revision)
 
 
 @own_notice()
@@ -291,7 +288,7 @@ def notices_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
     if own.revision in methods.named(own.method, is_request=False).to_client:
         return
     if own.revision in methods.of(own.method).to_client:
-        yield rpc.IdMissing((), insert(("id",), "h-1"), id='"h-1"')
+        yield kinds.IdMissing((), insert(("id",), "h-1"), id='"h-1"')
     else:
         yield from _beyond(own.method, own.revision, own.established)
 
@@ -306,7 +303,7 @@ def subscription_named(own: OwnMessage) -> Iterator[RawDiagnostic]:
     if not streamed or not methods.named(own.method, is_request=False).capability:
         return
     if follow(own.value, "params", "_meta", versions.META_SUBSCRIPTION) is None:
-        yield rpc.SubscriptionMissing(("method",))
+        yield kinds.SubscriptionMissing(("method",))
 
 
 @own_notice()
@@ -319,7 +316,7 @@ def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
     capability = methods.named(method, is_request=False).capability
     by_request = features(own.revision).subscriptions and method == LOG
     if capability and offered is not None and capability not in offered and not by_request:
-        yield rpc.CapabilityNotOffered(("method",), capability=capability, method=method)
+        yield kinds.CapabilityNotOffered(("method",), capability=capability, method=method)
 
 
 def _too_early(revision: str) -> list[RawDiagnostic]:
@@ -327,4 +324,4 @@ def _too_early(revision: str) -> list[RawDiagnostic]:
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """
-    return [] if features(revision).stateless else [rpc.TooEarly(("method",))]
+    return [] if features(revision).stateless else [kinds.TooEarly(("method",))]

@@ -5,11 +5,11 @@ A result is told by the method, the revision, and (since 2026-07-28) by its own 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.kinds import mcp, rpc
-from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.raw import (
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import (
     HOLE,
     RawDiagnostic,
     delete,
@@ -21,8 +21,10 @@ from humanmcp.protocol.diagnostics.raw import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.json.jsonrpc import json_type
-from humanmcp.protocol.json.similar import alike
+from humanmcp.protocol.diagnostics.model import Applicability, Fix, Severity, TextEdit
+from humanmcp.protocol.json.jsonrpc import BRACKETS, RequestId, closed_at, json_type, member
+from humanmcp.protocol.json.tree import alike
+from humanmcp.protocol.repair.reading import diagnostic, read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.examples import example_of, named
 from humanmcp.protocol.spec.objects import CONTENT, SHAPES
@@ -32,8 +34,11 @@ from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from humanmcp.protocol.conversation.exchange import Established, Exchange
-    from humanmcp.protocol.diagnostics.raw import FixAction, Path
+    from humanmcp.protocol.diagnostics.locate import FixAction, Path
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 _CONTENT: Final = ListOf(CONTENT)
@@ -51,7 +56,7 @@ def judge_result(
     kind = method.result
     if not method.is_in(exchange.revision):
         said = shown(exchange.method)
-        found.append(mcp.ResultOfOther(path, method=said, revision=exchange.revision))
+        found.append(kinds.ResultOfOther(path, method=said, revision=exchange.revision))
     if kind:
         kind, typed = _arm(exchange, value, kind, path)
         found += typed
@@ -67,7 +72,7 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
         key = (each.path, each.fix.path if each.fix else each.path)
         first = kept.setdefault(key, each)
         # of a member that the shape does not know (M11) a rule knows more
-        if blocks(each) and not blocks(first) and not isinstance(each, mcp.NearlyAMember):
+        if blocks(each) and not blocks(first) and not isinstance(each, kinds.NearlyAMember):
             kept[key] = each
     return list(kept.values())
 
@@ -88,13 +93,13 @@ def _misplaced(
         return _no_object(exchange, value, established, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
-        return mcp.MessageAsResult(path, inner)
+        return kinds.MessageAsResult(path, inner)
     kind = methods.of(exchange.method).result
     if set(value) == {"result"} and kind != "TaskStateResult":
-        return mcp.ResultInResult(path, unwrap(path, ("result",)))
+        return kinds.ResultInResult(path, unwrap(path, ("result",)))
     is_error = {"code", "message"} <= set(value) or set(value) == {"error"}
     if is_error and kind not in ("", "TaskPayload"):
-        return mcp.ErrorAsResult(path)
+        return kinds.ErrorAsResult(path)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
         return _bare_text(exchange, value, established, path)
     return None
@@ -114,7 +119,7 @@ def _no_object(
     elif isinstance(value, list) and kind and (member := _list_in(kind)):
         around = json_text(example_of(kind, exchange.revision) | {member: HOLE})
         fix = wrap(path, *around.split(json_text(HOLE)))
-    return rpc.ResultNoObject(path, fix, got=json_type(value))
+    return kinds.ResultNoObject(path, fix, got=json_type(value))
 
 
 def _list_in(kind: str) -> str:
@@ -130,7 +135,7 @@ def _bare_text(
     text = value.get("text")
     if not isinstance(text, str):
         return None
-    return mcp.BareText(
+    return kinds.BareText(
         path, replace_with(path, tool_text(exchange.revision, text, established), "wrap")
     )
 
@@ -179,7 +184,7 @@ def _arm(
         )
     if methods.of(exchange.method).as_task and "task" in value and "content" not in value:
         if not wished:
-            return "", [mcp.TaskNotAskedFor((*path, "task"), at_name=True)]
+            return "", [kinds.TaskNotAskedFor((*path, "task"), at_name=True)]
         return "CreateTaskResult", []
     return kind, []
 
@@ -194,17 +199,17 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
     if result_type == "complete":
         if asks and asking:
             fix = (replace_with if "resultType" in value else insert)(at, "input_required")
-            return "", [mcp.AskedAsComplete(at, fix)]
+            return "", [kinds.AskedAsComplete(at, fix)]
         return kind, []
     if result_type == "input_required":
         if not asking:
             can = sorted(one.name for one in methods.REQUESTS.values() if one.asks_back)
-            return "", [mcp.MayNotAsk(at, allowed=", ".join(can))]
+            return "", [kinds.MayNotAsk(at, allowed=", ".join(can))]
         return "InputRequiredResult", _asked_and_answered(value, path)
     extension = methods.answering(exchange.method, result_type)
     if extension is not None:
         allowed = methods.declares(exchange.request, extension)
-        return (extension.result, []) if allowed else ("", [mcp.TasksNotDeclared(at)])
+        return (extension.result, []) if allowed else ("", [kinds.TasksNotDeclared(at)])
     if not isinstance(result_type, str):
         return kind, []
     return "", _odd_type(exchange, value, kind, path)
@@ -220,7 +225,7 @@ def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> l
         "complete" if result_type.lower().startswith("complet") else None
     )
     fix = replace_with(at, meant) if meant else None
-    found = mcp.ResultTypeUnknown(at, fix, value=quoted(result_type), allowed=allowed)
+    found = kinds.ResultTypeUnknown(at, fix, value=quoted(result_type), allowed=allowed)
     rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
     return [found, *rest]
 
@@ -231,11 +236,114 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
     extra = [name for name in names if name in value]
     if extra:
         at = (*path, extra[0])
-        return [mcp.AskedAndAnswered(at, delete(at), at_name=True, key=extra[0])]
+        return [kinds.AskedAndAnswered(at, delete(at), at_name=True, key=extra[0])]
     there, at = "inputRequests" in value, (*path, "inputRequests")
     if value.get("inputRequests") == {} or (not there and "requestState" not in value):
         params = {"mode": "form", **example_of("FormInput", versions.LATEST_STATELESS)}
         asked = {"answer": {"method": "elicitation/create", "params": params}}
         fix = (replace_with if there else insert)(at, asked)
-        return [mcp.NothingAsked(at if there else path, fix)]
+        return [kinds.NothingAsked(at if there else path, fix)]
     return []
+
+
+_TOKEN: Final = re.compile(rf'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|(?P<torn>))|{BRACKETS}', re.DOTALL)
+_BEHIND: Final = re.compile(r"(?:[ \t\r\n]*(?:[;,}\])]|//[^\n]*|#[^\n]*|/\*.*?\*/))+", re.DOTALL)
+"""What people and programs put behind an answer, and what is no answer by itself."""
+_MARK: Final = re.compile(r"[^\s\ufeff\x00]")
+
+
+class Documents(NamedTuple):
+    """The top-level JSON documents of a text.
+
+    `texts` are the offsets of the complete ones, and `ends` where each ends with what stands behind
+    it and is no part of it: a semicolon, a bracket too many, a comment. `incomplete` says that the
+    last one just ends too early: it may still be being written. `broken` says that something is no
+    JSON document at all.
+    """
+
+    texts: tuple[tuple[int, int], ...] = ()
+    ends: tuple[int, ...] = ()
+    incomplete: bool = False
+    broken: bool = False
+
+
+def divide(text: str) -> Documents:
+    """Divide a text into its top-level documents: one after another, on one line or on several."""
+    texts: list[tuple[int, int]] = []
+    ends: list[int] = []
+    at = 0
+    while True:
+        first = _MARK.search(text, at)
+        if not first:
+            return Documents(tuple(texts), tuple(ends))
+        start = first.start()
+        if text[start] not in "{[":
+            return Documents(tuple(texts), tuple(ends), broken=True)
+        end = closed_at(text, start, _TOKEN)
+        if end < 0:
+            return Documents(tuple(texts), tuple(ends), incomplete=True)
+        texts.append((start, end))
+        behind = _BEHIND.match(text, end)
+        at = behind.end() if behind else end
+        ends.append(at)
+
+
+def id_of(text: str) -> RequestId | None:
+    """Return the id that was typed in a whole message; None when there is none to be read."""
+    reading = read(text)
+    if not reading.readable or not isinstance(reading.value, dict):
+        return None
+    value = reading.value.get("id")
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    return RequestId(member(reading.json, "id") or str(value), value)
+
+
+def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
+    """Return what is wrong with an answer whose id belongs to no request that waits."""
+    typed = id_of(text)
+    spot = _id_spot(text)
+    start, end = spot or (0, 0)
+    if not pending:
+        if typed is None:
+            return diagnostic(kinds.NoRequestWaits(), text, start, end)
+        return diagnostic(kinds.NothingWaits(typed=shown(typed.token)), text, start, end)
+    tokens = list(dict.fromkeys(each.id.token for each in pending))  # two may have the same id
+    ids = ", ".join(shown(token) for token in tokens[:8])
+    if typed is None and isinstance(read(text).value, list):
+        batches = features(pending[0].revision).batches
+        return diagnostic(
+            kinds.BatchOfOne() if batches else kinds.BatchNotAllowed(), text, start, end
+        )
+    if typed is None:
+        lacking = kinds.IdMissing(id=ids) if len(tokens) == 1 else kinds.IdNeeded(id=ids)
+        found = diagnostic(lacking, text, start, end)
+    else:
+        same = [each for each in pending if str(each.id.value) == str(typed.value)]
+        if same:
+            wanted = same[0].id.token
+            other = kinds.IdOfOtherType(typed=typed.token, id=wanted)
+            return _with_fix(diagnostic(other, text, start, end), spot, wanted)
+        strange = kinds.NoSuchRequest(pending=ids, typed=shown(typed.token))
+        found = diagnostic(strange, text, start, end)
+    return _with_fix(found, spot, tokens[0]) if len(tokens) == 1 else found
+
+
+def _with_fix(diagnostic: Diagnostic, spot: tuple[int, int] | None, token: str) -> Diagnostic:
+    if spot is None:
+        return diagnostic
+    applicability = Applicability.SAFE if diagnostic.code == "R04" else Applicability.GUESS
+    return diagnostic._replace(
+        fix=Fix((TextEdit(spot[0], spot[1], token),), "replace", applicability)
+    )
+
+
+def _id_spot(text: str) -> tuple[int, int] | None:
+    """Return where the id stands in the text as typed."""
+    from humanmcp.protocol.diagnostics.locate import Placer, Source  # noqa: PLC0415 - here only
+
+    reading = read(text)
+    if not reading.readable or not isinstance(reading.value, dict) or "id" not in reading.value:
+        return None
+    spot = Placer(Source(reading.json, text)).spot(("id",))
+    return (reading.as_written(spot.start), reading.as_written(spot.end)) if spot else None

@@ -10,8 +10,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.kinds import syntax
-from humanmcp.protocol.diagnostics.verdict import grouped
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.model import grouped
 from humanmcp.protocol.repair.reading import diagnostic
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def warn_of_secrets(text: str, *, by_name: bool = True, known: str = "") -> tupl
     """Return a warning about each secret that a person types. What stands in `known` is not new."""
     return grouped(
         tuple(
-            diagnostic(syntax.LooksSecret(name=each.name), text, each.start, each.end)
+            diagnostic(kinds.LooksSecret(name=each.name), text, each.start, each.end)
             for each in typed_secrets(text, by_name=by_name)
             if not known or text[each.start : each.end] not in known
         )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.kinds import mcp
-from humanmcp.protocol.diagnostics.raw import (
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import (
     RawDiagnostic,
     delete,
     insert,
@@ -17,23 +17,160 @@ from humanmcp.protocol.diagnostics.raw import (
     rename_to,
     replace_with,
     shown,
+    unwrap,
     wrap,
 )
 from humanmcp.protocol.json.jsonrpc import json_type
-from humanmcp.protocol.json.similar import alike, meant_by
+from humanmcp.protocol.json.tree import alike, meant_by
 from humanmcp.protocol.spec import types
 from humanmcp.protocol.spec.examples import example, example_of
 from humanmcp.protocol.spec.formats import FORMS, NAMES
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
-from humanmcp.protocol.validation import shape_diagnostics as wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.diagnostics.locate import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.spec.formats import FormatTrouble
     from humanmcp.protocol.spec.types import Kind, Member, Shape
+
+
+def name_of(path: Path) -> str:
+    """Return how a person would call the place: `tools[0].name`, without what leads to it."""
+    steps = [step for step in path if step not in ("params", "result")] or list(path[-1:])
+    said = ""
+    first = -3 if len(steps) < 4 or isinstance(steps[-3], str) else -4
+    for step in steps[first:]:
+        said += f"[{step}]" if isinstance(step, int) else f".{step}" if said else step
+    return shown(said)
+
+
+def wrong_type(
+    kind: type[kinds.WrongType], value: Json, path: Path, fix: FixAction | None = None
+) -> RawDiagnostic:
+    """Report a value by the place and the JSON type that stands there."""
+    return kind(path, fix, key=name_of(path), got=json_type(value))
+
+
+def null(path: Path) -> RawDiagnostic:
+    """Report `null` for a member that is better left out."""
+    return wrong_type(kinds.NullValue, None, path, delete(path))
+
+
+def not_text(value: Json, path: Path) -> RawDiagnostic:
+    """Report what should be text."""
+    fix = None
+    if value is not None and not isinstance(value, (dict, list)):
+        fix = wrap(path, '"', '"')
+    return wrong_type(kinds.NotText, value, path, fix)
+
+
+def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
+    """Report what should be a number, or a whole one."""
+    fix = None
+    if isinstance(value, str):
+        digits = value.strip()
+        if digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) < 1000:
+            fix = replace_with(path, int(digits), "unquote")
+    elif isinstance(value, float):
+        fix = replace_with(path, round(value))
+    kind = kinds.NotWhole if whole else kinds.NotANumber
+    return kind(path, fix, key=name_of(path), value=quoted(value))
+
+
+def not_an_object(value: Json, path: Path) -> RawDiagnostic:
+    """Report what should be an object."""
+    if value is None:
+        return wrong_type(kinds.NotAnObject, None, path, replace_with(path, {}))
+    # `"tools": true` among capabilities means `{}`; a list of names means an object of them
+    fix = replace_with(path, {}) if value is True else None
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        fix = replace_with(path, {item: {} for item in value})
+    return wrong_type(kinds.NotAnObject, value, path, fix)
+
+
+def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawDiagnostic:
+    """Report an object whose kind none of its members tells."""
+    names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= revision]
+    allowed = ", ".join(json_text(name) for name in names)
+    if not isinstance(value, dict):
+        fix = None
+        if kind.member == "type" and isinstance(value, str):
+            fix = replace_with(path, {"type": "text", "text": value}, "wrap")
+        elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            fix = unwrap(path, (0,))
+        return wrong_type(kinds.NotAnObject, value, path, fix)
+    tag = value.get(kind.member)
+    at = (*path, kind.member)
+    if kind.member not in value:
+        meant = next((name for name in names if name in value), None)
+        fix = insert(at, meant) if meant else None
+        where = name_of(path)
+        return kinds.KindMissing(path, fix, key=kind.member, allowed=allowed, where=where)
+    if isinstance(tag, str) and tag in kind.shapes:
+        since = SHAPES[kind.shapes[tag]].since
+        return kinds.ValueTooNew(at, value=tag, since=since, revision=revision, allowed=allowed)
+    meant = alike(tag, names)
+    fix = None if meant is None else replace_with(at, meant)
+    strange = kind.unknown_value or (
+        kinds.TypeUnknown if kind.member == "type" else kinds.NotAllowed
+    )
+    return strange(at, fix, value=quoted(tag), allowed=allowed, key=name_of(at))
+
+
+def missing(name: str, path: Path, member: Member, revision: str) -> RawDiagnostic:
+    """Report a member that must be there."""
+    value = example(member, revision)
+    kind = kinds.ResultTypeMissing if name == "resultType" else kinds.MemberMissing
+    fix = insert((*path, name), value)
+    return kind(path, fix, key=name, example=json_text(value), where=name_of(path))
+
+
+def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
+    """Report an object that has none of the members of which it needs one."""
+    allowed = " / ".join(json_text(name) for name in names)
+    return kinds.NoneOfMembers(path, allowed=allowed, where=name_of(path))
+
+
+def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
+    """Report a text that does not look like what it must be."""
+    fix = None if trouble.mended is None else replace_with(path, trouble.mended)
+    return trouble.kind(path, fix, key=name_of(path), value=shown(value))
+
+
+def beyond(kind: type[kinds.OutOfRange], value: Json, limit: float, path: Path) -> RawDiagnostic:
+    """Report a number outside its range."""
+    fix = replace_with(path, limit)
+    return kind(path, fix, key=name_of(path), value=quoted(value), limit=quoted(limit))
+
+
+def too_many(count: int, most: int, path: Path) -> RawDiagnostic:
+    """Report a list that is too long."""
+    return kinds.TooMany(path, key=name_of(path), limit=str(most), count=str(count))
+
+
+_TRUTHS: Final = {
+    **dict.fromkeys(("true", "1", "yes", "on"), True),
+    **dict.fromkeys(("false", "0", "no", "off"), False),
+}
+
+
+def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
+    """Report what should be `true` or `false`."""
+    meant = _TRUTHS.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
+    fix = None if meant is None else replace_with(path, meant)
+    return wrong_type(kinds.NotATruth, value, path, fix)
+
+
+def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
+    """Report a word that is none of the few that have a meaning."""
+    allowed = ", ".join(map(json_text, kind.values))
+    meant = kind.values[0] if len(kind.values) == 1 else alike(value, kind.values)
+    fix = None if meant is None else replace_with(path, meant)
+    return kind.unknown_value(path, fix, key=name_of(path), allowed=allowed, value=quoted(value))
+
 
 ENOUGH: Final = 100
 """Problems after which a walk stops looking: more are not read, and a list may have a million."""
@@ -61,22 +198,22 @@ def _check(  # noqa: C901, PLR0912 - one arm a kind
             pass
         case types.Text("token"):
             if not isinstance(value, (str, int)) or isinstance(value, bool):
-                problems.append(wrong.wrong_type(mcp.NotAToken, value, path))
+                problems.append(wrong_type(kinds.NotAToken, value, path))
         case types.Text("answer" | "one answer"):
             _check_form_value(value, kind, path, problems)
         case types.Text(form):
             if not isinstance(value, str):
-                problems.append(wrong.not_text(value, path))
+                problems.append(not_text(value, path))
             elif form and (trouble := FORMS[form](value)) is not None:
-                problems.append(wrong.ill_formed(trouble, value, path))
+                problems.append(ill_formed(trouble, value, path))
         case types.Number():
             _check_number(value, kind, path, problems)
         case types.Boolean():
             if not isinstance(value, bool):
-                problems.append(wrong.not_a_truth(value, path))
+                problems.append(not_a_truth(value, path))
         case types.OneOf():
             if not isinstance(value, str) or value not in kind.values:
-                problems.append(wrong.not_one_of(value, kind, path))
+                problems.append(not_one_of(value, kind, path))
         case types.OrNull():
             if value is not None:
                 _check(value, kind.value, version, path, problems)
@@ -108,13 +245,13 @@ def _check_form_value(
         return
     if isinstance(value, list) and kind.form == "one answer":
         given = quoted(value)
-        late = mcp.ValueTooNew(
+        late = kinds.ValueTooNew(
             path, value=given, since=R2025_11, allowed=_ONE_VALUE, revision=R2025_06
         )
         problems.append(late)
     elif not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        odd = wrong.wrong_type(mcp.NotAFormValue, value, path)
-        problems.append(wrong.null(path) if value is None else odd)
+        odd = wrong_type(kinds.NotAFormValue, value, path)
+        problems.append(null(path) if value is None else odd)
 
 
 def _check_number(
@@ -122,11 +259,11 @@ def _check_number(
 ) -> None:
     whole = type(value) is int or (type(value) is float and value.is_integer())
     if not whole and (kind.whole or type(value) is not float):  # `True` is an int, too
-        problems.append(wrong.not_number(value, path, whole=kind.whole))
+        problems.append(not_number(value, path, whole=kind.whole))
     elif kind.least is not None and value < kind.least:
-        problems.append(wrong.beyond(mcp.TooSmall, value, kind.least, path))
+        problems.append(beyond(kinds.TooSmall, value, kind.least, path))
     elif kind.most is not None and value > kind.most:
-        problems.append(wrong.beyond(mcp.TooGreat, value, kind.most, path))
+        problems.append(beyond(kinds.TooGreat, value, kind.most, path))
 
 
 # -- lists and objects of free names ------------------------------------------------------------
@@ -143,7 +280,7 @@ def _check_list(
         if len(problems) > ENOUGH:
             return
     if kind.most is not None and len(value) > kind.most:
-        problems.append(wrong.too_many(len(value), kind.most, path))
+        problems.append(too_many(len(value), kind.most, path))
 
 
 def _not_a_list(value: Json, path: Path, kind: types.ListOf, version: str) -> RawDiagnostic:
@@ -159,7 +296,7 @@ def _not_a_list(value: Json, path: Path, kind: types.ListOf, version: str) -> Ra
         listed = [{"name": name, **item} for name, item in value.items()]
         mend = replace_with(path, listed, "wrap")
     got, shows = json_type(value), json_text(example_of(kind, version))
-    return mcp.NotAList(path, mend, key=wrong.name_of(path), got=got, example=shows)
+    return kinds.NotAList(path, mend, key=name_of(path), got=got, example=shows)
 
 
 def _named(value: JsonObject, kind: types.ListOf, version: str) -> bool:
@@ -174,7 +311,7 @@ def _check_free_members(
     value: Json, kind: types.MapOf, version: str, path: Path, problems: list[RawDiagnostic]
 ) -> None:
     if not isinstance(value, dict):
-        problems.append(wrong.not_an_object(value, path))
+        problems.append(not_an_object(value, path))
         return
     for name, item in value.items():
         _check(item, kind.value, version, (*path, name), problems)
@@ -205,19 +342,19 @@ def _check_by_member(
     if shape is not None and SHAPES[shape].since <= version:
         _check(value, shape, version, path, problems)
     else:
-        problems.append(wrong.no_arm(value, path, kind, version))
+        problems.append(no_arm(value, path, kind, version))
 
 
 def _check_by_presence(
     value: Json, kind: types.ByPresence, version: str, path: Path, problems: list[RawDiagnostic]
 ) -> None:
     if not isinstance(value, dict):
-        problems.append(wrong.not_an_object(value, path))
+        problems.append(not_an_object(value, path))
         return
     there = [name for name in kind.shapes if name in value]
     if len(there) > 1:  # two of them: the first one counts for most clients
         at = (*path, there[1])
-        problems.append(mcp.OneIsLost(at, delete(at), kept=there[0], lost=there[1]))
+        problems.append(kinds.OneIsLost(at, delete(at), kept=there[0], lost=there[1]))
         value = {name: item for name, item in value.items() if name != there[1]}
     elif not there or ("uri" not in value and "type" in value):
         problems.append(_neither(value, path, kind, version))
@@ -234,9 +371,9 @@ def _neither(value: JsonObject, path: Path, kind: types.ByPresence, version: str
         if "type" in value:
             rest = {name: item for name, item in value.items() if name != "type"}
             mend = replace_with(path, {"uri": example_uri, **rest})
-        shows, where = json_text(example_uri), wrong.name_of(path)
-        return mcp.MemberMissing(path, mend, key="uri", example=shows, where=where)
-    lacking = wrong.none_of(tuple(kind.shapes), path)
+        shows, where = json_text(example_uri), name_of(path)
+        return kinds.MemberMissing(path, mend, key="uri", example=shows, where=where)
+    lacking = none_of(tuple(kind.shapes), path)
     lacking.fix = insert((*path, "text"), "…")
     return lacking
 
@@ -248,7 +385,7 @@ def _check_object(
     value: Json, shape: Shape, version: str, path: Path, problems: list[RawDiagnostic]
 ) -> None:
     if not isinstance(value, dict):
-        problems.append(wrong.not_an_object(value, path))
+        problems.append(not_an_object(value, path))
         return
     known = {name: member for name, member in shape.members.items() if member.exists(version)}
     for name, item in value.items():
@@ -258,7 +395,7 @@ def _check_object(
         kind = member.kind(version)
         optional = version not in member.required
         if item is None and optional and not isinstance(kind, types.Anything):
-            problems.append(wrong.null((*path, name)))
+            problems.append(null((*path, name)))
         else:
             _check(item, kind, version, (*path, name), problems)
     problems += _names(value, path, shape, version)
@@ -266,10 +403,10 @@ def _check_object(
     if shape.names:
         problems += _misnamed(free, shape.names, path, version)
     if shape.any_of and value.keys().isdisjoint(shape.any_of):
-        problems.append(wrong.none_of(shape.any_of, path))
+        problems.append(none_of(shape.any_of, path))
 
 
-_IGNORED: Final = (mcp.MemberUnknown, mcp.MemberTooNew, mcp.MemberTooOld)
+_IGNORED: Final = (kinds.MemberUnknown, kinds.MemberTooNew, kinds.MemberTooOld)
 
 
 def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[RawDiagnostic]:
@@ -281,7 +418,7 @@ def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[Ra
     }
     strange = [name for name in value if not _is_member(name, shape, version)]
     if shape.closed and strange:
-        return [mcp.NotEmpty(path, replace_with(path, {}), key=shown(strange[0]))]
+        return [kinds.NotEmpty(path, replace_with(path, {}), key=shown(strange[0]))]
     problems: list[RawDiagnostic] = []
     lacking = {name: member for name, member in absent.items() if version in member.required}
     for name, member in lacking.items():
@@ -293,7 +430,7 @@ def _names(value: JsonObject, path: Path, shape: Shape, version: str) -> list[Ra
             strange = []
             problems.append(nested)
         else:
-            problems.append(wrong.missing(name, path, member, version))
+            problems.append(missing(name, path, member, version))
     if not shape.open:
         odd = _strange(strange, absent, value, path, shape, version)
         # first things first: what is missing counts more than what is merely ignored
@@ -315,7 +452,7 @@ def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
         return None
     whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
     mend, shows = replace_with(path, whole, "wrap"), shown(json_text(inner))
-    return mcp.MemberMissing(path, mend, key=name, example=shows, where=wrong.name_of(path))
+    return kinds.MemberMissing(path, mend, key=name, example=shows, where=name_of(path))
 
 
 def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
@@ -323,8 +460,8 @@ def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
 ) -> RawDiagnostic:
     at = (*path, typed)
     mend = rename_to(at, name) if fits(value, member.kind(version), version) else None
-    where = wrong.name_of(path)
-    return mcp.MemberMisnamed(at, mend, at_name=True, key=name, typed=shown(typed), where=where)
+    where = name_of(path)
+    return kinds.MemberMisnamed(at, mend, at_name=True, key=name, typed=shown(typed), where=where)
 
 
 def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
@@ -343,10 +480,12 @@ def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
             problems += _of_another_version(member, value[name], at, version)
         elif (meant := alike(name, absent)) is not None:
             mend = rename_to(at, meant)
-            near = mcp.NearlyAMember(at, mend, at_name=True, key=key, revision=version, meant=meant)
+            near = kinds.NearlyAMember(
+                at, mend, at_name=True, key=key, revision=version, meant=meant
+            )
             problems.append(near)
         elif len(problems) <= ENOUGH:
-            odd = mcp.MemberUnknown(at, delete(at), at_name=True, key=key, revision=version)
+            odd = kinds.MemberUnknown(at, delete(at), at_name=True, key=key, revision=version)
             problems.append(odd)
     return problems
 
@@ -356,7 +495,7 @@ def _of_another_version(member: Member, value: Json, at: Path, version: str) -> 
     known = member.since not in STATELESS
     problems = judge(value, member.kind(version), member.since, at) if known else []
     early = version < member.since
-    kind = mcp.MemberTooNew if early else mcp.MemberTooOld
+    kind = kinds.MemberTooNew if early else kinds.MemberTooOld
     since, key = member.since if early else member.until, shown(str(at[-1]))
     late = kind(at, delete(at), at_name=True, key=key, revision=version, since=since)
     return problems or [late]

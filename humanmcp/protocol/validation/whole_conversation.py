@@ -6,23 +6,173 @@ they have where they stand.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import json
+import re
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation.perspective import Perspective
-from humanmcp.protocol.conversation.state import ConversationState, ObservedMessage
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.state import METHOD as PROGRESS
+from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, ObservedMessage
+from humanmcp.protocol.conversation.transcript import Direction, Perspective
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.kinds import AnswerDropped, LeftWithoutAnswer
+from humanmcp.protocol.diagnostics.locate import KINDS
+from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, ids_in
 from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.validation.observed import hints, line_hints
-from humanmcp.protocol.validation.unanswered import Unanswered
+from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.outgoing import LOG, gates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.state import ObservedRequest
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.validation.unanswered import NeverAnswered
+
+DROPPED: Final = frozenset({"R01", "R05", "R12", "N11", Flaw.NOT_JSON, Flaw.NOT_UTF8})
+"""What makes the official clients drop an answer, and go on waiting for it."""
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+def line_hints(
+    raw: bytes, found: Message | Batch | Malformed, revision: str, *, strict: bool = False
+) -> tuple[Diagnostic, ...]:
+    """Return what there is to say of a line as a line, whatever its messages say."""
+    said = []
+    if raw.startswith(_BOM):
+        said.append(kinds.MarkBeforeLine().unplaced())
+    if isinstance(found, Batch) and not features(revision).batches:
+        severity = Severity.ERROR if strict else Severity.WARNING
+        said.append(kinds.BatchNotAllowed().without_fix(severity).unplaced())
+    return tuple(said)
+
+
+def hints(
+    heard: ObservedMessage | Malformed,
+    established: Established,
+    revision: str,
+    *,
+    strict: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """Return what there is to say of a message, the worst first; nothing when all is well.
+
+    `strict` calls an error one also in what the peer sent.
+    """
+    if isinstance(heard, Malformed):
+        return (unreadable(heard),)
+    found = _found(heard, established, revision or versions.LATEST_HANDSHAKE, strict=strict)
+    return tuple(sorted(found, key=lambda diagnostic: _ORDER.index(diagnostic.severity)))
+
+
+def _judged_for(observed: ObservedMessage, established: Established) -> tuple[Diagnostic, ...]:
+    """Return what else is wrong with an answer to nothing, as one to the request that waits."""
+    if observed.likely is None:
+        return ()
+    found = check.review(observed.likely.exchange, observed.message, established)
+    return tuple(each for each in found if not issubclass(KINDS[each.code], kinds.WrongId))
+
+
+_ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
+
+
+def _found(
+    observed: ObservedMessage, established: Established, revision: str, *, strict: bool
+) -> tuple[Diagnostic, ...]:
+    message = observed.message
+    if message.kind.is_answer:
+        if observed.request is None:
+            return (kinds.AnswerToNothing(("id",)).unplaced(), *_judged_for(observed, established))
+        return check.review(observed.request.exchange, message, established, strict=strict)
+    if observed.direction is Direction.IN:
+        request = observed.request if message.kind is Kind.REQUEST else None
+        stated = request.revision if request else revision
+        return check.remarks(message, stated, established, observed.found, strict=strict)
+    method = message.method
+    record = methods.named(method, is_request=message.kind is Kind.REQUEST)
+    if revision not in record.to_client:
+        return (kinds.NotOfServers(("method",), method=method, revision=revision).unplaced(),)
+    also = (*observed.found, *gates(message, revision, established))
+    return check.from_server(message, revision, also, strict=strict)
+
+
+class NeverAnswered(NamedTuple):
+    """A request without an answer: the number of its line, and of the line that was dropped."""
+
+    seq: int
+    request: ObservedRequest
+    dropped: int = 0
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The same as the check says it."""
+        token = self.request.request.id.token if self.request.request.id is not None else ""
+        method, line = self.request.method, str(self.dropped)
+        if not self.dropped:
+            return LeftWithoutAnswer(method=method, id=token).unplaced()
+        return AnswerDropped(method=method, id=token, line=line).unplaced()
+
+
+class Unanswered:
+    """What is open, and what was answered in vain. Lines are told in their order."""
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[int, int] = OrderedDict()
+        """From the number of a request to that of its line."""
+        self._in_vain: OrderedDict[int, NeverAnswered] = OrderedDict()
+
+    def heard(self, seq: int, observed: ObservedMessage) -> None:
+        """Take note of a request; an answer needs no note unless it was dropped."""
+        if observed.request is not None and observed.message.kind is Kind.REQUEST:
+            self._lines[observed.request.number] = seq
+            if len(self._lines) > MOST_OPEN:
+                self._lines.popitem(last=False)
+
+    def checked(
+        self, seq: int, observed: ObservedMessage, said: Iterable[Diagnostic]
+    ) -> NeverAnswered | None:
+        """Take note of what the check said of an answer. Returns the request that it fails."""
+        is_answer = observed.message.kind.is_answer
+        if observed.request is None or not is_answer or DROPPED.isdisjoint(p.code for p in said):
+            return None
+        return self._failed(seq, observed.request)
+
+    def broken(
+        self, seq: int, malformed: Malformed, waiting: Collection[ObservedRequest]
+    ) -> NeverAnswered | None:
+        """Take note of a line that is no message. Returns the request whose id stands in it."""
+        named = ids_in(malformed.text)
+        request = next(
+            (
+                one
+                for one in waiting
+                if one.request.id is not None and one.request.id.token in named
+            ),
+            None,
+        )
+        return None if request is None else self._failed(seq, request)
+
+    def _failed(self, seq: int, request: ObservedRequest) -> NeverAnswered:
+        unanswered = NeverAnswered(self._lines.get(request.number, 0), request, seq)
+        self._in_vain[request.number] = unanswered
+        if len(self._in_vain) > MOST_OPEN:
+            self._in_vain.popitem(last=False)
+        return unanswered
+
+    def left(self, conversation: ConversationState) -> tuple[NeverAnswered, ...]:
+        """List what was never answered, now that nothing more comes, in the order of the requests.
+
+        A subscription (2026-07-28) stays open by design.
+        """
+        left = dict(self._in_vain)
+        for request in conversation.open:
+            if not methods.of(request.method).stays_open and request.number not in left:
+                left[request.number] = NeverAnswered(self._lines.get(request.number, 0), request)
+        return tuple(left[number] for number in sorted(left))
 
 
 class Judged(NamedTuple):
@@ -168,3 +318,91 @@ def judge_messages(lines: Iterable[bytes], revision: str = "") -> Iterator[Judge
     for number, raw in enumerate(lines, 1):
         yield from overheard.line(number, overheard.speaker(raw), raw)
     yield from overheard.end()
+
+
+_ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([nrt\\]))")
+_MEANT: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"\\": b"\\"}
+
+
+class Opener(NamedTuple):
+    """A message to begin from: its method, what it is about ("" for nothing), and its text."""
+
+    method: str
+    about: str
+    text: str
+
+
+def message(method: str, params: Any = None, own: str | int | None = None) -> str:  # noqa: ANN401 - any JSON value
+    """Write a notification, or a request where it has an id of its own."""
+    body: dict[str, Any] = {"jsonrpc": "2.0"}
+    if own is not None:
+        body["id"] = own
+    body["method"] = method
+    if params is not None:
+        body["params"] = params
+    return json.dumps(body, ensure_ascii=False)
+
+
+def request(method: str, own: str) -> str:
+    """Write a request of one's own, with parameters to begin from."""
+    return message(method, _PARAMS.get(method), own)
+
+
+def log(level: str, text: str) -> str:
+    """Write a log message."""
+    return message(LOG, {"level": level, "logger": "humanmcp", "data": text})
+
+
+def progress(exchange: Exchange, value: float, total: float | None = None) -> str:
+    """Write a progress notification of a request. Without a token of its own it names its id."""
+    token = exchange.request.meta.get("progressToken", exchange.id.value)
+    of = {} if total is None else {"total": total}
+    return message(PROGRESS, {"progressToken": token, "progress": value, **of})
+
+
+def openers(revision: str, waiting: Sequence[Exchange], own: str) -> tuple[Opener, ...]:
+    """List the messages to begin from. `own` is the id of a request."""
+    return tuple(_openers(revision, waiting, own))
+
+
+def _openers(revision: str, waiting: Sequence[Exchange], own: str) -> Iterator[Opener]:
+    for about, method in methods.CHANGED.items():
+        if revision in methods.of(method).to_client:
+            yield Opener(method, about, message(method))
+    if revision in methods.of(LOG).to_client:
+        yield Opener(LOG, "info", log("info", "a person is at it"))
+    for exchange in waiting:
+        if exchange.progress_token is not None:
+            yield Opener(PROGRESS, exchange.tool or exchange.method, progress(exchange, 1, 4))
+    for method in ("ping", "roots/list", *_PARAMS):
+        if revision in methods.of(method).to_client:
+            yield Opener(method, "", request(method, own))
+
+
+_PARAMS: Final[dict[str, Any]] = {
+    "elicitation/create": {
+        "message": "What is your name?",
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}},
+            "required": ["name"],
+        },
+    },
+    "sampling/createMessage": {
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Hello!"}}],
+        "maxTokens": 100,
+    },
+}
+
+
+def typed_bytes(text: str) -> bytes:
+    r"""Return the bytes that are meant: `\xff` is one byte, `\n` a line feed, `\\` a backslash.
+
+    Everything else is UTF-8, half characters included.
+    """
+    raw = text.encode("utf-8", "surrogatepass")
+    return _ESCAPE.sub(lambda found: _byte(found[1], found[2]), raw)
+
+
+def _byte(digits: bytes | None, letter: bytes | None) -> bytes:
+    return bytes([int(digits, 16)]) if digits is not None else _MEANT[letter or b"\\"]

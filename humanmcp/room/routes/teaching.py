@@ -2,6 +2,8 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from typing import Any, Final, NamedTuple
@@ -9,18 +11,16 @@ from typing import Any, Final, NamedTuple
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk.http.context import spoken
-from humanmcp.desk.http.layout import FormValues, note_version, page
+from humanmcp.desk.http.context import FormValues, note_version, page, spoken
 from humanmcp.desk.routes.history import stage
-from humanmcp.desk.routes.mistakes import mistake_page
+from humanmcp.desk.routes.settings import mistake_page, offered
 from humanmcp.inbox.contract import Life, UnknownItemError
-from humanmcp.room import handing_in
-from humanmcp.room.around import number_of, room_of
-from humanmcp.room.classroom import LONGEST_HINT, Classroom
-from humanmcp.room.entering import entering, qr_code, spaced
+from humanmcp.room import practice
+from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
 from humanmcp.room.records import DoorState
-from humanmcp.room.room_door import Role, Visitor
+from humanmcp.room.room_door import Role, Visitor, fits
 from humanmcp.room.seat import RoomSeat
+from humanmcp.room.views import entering, number_of, qr_code, room_of, spaced, visitor_of
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -208,14 +208,14 @@ def export(request: Request) -> Response:
     """Hand in: a page for each seat, and a table of steps, tries and mistakes."""
     classroom = room_of(request)
     attached = {"Content-Disposition": f'attachment; filename="room-{classroom.record.name}.zip"'}
-    packed = handing_in.packed(classroom, spoken(request))
+    packed = practice.packed(classroom, spoken(request))
     return Response(packed, media_type="application/zip", headers=attached)
 
 
 @router.get("/room/seats.csv")
 def table(request: Request) -> Response:
     """Return the table alone."""
-    text = handing_in.table(room_of(request), spoken(request))
+    text = practice.table(room_of(request), spoken(request))
     attached = {"Content-Disposition": 'attachment; filename="seats.csv"'}
     return Response(text.encode("utf-8-sig"), media_type="text/csv", headers=attached)
 
@@ -239,3 +239,111 @@ def wall(request: Request) -> HTMLResponse:
         if chosen:
             values |= {"chosen": chosen, **stage(seat.desk, chosen, 0, language)}
     return page(request, "wall.html", sessions=(), count=0, **values)
+
+
+@router.get("/login")
+def join(request: Request, code: str = "") -> HTMLResponse:
+    """Show the door. The code may stand in the address, as the QR code has it."""
+    return _door(request, code=code)
+
+
+def _door(
+    request: Request, status: int = 200, *, code: str = "", name: str = "", why: str = ""
+) -> HTMLResponse:
+    classroom = room_of(request)
+    locked = classroom.state is DoorState.LOCKED
+    facts = {"code": code[:16], "sits": name[:LONGEST_NAME], "why": why, "locked": locked}
+    return page(request, "join.html", status, around=None, sessions=(), **facts)
+
+
+@router.post("/login")
+def come_in(request: Request, values: FormValues) -> Response:
+    """Swap the code for a seat, or for a place at the door."""
+    classroom = room_of(request)
+    typed, name = values.get("code", ""), " ".join(values.get("name", "").split())
+    if classroom.state is DoorState.LOCKED:
+        return _door(request, 403)
+    if not fits(typed, classroom.record.code):
+        return _door(request, 401, name=name, why="code")
+    address = request.client.host if request.client else "?"
+    if not classroom.door.joins.take(address):
+        return _door(request, 429, code=typed, name=name, why="busy")
+    lost = bool(values.get("lost"))
+    visitor = (
+        _at_the_door(classroom, name, lost=lost)
+        if lost or _waits(classroom)
+        else _seated(classroom, name)
+    )
+    if visitor is None:
+        return _door(request, 503, code=typed, name=name, why="full")
+    return entering(request, classroom, visitor)
+
+
+def _waits(classroom: Classroom) -> bool:
+    return classroom.state is DoorState.KNOCKING
+
+
+def _seated(classroom: Classroom, name: str) -> Visitor | None:
+    seat = classroom.join(name)
+    return None if seat is None else Visitor(Role.LEARNER, seat.record.number)
+
+
+def _at_the_door(classroom: Classroom, name: str, *, lost: bool) -> Visitor | None:
+    knock = classroom.knock(name, lost=lost)
+    return None if knock is None else Visitor(Role.KNOCKER, knock.number)
+
+
+@router.get("/waiting")
+def waiting(request: Request) -> Response:
+    """Show who knocks that they wait, and lead them to their seat as soon as they have one."""
+    classroom, visitor = room_of(request), visitor_of(request)
+    seat = classroom.granted.get(visitor.seat)
+    if seat is not None:
+        return entering(request, classroom, Visitor(Role.LEARNER, seat))
+    knock = classroom.knocks.get(visitor.seat)
+    return page(request, "waiting.html", around=None, knock=knock, sessions=())
+
+
+@router.get("/own")
+def own(request: Request) -> Response:
+    """Show a learner the links of their seat."""
+    classroom, visitor = room_of(request), visitor_of(request)
+    seat = classroom.seat(visitor.seat)
+    if visitor.role is not Role.LEARNER or seat is None:
+        return RedirectResponse("/", 303)
+    return page(
+        request,
+        "own.html",
+        link=classroom.link(seat.record.key),
+        url=seat.desk.url,
+        hosts=offered(request),
+        standing=seat.standing,
+    )
+
+
+@router.post("/own")
+def act_in_seat(request: Request, values: FormValues) -> Response:
+    """Raise a hand, or begin the lesson anew; the teacher gives the pen back here, too."""
+    visitor = visitor_of(request)
+    seat = room_of(request).seat(visitor.seat)
+    watching = visitor.role is Role.WATCHER
+    if seat is None:
+        return RedirectResponse("/", 303)
+    match values.get("act", ""):
+        case "raise" if not watching:
+            seat.note(hand=time.time())
+        case "lower":
+            seat.note(hand=0.0)
+        case "hint read" if not watching:
+            seat.note(hint="")
+        case "lesson" if not watching and not seat.record.pen:
+            lesson = values.get("lesson", "")
+            if lesson in {"", *room_of(request).lessons()}:
+                seat.take_lesson(lesson)
+        case "begin" if not watching and not seat.record.pen:
+            seat.practise()
+        case "take" if watching:
+            seat.note(pen=True)
+        case "give back" if watching:
+            seat.note(pen=False)
+    return RedirectResponse("/", 303)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.http.own_addresses import HttpServeError
-from humanmcp.http.sockets import QuietServer
+from humanmcp.http.listening import HttpServeError, QuietServer
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.locales import say
 from humanmcp.server.http.app import HttpApp
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.protocol.http.guard import HttpAddress
+    from humanmcp.protocol.http.inbound import HttpAddress
     from humanmcp.server.http.sessions import MakeSession
 
 MOST_CONNECTIONS: Final = 4_000

@@ -11,10 +11,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.inbox.poll_schedule import on_a_beat
+from humanmcp.inbox.attendant import on_a_beat
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.http.faults import INSTEAD, HttpFault
-from humanmcp.protocol.http.outbound import EventId
+from humanmcp.protocol.http.outbound import INSTEAD, EventId, HttpFault
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.spec.faults import Fault

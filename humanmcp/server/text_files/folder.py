@@ -8,16 +8,18 @@ Knows nothing of what is in the files.
 from __future__ import annotations
 
 import enum
+import errno
 import os
 import stat
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.common.paths import UnsafeFolderError
-from humanmcp.inbox.atomic import FolderTime
-from humanmcp.inbox.lock import LifeLock
+from humanmcp.inbox.atomic import FolderTime, LifeLock
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import Self
 
@@ -335,3 +337,205 @@ def _keeps_modes(path: Path) -> bool:
     finally:
         os.close(descriptor)
         probe.unlink()
+
+
+STABLE: Final = 0.01
+"""Seconds between two looks that must see the same before a file is read."""
+
+SILENCE: Final = 2.0
+"""Seconds without a change after which a text counts as finished although it is not complete."""
+
+LOCKED_EVERY: Final = 0.5
+"""Seconds between two tries to read a file that the system keeps from us."""
+
+
+class Absence(enum.Enum):
+    """Nothing has the name."""
+
+    GONE = "gone"
+    """It was there at the last look."""
+    STILL = "still"
+
+
+class WatchedFile:
+    """A file that is watched by its name.
+
+    `gone` is how many characters of its text were sent, `print` the hash of these, and `early` what
+    was refused among them.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.gone = 0
+        self.print = hash("")
+        self.early = ""
+        self._seen: Mark | None = None
+        self._settled: Mark | None = None
+        self._since = 0.0
+        self._next_look = 0.0
+
+    @property
+    def has_content(self) -> bool:
+        """Return True if it was there at the last look, and not empty."""
+        return self._seen is not None and self._seen.size > 0
+
+    def look(self, folder: OpenFolder, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
+        """Look once: the content when it has come to rest, None while there is nothing to do.
+
+        What must not be read is reported once, without waiting.
+        """
+        missing = self._seen is None and not folder.may_have_more
+        mark = None if missing else folder.mark(self.name)
+        if mark is None:
+            was_there, self._seen, self._settled = self._seen is not None, None, None
+            return Absence.GONE if was_there else Absence.STILL
+        if mark != self._seen:
+            self._seen, self._since, self._next_look = mark, now, now + STABLE
+            if mark.unfit is not None:
+                self._settled = mark
+            return mark.unfit
+        if mark == self._settled or now < self._next_look:
+            return None
+        content = folder.read(self.name, mark)
+        if isinstance(content, Unfit):
+            self._next_look = now + LOCKED_EVERY
+            return content
+        return None if content is None else (content, mark)
+
+    @property
+    def look_again(self) -> float | None:
+        """When to look again at what is being written; None when it has come to rest."""
+        return None if self._seen == self._settled else self._next_look
+
+    def is_silent(self, now: float) -> bool:
+        """Return True if it has not changed for so long that it will not. If not, wait."""
+        self._next_look = self._since + SILENCE
+        return now >= self._next_look
+
+    def settle(self, mark: Mark | None) -> None:
+        """Leave the file alone as long as it bears this mark; with None, look again at once."""
+        self._seen = self._settled = mark
+
+    def is_as_settled(self, folder: OpenFolder) -> bool:
+        """Return True if it has not changed since it was settled."""
+        return self._settled is not None and folder.mark(self.name) == self._settled
+
+    def send(self, text: str, end: int, refused: str) -> None:
+        """Note that nothing before `end` of its text is left to judge; `refused` is what was."""
+        self.gone, self.print = end, hash(text[:end])
+        self.early += refused
+
+    def start_in(self, text: str) -> int:
+        """Return where in its text there may be something new.
+
+        That is after what was sent, if the text still begins with it, and else the beginning.
+        """
+        if hash(text[: self.gone]) != self.print:
+            self.gone, self.print, self.early = 0, hash(""), ""
+        return self.gone
+
+
+IN: Final = "in.txt"
+_NO_FILE: Final = frozenset({Unfit.LINK, Unfit.FOLDER, Unfit.SPECIAL, Unfit.FOREIGN})
+
+
+class InTxt:
+    """`in.txt` of one session. `trouble` is what keeps it from being written, None when nothing."""
+
+    def __init__(self, folder: OpenFolder, before: Sequence[bytes] = ()) -> None:
+        """Begin with the lines that came before; keep what an earlier session left in it.
+
+        Copied and emptied in place, not renamed: a `tail -f in.txt` that is still running reads on
+        in the same file, says "file truncated", and shows the new session.
+
+        Raises:
+            UnsafeFolderError: something else than a file of the person's has the name.
+            OSError: it cannot be written.
+        """
+        self.trouble: OSError | None = None
+        self._folder = folder
+        self._backlog = bytearray(b"".join(line + b"\n" for line in before))
+        self.was_ours = False
+        """Whether the file held these lines already: this session has had the folder before."""
+        mark = folder.mark(IN)
+        if mark is not None and mark.unfit in _NO_FILE:
+            raise UnsafeFolderError("no-file", folder=folder.path / IN)
+        if mark is not None and before and mark.size == len(self._backlog):
+            self.was_ours = folder.read(IN, mark) == bytes(self._backlog)
+        if self.was_ours:
+            self._backlog.clear()
+            return
+        if mark is not None and mark.size:
+            stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(mark.changed_ns / 1e9))
+            folder.copy(IN, folder.free_name(f"in.{stamp}"))
+        folder.empty(IN)
+        self.catch_up()
+
+    def add(self, line: bytes, *, later: bool = False) -> None:
+        """Add a line, with one write. What the disk does not take now is written later.
+
+        With `later` it waits for `catch_up`.
+        """
+        self._backlog += line + b"\n"
+        if not later:
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Write what the disk did not take so far."""
+        try:
+            while self._backlog:
+                self._backlog = self._backlog[self._folder.append(IN, self._backlog) :]
+        except OSError as error:
+            self.trouble = error
+        else:
+            self.trouble = None
+
+
+SENT: Final = "sent"
+
+
+class SentFolder:
+    """The folder `sent` in the archive or, where that cannot be, in the place itself."""
+
+    def __init__(self, folder: OpenFolder, archive: Path | None = None) -> None:
+        """Keep files of `folder` in `archive`."""
+        self._place = folder
+        self._folder = SENT if archive is None else str(archive / SENT)
+        self._count = 0
+
+    def take(self, name: str) -> str:
+        """Rename a file of the place to the next number. Returns the name it has now.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            OSError: it cannot be renamed now; Windows does not rename what is open elsewhere.
+        """
+        new = self._next()
+        try:
+            self._place.rename(name, new)
+        except OSError as error:
+            if error.errno != errno.EXDEV or self._folder == SENT:
+                raise
+            self._settle_here()  # the archive is on another disk
+            new = self._next()
+            self._place.rename(name, new)
+        return new
+
+    def keep(self, content: bytes) -> None:
+        """Keep a copy of a file that is not there any more."""
+        self._place.create(self._next(), content)
+
+    def _next(self) -> str:
+        try:
+            self._place.make_folder(self._folder)
+        except FileNotFoundError:  # somebody removed the archive
+            self._settle_here()
+            self._place.make_folder(self._folder)
+        while True:
+            self._count += 1
+            name = f"{self._folder}/{self._count:04d}.txt"
+            if self._place.mark(name) is None:
+                return name
+
+    def _settle_here(self) -> None:
+        self._folder, self._count = SENT, 0

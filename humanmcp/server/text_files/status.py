@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales import describe as sentence
 from humanmcp.locales import say, who
-from humanmcp.protocol.conversation.events import (
+from humanmcp.protocol.conversation.exchange import (
+    ExchangeState,
     NoticeArrived,
     RequestArrived,
     RequestRepeated,
     ResponseArrived,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import unreadable
-from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.rules.answer_book import Mode
 from humanmcp.protocol.spec.versions import features
 from humanmcp.server.journal import BY_US
@@ -28,15 +28,13 @@ from humanmcp.server.journal import BY_US
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from humanmcp.protocol.conversation.events import Event
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal
-    from humanmcp.server.options import ServeOptions
-    from humanmcp.server.pending_timers import PendingTimers
     from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.waiting import PendingTimers, ServeOptions
 
 ROOM: Final = "status"
 MOST: Final = 200
@@ -154,7 +152,7 @@ class StatusTxt:
 
     def _question(self, exchange: Exchange) -> Iterator[str]:
         # Imported when a question may be there: the start of a server does not pay for it.
-        from humanmcp.protocol.validation.inquiry import inquiry_of  # noqa: PLC0415 - the start is counted
+        from humanmcp.protocol.validation.incoming import inquiry_of  # noqa: PLC0415 - the start is counted
 
         inquiry = inquiry_of(exchange.request)
         if inquiry is None:

@@ -15,23 +15,21 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.server.text_files.files import OWN
-from humanmcp.server.text_files.on_purpose import ANYWAY, RAW
+from humanmcp.server.text_files.files import ANYWAY, OWN, RAW
 from humanmcp.server.text_files.out_txt import BY_FILES, OutTxt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.poll_schedule import PollSchedule
+    from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.inbox.text_events import FolderEvents
-    from humanmcp.protocol.conversation.events import Event
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.session import Session
     from humanmcp.server.journal import Journal
-    from humanmcp.server.options import ServeOptions
     from humanmcp.server.replies import ReplyDispatcher
     from humanmcp.server.text_files.files import TextFiles
     from humanmcp.server.text_files.status import StatusTxt
+    from humanmcp.server.waiting import ServeOptions
 
 logger = logging.getLogger(__name__)
 

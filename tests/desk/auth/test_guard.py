@@ -19,7 +19,7 @@ from humanmcp.desk import command
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth import guard
 from humanmcp.desk.auth.guard import Address, Guard, judge
-from humanmcp.http import bodies
+from humanmcp.http import listening
 from tests.desk.desking import COMMAND, JSON, Desking
 
 if TYPE_CHECKING:
@@ -436,7 +436,7 @@ def test_the_environment_alone_does_not_open_the_desk(tmp_path: Path) -> None:
 
 def test_a_body_that_says_it_is_too_large_is_not_read(desking: Desking) -> None:
     """The announced size counts before anything is read."""
-    headers = {**desking.bearer, **JSON, "Content-Length": str(bodies.LARGEST + 1)}
+    headers = {**desking.bearer, **JSON, "Content-Length": str(listening.LARGEST + 1)}
     assert desking.ask("POST", "/api/rules", headers=headers).status == 413
 
 

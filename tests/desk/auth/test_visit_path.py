@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.desk.auth.visit_path import linked, parts_of, placed, visit_of, within
+from humanmcp.desk.auth.login import linked, parts_of, placed, visit_of, within
 from tests.desk.desking import JSON
 from tests.serving import Serving
 from tests.waiting import until

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.common.logfile import LARGEST_LOG
-from humanmcp.desk.http import error_handlers, launch
+from humanmcp.desk.http import context, launch
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until
 
@@ -100,9 +100,7 @@ def test_the_log_has_the_way_to_the_error(failing: Desking) -> None:
     before = log_of(failing)
     assert failing.post("/api/fails", {"text": "tokyo"}).status == 500
     log = said_after(failing, before, ", in fail\n")
-    assert (
-        "ERROR humanmcp.desk.http.error_handlers: POST /api/fails: RuntimeError: no answer" in log
-    )
+    assert "ERROR humanmcp.desk.http.context: POST /api/fails: RuntimeError: no answer" in log
     assert "ValueError: cannot read tokyo" in log
     assert log.count("RuntimeError: ") == 1
     assert stat.S_IMODE((failing.home / launch.LOG_NAME).stat().st_mode) == 0o600
@@ -153,7 +151,7 @@ def test_a_large_log_is_put_aside_when_the_desk_starts(home: Path) -> None:
         file.truncate(LARGEST_LOG + 1)
     with Desking(home):
         assert (home / launch.LOG_NAME).stat().st_size == 0
-    assert (home / error_handlers.OLD_NAME).stat().st_size > LARGEST_LOG
+    assert (home / context.OLD_NAME).stat().st_size > LARGEST_LOG
 
 
 def test_a_desk_whose_stderr_is_its_log_says_everything_once(home: Path) -> None:
@@ -161,8 +159,8 @@ def test_a_desk_whose_stderr_is_its_log_says_everything_once(home: Path) -> None
     home.mkdir(mode=0o700)
     code = (
         "import logging, pathlib, sys\n"
-        "from humanmcp.desk.http import error_handlers\n"
-        "error_handlers.log_to(pathlib.Path(sys.argv[1]))\n"
+        "from humanmcp.desk.http import context\n"
+        "context.log_to(pathlib.Path(sys.argv[1]))\n"
         "logging.getLogger('here').warning('once')\n"
     )
     with (home / launch.LOG_NAME).open("ab") as stream:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from humanmcp.answering.case import LARGEST, Decoded
 from humanmcp.common.settings import Settings
 from humanmcp.desk import command
-from humanmcp.desk.http import layout as frame
+from humanmcp.desk.http import context as frame
 from humanmcp.desk.routes import inbox as inbox_page
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
@@ -24,8 +24,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import MOST_VALUES
-from humanmcp.protocol.json.truncated import BEGINNING
+from humanmcp.protocol.json.jsonrpc import BEGINNING, MOST_VALUES
 from humanmcp.protocol.repair.reading import strict
 from tests.desk.desking import Desking
 from tests.waiting import until
@@ -41,7 +40,7 @@ def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
     """The page carries the number of the last change from before it gathered what it shows."""
     desk = command.make_desk(home, 8765, Settings())
     monkeypatch.setattr(frame, "desk_of", lambda _request: desk)
-    monkeypatch.setattr("humanmcp.desk.http.layout.spoken", lambda _request: "en")
+    monkeypatch.setattr("humanmcp.desk.http.context.spoken", lambda _request: "en")
     scope = {"type": "http", "path": "/", "headers": [], "query_string": b""}
     request = Request(scope)
     before = desk.board.version

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.desk.presenters import conversation
-from humanmcp.desk.presenters import tools as tool_cards
+from humanmcp.desk.presenters import conversation as tool_cards
 from humanmcp.desk.presenters.conversation import (
     ModelConversation,
     ModelText,
@@ -21,8 +21,7 @@ from humanmcp.desk.presenters.conversation import (
     Unread,
     conversation_of,
 )
-from humanmcp.desk.presenters.readable_json import LONGEST
-from humanmcp.desk.presenters.rendering import render
+from humanmcp.desk.presenters.rendering import LONGEST, render
 from humanmcp.inbox.contract import Item, Key, Seat
 from humanmcp.locales import LANGUAGES
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.desk.presenters.form_fields import DEEPEST, field_of, unread
+from humanmcp.desk.presenters.forms import DEEPEST, field_of, unread
 from humanmcp.protocol.diagnostics.model import applied
 from humanmcp.protocol.validation.json_schema.validator import mismatch
 

@@ -9,7 +9,7 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
 from humanmcp.answering.service import Outcome
-from humanmcp.desk.presenters.held_messages import Task, draft_of, task_of
+from humanmcp.desk.presenters.conversation import Task, draft_of, task_of
 from humanmcp.inbox.contract import Action, Draft, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.terminal.rooms import CALL, Room

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.answering.case import case_of
-from humanmcp.desk.presenters import input_requests
-from humanmcp.desk.presenters.input_requests import ShownRequest
+from humanmcp.desk.presenters import request_form
+from humanmcp.desk.presenters.request_form import ShownRequest
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established
@@ -59,7 +59,7 @@ class Asked:
     @property
     def told(self) -> tuple[ShownRequest, ...]:
         """What the page says of the questions at the call."""
-        return input_requests.requests_shown(case_of(self.inbox, self.key))
+        return request_form.requests_shown(case_of(self.inbox, self.key))
 
     def page(self, of: str = "") -> str:
         """Return the page on which one asks."""

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from humanmcp.desk.presenters.markdown import blocks
+from humanmcp.desk.presenters.rendering import blocks
 
 
 @pytest.mark.parametrize("text", ["", "plain", "two\nlines", "2 * 3 * 4", "a_b", "<b>no</b>"])

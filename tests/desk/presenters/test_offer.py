@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from humanmcp.desk.presenters import offer
-from humanmcp.desk.presenters.offer import OfferError, entry_of, fields_of
+from humanmcp.desk.presenters import server_definition
+from humanmcp.desk.presenters.server_definition import OfferError, entry_of, fields_of
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.rules.answer_book import ASK_TOOL
 
@@ -60,20 +60,20 @@ def test_what_can_not_be_offered_is_told(values: dict[str, str]) -> None:
 
 def test_a_changed_entry_stays_in_its_place_and_a_new_one_comes_last() -> None:
     """Also where its name changes."""
-    lists: offer.Lists = {"tools": ({"name": "a"}, {"name": "b"})}
-    renamed = offer.with_entry(lists, "tools", {"name": "c"}, "a")
+    lists: server_definition.Lists = {"tools": ({"name": "a"}, {"name": "b"})}
+    renamed = server_definition.with_entry(lists, "tools", {"name": "c"}, "a")
     assert [one["name"] for one in renamed["tools"]] == ["c", "b"]
-    added = offer.with_entry(lists, "tools", {"name": "c"}, "")
+    added = server_definition.with_entry(lists, "tools", {"name": "c"}, "")
     assert [one["name"] for one in added["tools"]] == ["a", "b", "c"]
-    assert offer.with_entry(lists, "tools", None, "a")["tools"] == ({"name": "b"},)
+    assert server_definition.with_entry(lists, "tools", None, "a")["tools"] == ({"name": "b"},)
 
 
 def test_an_order_takes_out_whatever_is_not_in_the_list() -> None:
     """Also what was typed into an answer, and what every book offers."""
-    before = {**offer.of_session(Established()), "tools": ({"name": "typed"},)}
+    before = {**server_definition.of_session(Established()), "tools": ({"name": "typed"},)}
     after = {**before, "tools": ({"name": "new"},)}
     known = Established(tools={"typed": {"name": "typed"}})
-    change = json.loads(offer.change(before, after, known))
+    change = json.loads(server_definition.change(before, after, known))
     assert change["remove"]["tools"] == ["ask_human", "typed"]
     assert change["add"] == {"tools": [{"name": "new"}]}
 
@@ -81,11 +81,11 @@ def test_an_order_takes_out_whatever_is_not_in_the_list() -> None:
 def test_an_answer_keeps_every_byte_around_its_list() -> None:
     """Numbers as they were typed, members in their order, other entries too."""
     text = '{"id":1.0,"result":{"x":1e5,"tools":[{"name":"a","n":1.0}],"_meta":{}}}'
-    found = offer.drafted(text, "tools")
+    found = server_definition.drafted(text, "tools")
     written = found.with_entries([*found.entries, {"name": "b"}])
     assert "".join(written.split()) == text.replace('"n":1.0}]', '"n":1.0},{"name":"b"}]').replace(
         " ", ""
     )
     for broken in ("{", '{"id":1}', '{"result":{"tools":{}}}'):
         with pytest.raises(OfferError):
-            offer.drafted(broken, "tools")
+            server_definition.drafted(broken, "tools")

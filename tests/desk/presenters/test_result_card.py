@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from humanmcp.desk.presenters.result_card import MOST, result_card
+from humanmcp.desk.presenters.rows import MOST, result_card
 from humanmcp.locales import LANGUAGES, say
 
 CASES = [

@@ -9,13 +9,13 @@ import pytest
 
 from humanmcp.answering import summary
 from humanmcp.common.book_file import BookFileError, read_book
-from humanmcp.desk.presenters import forms, rendering, rows, rules, sequence
-from humanmcp.desk.presenters.form_fields import field_of
+from humanmcp.desk.presenters import forms, rendering, rows, rules
+from humanmcp.desk.presenters.forms import field_of
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +135,7 @@ def test_a_note_is_a_step_without_an_arrow() -> None:
     """What the recording process said is in the history and not in the picture."""
     note = rows.step("s", summary.badge(0), Frame(1, "", Direction.NOTE, b"", note="began"))
     assert note.gist == "began"
-    assert sequence.draw([note], 0).arrows == ()
+    assert rows.draw([note], 0).arrows == ()
 
 
 def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
@@ -144,7 +144,7 @@ def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
         Frame(at, "", Direction.IN if at % 2 else Direction.OUT, CALL.encode(), (at + 1) // 2)
         for at in range(1, 41)
     ]
-    drawn = sequence.draw([rows.step("s", summary.badge(0), frame) for frame in frames], 20)
+    drawn = rows.draw([rows.step("s", summary.badge(0), frame) for frame in frames], 20)
     assert drawn.more == 40 - len(drawn.arrows)
     for arrow in drawn.arrows:
         assert (arrow.head > arrow.tail) == arrow.step.inwards

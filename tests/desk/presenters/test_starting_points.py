@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from humanmcp.desk.presenters.forms import form_of
-from humanmcp.desk.presenters.starting_points import MOST, chosen, starts_of
+from humanmcp.desk.presenters.forms import MOST_STARTING_POINTS, chosen, form_of, starts_of
 from humanmcp.inbox.contract import Item, Key
 from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.json.jsonrpc import Message, read
@@ -66,7 +65,7 @@ def test_what_came_over_the_wire_may_be_anything() -> None:
     _say, call = starts_of(asked(tools=odd))
     assert call.form.schema == {}
     many = [{"name": f"t{number}"} for number in range(100)]
-    assert len(starts_of(asked(tools=many))) == MOST + 1
+    assert len(starts_of(asked(tools=many))) == MOST_STARTING_POINTS + 1
 
 
 def test_the_terminal_has_the_same_beginnings() -> None:

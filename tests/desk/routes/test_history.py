@@ -11,7 +11,7 @@ from humanmcp.export.command import FORMATS
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
-from humanmcp.protocol.http.recorded import request_part, response_part
+from humanmcp.protocol.http.client import request_part, response_part
 from tests.desk.desking import Desking
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import pytest
 
 from humanmcp.answering.case import case_of
 from humanmcp.desk.state.board import Board
-from humanmcp.desk.state.earlier_draft import earlier_draft
+from humanmcp.desk.state.history import earlier_draft
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path

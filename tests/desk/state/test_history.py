@@ -11,14 +11,14 @@ from humanmcp.desk.state.board import Board
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
-from humanmcp.protocol.http.recorded import cut_part, event_part, request_part, response_part
+from humanmcp.protocol.http.client import cut_part, event_part, request_part, response_part
 from humanmcp.protocol.json import jsonrpc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from humanmcp.desk.presenters.pairs import Pair
+    from humanmcp.desk.presenters.conversation import Pair
 
 
 def at(second: int) -> str:

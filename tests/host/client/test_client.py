@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.common.child import EndedError
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import MOST_PAGES, Client
 from humanmcp.host.client.handshake import (
     Identity,
@@ -19,10 +20,13 @@ from humanmcp.host.client.handshake import (
     OpeningError,
     Response,
 )
-from humanmcp.host.client.respondents import Nobody
-from humanmcp.protocol.conversation.events import Late, NoticeArrived, ResponseArrived
-from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.conversation.exchange import (
+    Established,
+    Late,
+    NoticeArrived,
+    ResponseArrived,
+)
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.asking import asked
 from tests.host.seats import Notes, Way, as_process, in_memory

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.host.client.handshake import Identity, Response
-from humanmcp.host.client.request_meta import enveloped, supported
+from humanmcp.host.client.handshake import Identity, Response, enveloped, supported
 from humanmcp.protocol.json.jsonrpc import Message, read
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from humanmcp.common.child import ChildTransport
-from humanmcp.host.client import initialization
+from humanmcp.host.client import handshake
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError
-from humanmcp.host.client.respondents import Nobody
-from humanmcp.protocol.conversation.events import ResponseArrived
+from humanmcp.protocol.conversation.exchange import ResponseArrived
 from tests.host.client.test_client import seat
 from tests.host.seats import Notes, in_memory
 from tests.host.test_sdk_servers import PYTHON_2
@@ -26,7 +26,7 @@ REFUSES = "refuses-initialize"
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every first probe be too late."""
-    monkeypatch.setattr(initialization, "PROBE_PATIENCE", 0.05)
+    monkeypatch.setattr(handshake, "PROBE_PATIENCE", 0.05)
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,15 @@ import pytest
 
 from humanmcp.common.child import EndedError
 from humanmcp.host.at_inbox import AskedSession
+from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
-from humanmcp.host.client.respondents import Nobody
-from humanmcp.host.terminal.answering import AtTerminal
+from humanmcp.host.terminal.results import AtTerminal
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.events import Refused, RequestArrived, Sent
-from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.conversation.exchange import ExchangeState, Refused, RequestArrived, Sent
+from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.session import Session, SessionRole
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.client.callbacks import ServerRequestHandler
     from humanmcp.host.client.handshake import Response
-    from humanmcp.protocol.conversation.events import Outcome
-    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, Outcome
 
 FORM = {
     "type": "object",

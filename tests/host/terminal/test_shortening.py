@@ -7,9 +7,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from humanmcp.host.terminal.results import LONGEST, shortened
+from humanmcp.host.terminal.results import LONGEST, WireLog, shortened
 from humanmcp.host.terminal.typing import Typist
-from humanmcp.host.terminal.wire_log import WireLog
 from tests.host.at_keys import PROMPT, Terminal
 from tests.host.terminal.test_prompt import typed
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.events import Sent
+from humanmcp.protocol.conversation.exchange import Sent
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.session import Session, SessionRole
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.conversation.capture_log import (
+from humanmcp.protocol.conversation.transcript import (
+    Direction,
+    Frame,
     is_log_line,
     label,
     read_log,
     read_log_line,
     read_recording,
+    to_json,
     write_log_line,
 )
-from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 TIME = "2025-04-06 15:09:35.419"
 

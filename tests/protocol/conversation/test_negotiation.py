@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.conversation.negotiation import may_teach
+from humanmcp.protocol.conversation.state import may_teach
 from tests.asking import asked
 
 

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.protocol.conversation import pending
-from humanmcp.protocol.conversation.events import Late, RequestArrived, Sent
-from humanmcp.protocol.conversation.pending import REMEMBERED, REMEMBERED_SIZE
+from humanmcp.protocol.conversation import exchange
+from humanmcp.protocol.conversation.exchange import (
+    REMEMBERED,
+    REMEMBERED_SIZE,
+    Late,
+    RequestArrived,
+    Sent,
+)
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import unaddressed
 
@@ -83,7 +88,7 @@ def test_a_forgotten_request_is_one_that_nobody_waits_for() -> None:
 
 def test_the_numbers_go_on_when_requests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """A number names one exchange of a session for ever: its file and its page carry it."""
-    monkeypatch.setattr(pending, "REMEMBERED", 1)
+    monkeypatch.setattr(exchange, "REMEMBERED", 1)
     session = Session()
     assert [answered(session, token).number for token in (5, 6, 7)] == [1, 2, 3]
 

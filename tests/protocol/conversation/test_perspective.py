@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from humanmcp.protocol.conversation.perspective import Perspective, seen_by_client
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
     DROPPED,
@@ -11,6 +10,8 @@ from humanmcp.protocol.conversation.transcript import (
     LET_GO,
     Direction,
     Frame,
+    Perspective,
+    seen_by_client,
 )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.events import NoticeArrived, RequestRepeated, Sent
-from humanmcp.protocol.conversation.progress import MOST_OPEN, Progress
+from humanmcp.protocol.conversation.exchange import NoticeArrived, RequestRepeated, Sent
+from humanmcp.protocol.conversation.state import MOST_OPEN, Progress
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.session import Session, SessionRole

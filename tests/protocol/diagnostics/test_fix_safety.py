@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.diagnostics.fix_safety import trust
-from humanmcp.protocol.diagnostics.kinds import rpc
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.autofix import trust
+from humanmcp.protocol.diagnostics.locate import HOLE, FixAction, FixKind
 from humanmcp.protocol.diagnostics.model import Applicability
-from humanmcp.protocol.diagnostics.raw import HOLE, FixAction, FixKind
 
 SAFE, GUESS = Applicability.SAFE, Applicability.GUESS
 REMOVES, PLACEHOLDER = Applicability.REMOVES, Applicability.PLACEHOLDER
-FOUND = rpc.MethodMissing()
+FOUND = kinds.MethodMissing()
 
 
 def replaced(old: str, new: str, *path: str) -> Applicability:
@@ -77,14 +77,14 @@ def test_a_name_of_the_path_is_no_new_word() -> None:
         (FOUND, '"is_error"', '"isError"', SAFE),
         (FOUND, '"meta"', '"_meta"', GUESS),
         (FOUND, '"contnet"', '"content"', GUESS),
-        (rpc.MemberMisspelt(("x",), key="content", typed="contnet"), '"contnet"',
+        (kinds.MemberMisspelt(("x",), key="content", typed="contnet"), '"contnet"',
          '"content"', SAFE),
-        (rpc.MemberMisspelt(("x",), key="content", typed="words"), '"words"',
+        (kinds.MemberMisspelt(("x",), key="content", typed="words"), '"words"',
          '"content"', GUESS),
     ],
 )  # fmt: skip
 def test_a_name_is_renamed_to_the_same_in_another_spelling(
-    found: rpc.MethodMissing, old: str, new: str, applicability: Applicability
+    found: kinds.MethodMissing, old: str, new: str, applicability: Applicability
 ) -> None:
     """One slip is no guess where the name is known to be missing."""
     assert trust(found, FixAction(FixKind.RENAME, ("x",), new), old, new) == applicability

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.diagnostics.kinds import rpc
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import R2024, R2025, R2026, asked, check
@@ -78,9 +78,9 @@ def test_so_it_does_in_what_a_server_says_of_its_own(
 
 def test_without_a_text_there_is_no_line() -> None:
     """A finding about nothing typed stands nowhere."""
-    (diagnostic,) = Placer(Source("{}", "")).diagnostics([rpc.MethodMissing()])
+    (diagnostic,) = Placer(Source("{}", "")).diagnostics([kinds.MethodMissing()])
     assert (diagnostic.start, diagnostic.end, diagnostic.line, diagnostic.column) == (0, 2, 0, 0)
-    (diagnostic,) = Placer(Source("{}", "{}")).diagnostics([rpc.MethodMissing()])
+    (diagnostic,) = Placer(Source("{}", "{}")).diagnostics([kinds.MethodMissing()])
     assert (diagnostic.line, diagnostic.column) == (1, 1)
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_in_the_text_stands_at_what_is_around_it() -> None:
         (("result", "z"), '{"a": [1, {"b": 2}]}'),
         (("error", "a"), '{"a": [1, {"b": 2}]}'),
     ):
-        (diagnostic,) = placer.diagnostics([rpc.MethodMissing(path)])
+        (diagnostic,) = placer.diagnostics([kinds.MethodMissing(path)])
         assert text[diagnostic.start : diagnostic.end] == at, path
     assert placer.spot(("error",)) is None
     assert placer.spot(("result", "z")) is None

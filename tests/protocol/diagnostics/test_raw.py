@@ -9,10 +9,15 @@ import pytest
 
 from docs import make_reference
 from humanmcp.locales import LANGUAGES, describe, sentences_of
-from humanmcp.protocol.diagnostics.locate import Placer, Source
+from humanmcp.protocol.diagnostics.locate import (
+    Placer,
+    RawDiagnostic,
+    SchemaDiagnostic,
+    Source,
+    delete,
+)
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic, SchemaDiagnostic, delete
-from humanmcp.protocol.validation.rules.lists import TwiceInList
+from humanmcp.protocol.validation.rules.tools import TwiceInList
 
 KINDS: Final = make_reference.kinds()
 FIELDS: Final = {code: set(kind.__annotations__) for code, kind in KINDS.items()}

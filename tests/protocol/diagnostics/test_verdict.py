@@ -6,17 +6,23 @@ import json
 from typing import TYPE_CHECKING
 
 from humanmcp import locales
-from humanmcp.protocol.diagnostics.kinds.mcp import MemberUnknown
-from humanmcp.protocol.diagnostics.kinds.rpc import MemberStrange
+from humanmcp.protocol.diagnostics.kinds import MemberStrange, MemberUnknown
 from humanmcp.protocol.diagnostics.locate import MOST_PLACED, Placer, Source
-from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
-from humanmcp.protocol.diagnostics.verdict import MOST, grouped
+from humanmcp.protocol.diagnostics.model import (
+    MOST,
+    Applicability,
+    Diagnostic,
+    Fix,
+    Severity,
+    TextEdit,
+    grouped,
+)
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from humanmcp.protocol.validation.shape_checker import ENOUGH
 from tests.asking import R2024, R2025, asked, check, codes
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 
 LIST = "tools/list"
 

@@ -22,7 +22,7 @@ from humanmcp.protocol.http.client import (
     named_after,
     trouble_with,
 )
-from humanmcp.protocol.http.headers import HIDDEN, Headers
+from humanmcp.protocol.http.http_headers import HIDDEN, Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.http.events import EventError, EventReader, ServerSentEvent
-from humanmcp.protocol.http.outbound import COMMENT, EventId, event, priming
+from humanmcp.protocol.http.outbound import (
+    COMMENT,
+    EventError,
+    EventId,
+    EventReader,
+    ServerSentEvent,
+    event,
+    priming,
+)
 
 LINES = st.lists(
     st.sampled_from(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.http.faults import HttpFault
+from humanmcp.protocol.http.outbound import HttpFault
 from humanmcp.protocol.spec.faults import Fault
 
 RIGHT = (("content-length", "2"), ("mcp-session-id", "mine"), ("content-type", "application/json"))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.http.guard import (
+from humanmcp.protocol.http.http_headers import Headers
+from humanmcp.protocol.http.inbound import (
     ELSEWHERE,
     FOREIGN,
     NO_KEY,
     ONE_HOST,
     WRONG_HOST,
     HttpAddress,
+    HttpRefusal,
     bearer,
     refused,
+    repeated,
 )
-from humanmcp.protocol.http.headers import Headers
-from humanmcp.protocol.http.inbound import HttpRefusal, repeated
 
 HERE = HttpAddress("127.0.0.1", 8080)
 HOST = ("Host", "localhost:8080")

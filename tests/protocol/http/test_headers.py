@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.http.headers import Headers, content_length
+from humanmcp.protocol.http.http_headers import Headers, content_length
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.protocol.http.headers import Headers
+from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import (
     Acknowledged,
     HttpRefusal,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from humanmcp.protocol.http.lifetimes import (
+from humanmcp.protocol.http.outbound import (
     MAKES_ROOM_AFTER,
     SESSION_ENDS_AFTER,
     VISIT_ENDS_AFTER,

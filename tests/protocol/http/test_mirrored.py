@@ -10,9 +10,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from mcp.shared import inbound as referee
 
-from humanmcp.protocol.http.headers import Headers, decode_value, encode_value
+from humanmcp.protocol.http.http_headers import (
+    Headers,
+    decode_value,
+    encode_value,
+    mismatch_in,
+    param_mismatch,
+)
 from humanmcp.protocol.http.inbound import stated_in
-from humanmcp.protocol.http.mirrored import mismatch_in, param_mismatch
 from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.spec import methods, versions

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
-from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
-from humanmcp.protocol.http.events import ServerSentEvent
-from humanmcp.protocol.http.recorded import (
+from humanmcp.protocol.http.client import (
+    IncomingResponse,
+    OutgoingRequest,
     as_json,
     calls_in,
     cut_part,
@@ -19,6 +19,7 @@ from humanmcp.protocol.http.recorded import (
     part_in,
     words_of,
 )
+from humanmcp.protocol.http.outbound import ServerSentEvent
 
 CALL = b'{"jsonrpc":"2.0","id":"a","method":"tools/call"}'
 NOTICE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.json.escaping import (
+from humanmcp.protocol.json.jsonrpc import (
     half_characters,
     one_line,
     visible,

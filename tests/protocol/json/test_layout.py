@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.json.jsonrpc import compact
-from humanmcp.protocol.json.layout import DEEPEST_INDENT, pretty
+from humanmcp.protocol.json.tree import DEEPEST_INDENT, pretty
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.json.similar import slips
+from humanmcp.protocol.json.tree import slips
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from humanmcp.protocol.json import jsonrpc, truncated
-from humanmcp.protocol.json.jsonrpc import Kind, Message, read
-from humanmcp.protocol.json.truncated import META, outline, stand_in
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import META, Kind, Message, outline, read, stand_in
 
 BIG = "x" * 5_000
 
@@ -89,7 +88,7 @@ def test_of_a_message_that_is_too_large_the_beginning_is_read(
     """The id, the method and the name of the tool are enough to answer it."""
     assert outline(line) == line, "this is not too large"
     monkeypatch.setattr(jsonrpc, "LARGEST", 4_000)
-    monkeypatch.setattr(truncated, "BEGINNING", 1_000)
+    monkeypatch.setattr(jsonrpc, "BEGINNING", 1_000)
     message = read(outline(line).encode())
     assert isinstance(message, Message)
     assert (message.kind, message.method) == (Kind.REQUEST, "tools/call")
@@ -110,7 +109,7 @@ def test_the_beginning_of_a_message_is_json_wherever_it_ends(
     line = json.dumps({"id": 7, "params": value, "method": "x"})
     monkeypatch.setattr(jsonrpc, "LARGEST", 10)
     for end in range(2, len(line)):
-        monkeypatch.setattr(truncated, "BEGINNING", end)
+        monkeypatch.setattr(jsonrpc, "BEGINNING", end)
         found = json.loads(outline(line))
         assert found["method"] == "x", "it stands at the end"
         assert found.get("params", {}).keys() <= value.keys()

@@ -9,8 +9,7 @@ import pytest
 from humanmcp import locales
 from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
 from humanmcp.protocol.diagnostics.model import Applicability
-from humanmcp.protocol.repair.embedded import find, line_marks, unescaped
-from humanmcp.protocol.repair.yaml_answer import as_json
+from humanmcp.protocol.repair.embedded import as_json, find, line_marks, unescaped
 from humanmcp.protocol.validation.check import check
 from tests.asking import asked, codes, hold
 

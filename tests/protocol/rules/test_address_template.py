@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from humanmcp.protocol.rules.address_template import LONGEST_ADDRESS, gaps_filled
+from humanmcp.protocol.rules.rule import LONGEST_ADDRESS, gaps_filled
 
 LONG = 3.0
 """Seconds that no comparison takes; those that tried each way to cut the address took hours."""

@@ -11,9 +11,9 @@ import pytest
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.conversation.exchange import Established, Exchange, TransportFacts
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.rules import known_clients
+from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.answer_book import (
     Book,
     Decision,
@@ -23,9 +23,8 @@ from humanmcp.protocol.rules.answer_book import (
     changed_lists,
     decide,
 )
-from humanmcp.protocol.rules.book_format import parse
-from humanmcp.protocol.rules.book_values import BookError
-from humanmcp.protocol.rules.memory import BookMemory
+from humanmcp.protocol.rules.book_format import BookError, parse
+from humanmcp.protocol.rules.following import BookMemory
 from humanmcp.protocol.rules.rule import Notice, OfferChange
 from humanmcp.protocol.validation.starting_draft import start
 from tests.asking import asked, stating
@@ -207,7 +206,7 @@ def test_where_a_person_opens_the_session_an_unanswered_probe_leads_to_the_hands
     """Its result would settle the version: a person gives it, or the book says -32601."""
     probe = exchange("server/discover", "2026-07-28")
     decision = decide(probe, Book(), Established(), opening=opening)
-    assert decision.after == known_clients.PROBE_GRACE
+    assert decision.after == timeouts.PROBE_GRACE
     assert decision.form is TextForm.ERROR
     assert json.loads(decision.text)["code"] == -32601
     assert not decision.due(1000, touched=True)  # never over somebody who writes
@@ -224,7 +223,7 @@ def test_a_probe_of_a_server_with_one_era_is_answered_by_what_it_has() -> None:
     assert json.loads(old.text)["code"] == -32601
     own = Book(revisions=("2026-07-28",))
     new = decide(probe, own, Established(), opening=OpeningPolicy.HAND)
-    assert (new.after, new.form) == (known_clients.PROBE_GRACE, TextForm.RESULT)
+    assert (new.after, new.form) == (timeouts.PROBE_GRACE, TextForm.RESULT)
     assert json.loads(new.text)["supportedVersions"] == ["2026-07-28"]
 
 
@@ -290,7 +289,7 @@ def test_what_differs_between_two_books_is_named_by_its_capability() -> None:
 
 def test_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:
     """`initialize` and a list one after the other, within what it waits for both."""
-    for client in (one for one in known_clients.CLIENTS if one.opening is not None):
+    for client in (one for one in timeouts.CLIENTS if one.opening is not None):
         own = Established(client_name=client.names[0])
         first = decide(exchange("initialize"), Book(), own, opening=OpeningPolicy.HAND)
         then = decide(exchange("tools/list"), Book(), own, opening=OpeningPolicy.HAND)
@@ -307,14 +306,14 @@ def test_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> No
 
 def test_what_was_measured_says_of_which_version_and_when() -> None:
     """Figures of `mcp list` were taken for those of the hosts."""
-    for client in known_clients.CLIENTS:
+    for client in timeouts.CLIENTS:
         if client.source == "measured" and not client.names[0].startswith("humanmcp"):
             assert "November 2026" in client.seen, client.label
-    lists = known_clients.find("mcp-test-client")
+    lists = timeouts.find("mcp-test-client")
     assert lists is not None
     assert (lists.opening, lists.is_host) == (5, False)
     for name, opening in (("gemini-cli-mcp-client", 600), ("qwen-cli-mcp-client-x", 30)):
-        found = known_clients.find(name)
+        found = timeouts.find(name)
         assert found is not None
         assert found.opening == opening
 
@@ -563,11 +562,11 @@ def test_each_sample_book_can_be_used(file: Path) -> None:
 
 def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
     """Some add the name of the server to theirs."""
-    found = known_clients.find("gemini-cli-mcp-client-weather")
+    found = timeouts.find("gemini-cli-mcp-client-weather")
     assert found is not None
     assert found.label == "Gemini CLI"
-    assert known_clients.find("mcp") is None
-    assert found._replace(opening=None, is_host=False).grace == known_clients.LONGEST_GRACE
+    assert timeouts.find("mcp") is None
+    assert found._replace(opening=None, is_host=False).grace == timeouts.LONGEST_GRACE
 
 
 def test_a_rule_may_leave_a_request_to_a_person() -> None:
@@ -682,7 +681,7 @@ def test_an_opening_message_waits_no_longer_than_its_client(
 ) -> None:
     """As long as a person has set; of a client whose patience is known, at most that."""
     hello = exchange("initialize", protocolVersion="2025-11-25")
-    last = known_clients.last_moment("claude-code", "initialize")
+    last = timeouts.last_moment("claude-code", "initialize")
     known = Established(client_name="claude-code")
     assert decide(hello, book(""), known, grace=given).after == (after or last)
     assert decide(hello, book(""), Established(client_name="unheard-of"), grace=3.0).after == 3.0
@@ -705,4 +704,4 @@ def test_a_revision_that_is_not_served_is_told_with_those_that_are() -> None:
 )
 def test_a_name_that_many_programs_give_is_known_as_such(name: str, *, shared: bool) -> None:
     """The defaults of SDKs: what one of them does says nothing of another."""
-    assert known_clients.is_shared(name) == shared
+    assert timeouts.is_shared(name) == shared

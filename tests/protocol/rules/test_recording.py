@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.rules.recording import BY_STUB, Recorded, comparison_key, recorded, renewed
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.rules.replay import BY_STUB, Recorded, comparison_key, recorded, renewed
 
 AT = "2026-11-20T00:00:00.000Z"
 

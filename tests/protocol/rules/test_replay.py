@@ -17,11 +17,10 @@ from humanmcp.protocol.conversation.transcript import (
     Direction,
     Frame,
 )
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules.answer_book import Decision
-from humanmcp.protocol.rules.recording import recorded
-from humanmcp.protocol.rules.replay import Match, Otherwise, Replay, UnrecordedRequest
+from humanmcp.protocol.rules.replay import Match, Otherwise, Replay, UnrecordedRequest, recorded
 
 
 def frame(seq: int, direction: Direction, text: str, number: int = 0, note: str = "") -> Frame:

@@ -11,10 +11,10 @@ import pytest
 
 from humanmcp.common.book_file import BookFileError, parse_book
 from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Book, Decision, decide
 from humanmcp.protocol.rules.book_format import parse
-from humanmcp.protocol.rules.memory import MOST_RECORDS, BookMemory
+from humanmcp.protocol.rules.following import MOST_RECORDS, BookMemory
 from tests.asking import R2025, R2026, asked, stating
 
 SECRET = b"secret"

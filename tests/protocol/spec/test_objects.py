@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.json.similar import alike, meant_by, slips
+from humanmcp.protocol.json.tree import alike, meant_by, slips
 from humanmcp.protocol.spec import methods, types, versions
 from humanmcp.protocol.spec.examples import example_of
 from humanmcp.protocol.spec.formats import FORMS
@@ -16,8 +16,7 @@ from humanmcp.protocol.spec.objects import (
     SHAPES,
 )
 from humanmcp.protocol.spec.types import ListOf, OneOf, Text
-from humanmcp.protocol.validation.shape_checker import ENOUGH, fits, judge
-from humanmcp.protocol.validation.shape_diagnostics import name_of
+from humanmcp.protocol.validation.shape_checker import ENOUGH, fits, judge, name_of
 from tests.asking import R2024, R2025, R2026
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.protocol.conversation.events import RequestArrived
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.conversation.exchange import RequestArrived
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed

@@ -6,7 +6,7 @@ import json
 
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.validation.held import HeldMessage, answers, judge
 
 HELD = HeldMessage(

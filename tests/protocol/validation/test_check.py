@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.validation import check as draft_check

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.validation import completing
+from humanmcp.protocol.validation import starting_draft
 
 REF = {"type": "ref/prompt", "name": "trip"}
 
@@ -14,23 +14,23 @@ REF = {"type": "ref/prompt", "name": "trip"}
 def test_the_other_arguments_go_along_where_the_revision_has_a_place(revision: str) -> None:
     """`context` came with 2025-06-18; empty ones are left out, and the argument itself."""
     given = {"country": "Japan", "city": "O", "day": ""}
-    asked = completing.asked(REF, "city", "O", given, revision)
+    asked = starting_draft.asked(REF, "city", "O", given, revision)
     assert asked["argument"] == {"name": "city", "value": "O"}
     later = revision >= versions.R2025_06
     assert asked.get("context") == ({"arguments": {"country": "Japan"}} if later else None)
-    assert "context" not in completing.asked(REF, "city", "O", {"city": "O"}, revision)
+    assert "context" not in starting_draft.asked(REF, "city", "O", {"city": "O"}, revision)
 
 
 def test_a_server_is_asked_that_offers_it_or_cannot_say_so() -> None:
     """The capability came with 2025-03-26."""
-    assert completing.is_offered({}, versions.R2024_11)
-    assert not completing.is_offered({"prompts": {}}, versions.R2025_03)
-    assert completing.is_offered({"completions": {}}, versions.R2026_07)
+    assert starting_draft.is_offered({}, versions.R2024_11)
+    assert not starting_draft.is_offered({"prompts": {}}, versions.R2025_03)
+    assert starting_draft.is_offered({"completions": {}}, versions.R2026_07)
 
 
 def test_only_words_are_offered() -> None:
     """It came over a wire: it may be anything."""
-    assert completing.values_of({"completion": {"values": ["a", 1, "b"]}}) == ["a", "b"]
+    assert starting_draft.values_of({"completion": {"values": ["a", 1, "b"]}}) == ["a", "b"]
     strange: tuple[object, ...] = (
         None,
         [],
@@ -39,4 +39,4 @@ def test_only_words_are_offered() -> None:
         {"completion": {"values": "abc"}},
     )
     for result in strange:
-        assert completing.values_of(result) == []
+        assert starting_draft.values_of(result) == []

@@ -11,10 +11,8 @@ from hypothesis import given
 
 from humanmcp import locales
 from humanmcp.locales import LANGUAGES
-from humanmcp.protocol.conversation.events import Refused, Sent
-from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.conversation.exchange import Established, Exchange, Refused, Sent
+from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import Session, SessionRole

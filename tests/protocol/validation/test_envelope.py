@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from tests.asking import R2025_03, R2026, asked, check, codes, mended, serious
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.protocol.conversation.events import Sent
-from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, Sent
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import Session

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.tree import pretty
 from humanmcp.protocol.validation.held import HeldMessage, answers, judge
 
 CALL = (

@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules.answer_book import Book
-from humanmcp.protocol.validation.inquiry import (
+from humanmcp.protocol.validation.incoming import (
     CONTEXT,
     FREE_TEXT,
     MOST_OPTIONS,

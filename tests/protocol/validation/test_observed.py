@@ -11,7 +11,7 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import Malformed, Message, read
-from humanmcp.protocol.validation.observed import hints
+from humanmcp.protocol.validation.whole_conversation import hints
 from tests.asking import stating
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.check import check_outgoing, remarks, start
 from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating

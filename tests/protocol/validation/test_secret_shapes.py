@@ -11,8 +11,7 @@ import pytest
 
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.held import HeldMessage, judge
 from humanmcp.protocol.validation.outgoing import check_outgoing

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from humanmcp.protocol.validation import server_initiated
+from humanmcp.protocol.validation import whole_conversation
 from tests.asking import asked
 
 
@@ -21,21 +21,21 @@ from tests.asking import asked
 )
 def test_bytes_are_typed_as_escapes(typed: str, raw: bytes) -> None:
     """Two hexadecimal digits are one byte; everything else is UTF-8."""
-    assert server_initiated.typed_bytes(typed) == raw
+    assert whole_conversation.typed_bytes(typed) == raw
 
 
 def test_progress_names_the_token_that_its_request_gave() -> None:
     """Its id where it gave none: that is wrong, and the check says so."""
     with_token = asked("tools/call", {"name": "dice", "_meta": {"progressToken": "p"}})
     for exchange, token in ((with_token, "p"), (asked("tools/call", {"name": "dice"}), None)):
-        said = json.loads(server_initiated.progress(exchange, 1, 2))
+        said = json.loads(whole_conversation.progress(exchange, 1, 2))
         wanted = token or exchange.id.value
         assert said["params"] == {"progressToken": wanted, "progress": 1, "total": 2}
 
 
 def test_bytes_that_are_half_a_character_are_written_as_they_are() -> None:
     """Wrong on purpose: what a server with a broken encoding writes."""
-    assert server_initiated.typed_bytes("\ud800") == b"\xed\xa0\x80"
+    assert whole_conversation.typed_bytes("\ud800") == b"\xed\xa0\x80"
 
 
 def test_messages_to_begin_from_are_those_that_the_revision_has() -> None:
@@ -43,7 +43,7 @@ def test_messages_to_begin_from_are_those_that_the_revision_has() -> None:
     with_token = asked("tools/call", {"name": "dice", "_meta": {"progressToken": "p"}})
     listed = asked("tools/list", {"_meta": {"progressToken": 7}})
     waiting = (with_token, listed, asked("tools/call", {"name": "silent"}))
-    found = server_initiated.openers("2025-11-25", waiting, "h-1")
+    found = whole_conversation.openers("2025-11-25", waiting, "h-1")
     assert [(one.method, one.about) for one in found] == [
         ("notifications/tools/list_changed", "tools"),
         ("notifications/prompts/list_changed", "prompts"),
@@ -75,6 +75,6 @@ def test_messages_to_begin_from_are_those_that_the_revision_has() -> None:
 
 def test_a_server_of_2026_asks_nothing_by_itself() -> None:
     """2026-07-28 has questions in results instead of requests of the server."""
-    methods = {one.method for one in server_initiated.openers("2026-07-28", (), "h-1")}
+    methods = {one.method for one in whole_conversation.openers("2026-07-28", (), "h-1")}
     assert methods.isdisjoint({"ping", "roots/list", "elicitation/create"})
     assert "notifications/tools/list_changed" in methods

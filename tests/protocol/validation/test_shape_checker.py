@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.diagnostics.kinds import mcp
+from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.spec.versions import R2025_11
 from humanmcp.protocol.validation.shape_checker import ENOUGH, judge
 from tests.asking import asked, check
 
 
-@pytest.mark.parametrize(("count", "kinds"), [(100, []), (101, [mcp.TooMany])])
+@pytest.mark.parametrize(("count", "kinds"), [(100, []), (101, [kinds.TooMany])])
 def test_a_hundred_completions_are_allowed(count: int, kinds: list[type]) -> None:
     """MCP, completion: "Maximum 100 items per response"."""
     found = judge({"values": ["a"] * count}, "Completion", R2025_11)

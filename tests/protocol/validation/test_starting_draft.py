@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation.starting_draft import calls, empty_arguments, message, start
 from tests.asking import asked, check
 

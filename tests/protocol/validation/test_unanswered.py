@@ -11,7 +11,7 @@ from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, O
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Malformed, Message, read
-from humanmcp.protocol.validation.unanswered import NeverAnswered, Unanswered
+from humanmcp.protocol.validation.whole_conversation import NeverAnswered, Unanswered
 
 WRONG = Diagnostic("R01", Severity.ERROR)
 """What clients drop an answer for."""

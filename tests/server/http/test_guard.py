@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.http.own_addresses import HttpServeError, address_of, bind, own_addresses, own_names
+from humanmcp.http.listening import HttpServeError, address_of, bind, own_addresses, own_names
 from humanmcp.server.http.server import read_key
 from tests.serving_http import JSON, MODERN, ServingHttp, call, initialize
 from tests.waiting import PATIENCE, until

@@ -14,9 +14,9 @@ from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP
-from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.http.headers import HIDDEN
-from humanmcp.protocol.http.recorded import part_in
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.http.client import part_in
+from humanmcp.protocol.http.http_headers import HIDDEN
 from tests.serving_http import INITIALIZED, ServingHttp, call, initialize, modern
 from tests.waiting import until
 

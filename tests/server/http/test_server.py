@@ -12,7 +12,7 @@ from humanmcp.answering.case import case_of
 from humanmcp.inbox.contract import Key
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.http.recorded import part_in
+from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.spec import versions
 from tests.server.test_replaying import recorded_at
 from tests.serving import Serving

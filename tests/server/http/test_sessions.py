@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from humanmcp.inbox.contract import SessionFacts, StoreError
-from humanmcp.protocol.http import lifetimes
-from humanmcp.protocol.http.lifetimes import visitor_of
+from humanmcp.protocol.http import outbound
+from humanmcp.protocol.http.outbound import visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.server.http.sessions import HELD_ELSEWHERE, TOO_MANY, HttpSession, HttpSessions
 from humanmcp.server.http.streams import Stream
@@ -18,7 +18,7 @@ from humanmcp.server.http.streams import Stream
 if TYPE_CHECKING:
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.server.http.connection import HttpConnection
+    from humanmcp.server.http.sessions import HttpConnection
     from humanmcp.server.session import ServedSession
 
 
@@ -43,7 +43,7 @@ def test_a_session_too_many_takes_the_place_of_the_one_that_is_idle_longest(
         assert isinstance(first, HttpSession)
         assert isinstance(second, HttpSession)
         assert await sessions.open("10.0.0.1") is TOO_MANY
-        monkeypatch.setattr(lifetimes, "MAKES_ROOM_AFTER", 0.0)
+        monkeypatch.setattr(outbound, "MAKES_ROOM_AFTER", 0.0)
         first.connection.streams.posted(Stream(), [1])
         assert isinstance(await sessions.open("10.0.0.1"), HttpSession)
         assert (first.connection.closed, second.connection.closed) == (False, True)

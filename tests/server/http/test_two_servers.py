@@ -13,7 +13,7 @@ from mcp_types import TextContent
 from humanmcp.inbox.contract import Key, Life, Reply
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.serving_http import Open, ServingHttp, call, modern, own_port
 from tests.waiting import PATIENCE, until
 

@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
-from humanmcp.server.text_files.documents import decode
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
+from humanmcp.server.text_files.out_txt import decode
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from humanmcp.server.text_files.documents import Document
+    from humanmcp.server.text_files.out_txt import Document
 
 ONE: Final = '{"jsonrpc":"2.0","id":1,"result":{}}'
 TWO: Final = '{"jsonrpc":"2.0","id":2,"result":{"text":"東京"}}'
@@ -1040,7 +1040,7 @@ def test_a_folder_is_free_as_soon_as_its_server_was_killed(tmp_path: Path) -> No
     script = (
         "import pathlib, sys, time\n"
         "from humanmcp.server.text_files.files import TextFiles\n"
-        "from humanmcp.server.text_files.documents import decode\n"
+        "from humanmcp.server.text_files.out_txt import decode\n"
         "files = TextFiles.claim(pathlib.Path(sys.argv[1]), decode=decode, language='en')\n"
         "sys.stdout.write(files.folder.name + '\\n'); sys.stdout.flush(); time.sleep(60)\n"
     )

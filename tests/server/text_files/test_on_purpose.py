@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
-from humanmcp.server.text_files.documents import decode
-from humanmcp.server.text_files.files import TextFiles
-from humanmcp.server.text_files.folder import OpenFolder
-from humanmcp.server.text_files.on_purpose import OnPurpose
-from humanmcp.server.text_files.sent_folder import SentFolder
+from humanmcp.protocol.validation.whole_conversation import openers, typed_bytes
+from humanmcp.server.text_files.files import OnPurpose, TextFiles
+from humanmcp.server.text_files.folder import OpenFolder, SentFolder
+from humanmcp.server.text_files.out_txt import decode
 from tests.inbox.crashing import killed_at
 from tests.server.text_files.test_status import CALL, AtFiles
 from tests.waiting import PATIENCE, until

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.conversation.events import RequestArrived
+from humanmcp.protocol.conversation.exchange import RequestArrived
 from humanmcp.protocol.diagnostics.autofix import mended
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import addressed
 from humanmcp.protocol.validation.check import check
-from humanmcp.server.text_files.documents import Document, DocumentOutcome
-from humanmcp.server.text_files.problems_txt import report
+from humanmcp.server.text_files.out_txt import Document, DocumentOutcome, report
 
 
 def refused(typed: str, language: str = "en") -> str:

@@ -14,9 +14,9 @@ from humanmcp.desk.state.board import Board
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
-from humanmcp.server.text_files.documents import decode
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
+from humanmcp.server.text_files.out_txt import decode
 from tests.asking import stating
 from tests.serving import Serving
 from tests.waiting import until

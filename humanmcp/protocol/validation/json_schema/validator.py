@@ -15,17 +15,21 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from humanmcp.protocol.diagnostics.locate import RawDiagnostic, SchemaDiagnostic
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic, SchemaDiagnostic
 from humanmcp.protocol.json.tree import leaves
-from humanmcp.protocol.validation.json_schema.errors import detail_of, uncertain, unchecked
-from humanmcp.protocol.validation.json_schema.references import References
+from humanmcp.protocol.validation.json_schema.errors import (
+    References,
+    detail_of,
+    uncertain,
+    unchecked,
+)
 from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.diagnostics.locate import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
     Detail: TypeAlias = tuple[tuple[str, str], ...]

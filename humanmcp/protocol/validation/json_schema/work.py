@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.validation.json_schema.references import References
+    from humanmcp.protocol.validation.json_schema.errors import References
 
 MOST_STEPS: Final = 4_000_000
 """Steps of a comparison: some 60 milliseconds."""

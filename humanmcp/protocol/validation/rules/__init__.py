@@ -4,15 +4,7 @@ A new rule is one function in one of them, with its sentence of the specificatio
 new module has its name here.
 """
 
-from humanmcp.protocol.validation.rules import (
-    elicitation,
-    extensions,
-    lifecycle,
-    lists,
-    placeholders,
-    sampling,
-    tools,
-)
+from humanmcp.protocol.validation.rules import elicitation, lifecycle, placeholders, tools
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge
 
 __all__ = [

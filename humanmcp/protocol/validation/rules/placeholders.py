@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.raw import PLACEHOLDER, RawDiagnostic
+from humanmcp.protocol.diagnostics.locate import PLACEHOLDER, RawDiagnostic
 from humanmcp.protocol.json.tree import leaves
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 from humanmcp.protocol.validation.rules.registry import rule
@@ -13,7 +13,7 @@ from humanmcp.protocol.validation.rules.registry import rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.diagnostics.locate import Path
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 

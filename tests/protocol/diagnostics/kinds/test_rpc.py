@@ -6,26 +6,26 @@ from typing import Final
 
 import pytest
 
-from humanmcp.protocol.diagnostics.kinds import rpc
+from humanmcp.protocol.diagnostics import kinds
+from humanmcp.protocol.diagnostics.locate import KINDS
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
-from humanmcp.protocol.diagnostics.raw import KINDS
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 
 UNREADABLE: Final = {
-    rpc.NotJson: b"{",
-    rpc.LineNotUtf8: b'{"a":"\xff"}',
-    rpc.LineTooDeep: b"[" * 200,
-    rpc.LineWithLongNumber: b'{"id":' + b"1" * 5000 + b"}",
-    rpc.LineNoObject: b"1",
-    rpc.LineNoMessage: b'{"jsonrpc":"2.0"}',
-    rpc.LineIdMalformed: b'{"id":true,"method":"ping"}',
-    rpc.LineIdMissing: b'{"result":{}}',
+    kinds.NotJson: b"{",
+    kinds.LineNotUtf8: b'{"a":"\xff"}',
+    kinds.LineTooDeep: b"[" * 200,
+    kinds.LineWithLongNumber: b'{"id":' + b"1" * 5000 + b"}",
+    kinds.LineNoObject: b"1",
+    kinds.LineNoMessage: b'{"jsonrpc":"2.0"}',
+    kinds.LineIdMalformed: b'{"id":true,"method":"ping"}',
+    kinds.LineIdMissing: b'{"result":{}}',
 }
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
 def test_a_line_that_is_no_message_has_the_fields_of_its_kind(
-    kind: type[rpc.LineDiagnostic],
+    kind: type[kinds.LineDiagnostic],
 ) -> None:
     """Below the diagnostics no class holds the code to them."""
     found = read(UNREADABLE[kind])

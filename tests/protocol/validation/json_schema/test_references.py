@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.protocol.validation.json_schema.references import MOST_REFERENCES, References
+from humanmcp.protocol.validation.json_schema.errors import MOST_REFERENCES, References
 
 if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.protocol.validation.json_schema import work
-from humanmcp.protocol.validation.json_schema.references import References
+from humanmcp.protocol.validation.json_schema.errors import References
 from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
 
 if TYPE_CHECKING:

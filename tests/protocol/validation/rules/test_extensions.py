@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import R2025, R2026, asked, check, codes, stating
 

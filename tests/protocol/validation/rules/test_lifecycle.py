@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from tests.asking import R2025, R2026, asked, check, stating
 
 TASK = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.validation import envelope, incoming, outgoing
-from humanmcp.protocol.validation.rules import elicitation, lifecycle, lists, registry
+from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
 from humanmcp.protocol.validation.rules.lifecycle import CalledClient
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge, rule
 from humanmcp.protocol.validation.rules.tools import ErrorNotSeen
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
     from humanmcp.protocol.validation.rules.registry import Rule
 
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
@@ -44,9 +44,9 @@ def told(
 
 def test_one_rule_can_be_asked_alone() -> None:
     """What the others find in the same answer is not told."""
-    assert told(lists.entries_apart, "tools/list", TWICE) == ["M38 /result/tools/1/name"]
-    assert told(lists.next_page, "tools/list", TWICE) == ["M42 /result/nextCursor"]
-    assert told(lists.next_page, "tools/list", {"nextCursor": "2"}) == ["M43 /result/nextCursor"]
+    assert told(tools.entries_apart, "tools/list", TWICE) == ["M38 /result/tools/1/name"]
+    assert told(tools.next_page, "tools/list", TWICE) == ["M42 /result/nextCursor"]
+    assert told(tools.next_page, "tools/list", {"nextCursor": "2"}) == ["M43 /result/nextCursor"]
 
 
 def test_what_was_not_declared_is_told_whatever_is_answered() -> None:
@@ -61,7 +61,7 @@ def test_templates_are_told_apart_by_their_address() -> None:
     """Every list of a server has what tells its entries apart."""
     entry = {"uriTemplate": "a://{b}", "name": "b"}
     result = {"resourceTemplates": [entry, entry]}
-    found = told(lists.entries_apart, "resources/templates/list", result)
+    found = told(tools.entries_apart, "resources/templates/list", result)
     assert found == ["M38 /result/resourceTemplates/1/uriTemplate"]
 
 
@@ -71,7 +71,7 @@ def test_a_question_back_is_judged_as_one() -> None:
     asks = {"resultType": "input_required", "inputRequests": {"a": question}, "contents": []}
     found = told(elicitation.declared_by_client, "resources/read", asks)
     assert found == ["M57 /result/inputRequests/a/method"]
-    assert told(lists.something_read, "resources/read", asks) == []
+    assert told(tools.something_read, "resources/read", asks) == []
 
 
 def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:

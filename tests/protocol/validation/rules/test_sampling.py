@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.conversation.exchange import Established
-from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
+from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
 from tests.asking import asked
 
 SIDES = {

@@ -1,0 +1,315 @@
+"""What is offered (tools, prompts, resources), and one entry of it as the fields of a form.
+
+An entry is an object of MCP. What the fields do not show of it stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.common.paths import home_folder
+from humanmcp.desk.presenters.forms import rows_in, values_of
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.tree import object_at, objects_at, pretty
+from humanmcp.protocol.rules.answer_book import ATTRIBUTES, LISTED, Book
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
+from humanmcp.setup.hosts import HOSTS, place
+from humanmcp.setup.starting import HostEntry, manner_for, passed_on
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from humanmcp.common.settings import Settings
+    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.json.jsonrpc import JsonObject
+
+MEMBERS: Final = tuple(LISTED)
+"""The lists, by the member of the result that they stand in."""
+LISTS: Final = {one.listing.member: one.name for one in methods.LISTS if one.listing}
+"""The method that asks for each."""
+FIELDS: Final = {
+    "tools": ("name", "title", "description"),
+    "prompts": ("name", "title", "description"),
+    "resources": ("uri", "name", "title", "mimeType", "description"),
+    "resourceTemplates": ("uriTemplate", "name", "title", "mimeType", "description"),
+}
+HINTS: Final = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": False,
+    "openWorldHint": True,
+}
+"""The annotations of a tool that are yes or no, and what MCP takes each for where it is missing."""
+SCHEMAS: Final = {"in ": "inputSchema", "out ": "outputSchema"}
+_ARGUMENTS: Final = "arg "
+
+
+class OfferError(StopError):
+    """Something that was typed cannot be offered."""
+
+    room = "offer_error"
+
+
+Lists = dict[str, tuple["Mapping[str, Any]", ...]]
+"""The entries of each list, by its member."""
+
+
+def of_book(book: Book) -> Lists:
+    """Return the lists of an answer book."""
+    return {member: tuple(getattr(book, ATTRIBUTES[member])) for member in MEMBERS}
+
+
+def of_session(established: Established) -> Lists:
+    """Return what the next lists of a session hold, as far as it is known here."""
+    if established.prepared:
+        return {m: tuple(established.prepared.get(LISTS[m], {}).get(m, ())) for m in MEMBERS}
+    found = of_book(Book())
+    if established.tools is not None:
+        found["tools"] = tuple(established.tools.values())
+    return found
+
+
+def change(before: Lists, after: Lists, established: Established) -> str:
+    """Write what turns the offer of a session into another one, as an order has it."""
+    add, remove = {}, {}
+    default = of_book(Book())
+    for member, key in LISTED.items():
+        known = {one.get(key) for one in (*before[member], *default[member])}
+        known |= set(established.tools or ()) if member == "tools" else set()
+        gone = known - {one.get(key) for one in after[member]}
+        if before[member] != after[member]:
+            add[member] = [dict(one) for one in after[member]]
+            remove[member] = sorted(str(one) for one in gone if one)
+    return json.dumps({"add": add, "remove": remove}, ensure_ascii=False)
+
+
+def with_entry(
+    lists: Lists, member: str, entry: Mapping[str, Any] | None, old: str, *, at_end: bool = False
+) -> Lists:
+    """Return the lists with an entry in the place of the one named `old`; None takes it out."""
+    key, found, placed = LISTED[member], [], entry is None
+    for one in lists[member]:
+        if one.get(key) == old and old and not at_end:
+            found += [] if placed or entry is None else [entry]
+            placed = True
+        elif entry is None or one.get(key) != entry.get(key):
+            found.append(one)
+    found += [] if placed or entry is None else [entry]
+    return {**lists, member: tuple(found)}
+
+
+def read_list(text: str, member: str) -> tuple[Mapping[str, Any], ...]:
+    """Read a list that was written as JSON: an array, or the result of its method.
+
+    Raises:
+        OfferError: it is none.
+    """
+    value = _decoded(text)
+    for step in ("result", member):
+        value = value[step] if isinstance(value, dict) and step in value else value
+    key = LISTED[member]
+    if not isinstance(value, list) or not all(
+        isinstance(one, dict) and isinstance(one.get(key), str) and one[key] for one in value
+    ):
+        raise OfferError("list", key=key)
+    return tuple(value)
+
+
+def pasted(text: str) -> Lists:
+    """Read the lists of a server as they were pasted: results of its list methods, a line each.
+
+    Raises:
+        OfferError: there is none in it.
+    """
+    found: Lists = {}
+    for part in (text, *text.splitlines()):
+        try:
+            value = json.loads(part)
+        except ValueError:
+            continue
+        result = value.get("result", value) if isinstance(value, dict) else {"tools": value}
+        for member in MEMBERS:
+            if isinstance(result, dict) and member in result:
+                found[member] = read_list(json.dumps(result[member]), member)
+    if not found:
+        raise OfferError("nothing pasted")
+    return found
+
+
+def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise OfferError("json", why=error) from error
+
+
+# -- one entry ------------------------------------------------------------------------------------
+
+
+def blank(member: str) -> JsonObject:
+    """Return what a new entry starts from."""
+    return {"name": "", "inputSchema": schema_of(())} if member == "tools" else {}
+
+
+def fields_of(entry: Mapping[str, Any], member: str) -> dict[str, str]:
+    """Return the fields of a form that show an entry; `as json` where rows cannot show it."""
+    text = json.dumps(entry, ensure_ascii=False, indent=2)
+    values = {"entry": text}
+    for name in FIELDS[member]:
+        values[name] = str(entry.get(name, ""))
+    if member == "tools":
+        for prefix, schema in SCHEMAS.items():
+            rows = rows_of(entry.get(schema, schema_of(())))
+            if rows is None:
+                return {**values, "text": text}
+            values |= values_of(rows, prefix)
+        hints = object_at(entry, "annotations")
+        values |= {name: "on" for name, usual in HINTS.items() if hints.get(name, usual) is True}
+    if member == "prompts":
+        values |= values_of(_arguments(entry.get("arguments")), _ARGUMENTS)
+    return values
+
+
+def _arguments(given: Any) -> tuple[SchemaRow, ...]:  # noqa: ANN401 - any JSON value
+    return tuple(
+        SchemaRow(
+            str(one.get("name", "")),
+            needed=one.get("required") is True,
+            description=str(one.get("description", "")),
+        )
+        for one in objects_at(given)
+    )
+
+
+def entry_of(values: Mapping[str, str], member: str) -> JsonObject:
+    """Return the entry that a form stands for.
+
+    Raises:
+        OfferError: it is no JSON object, or has no name.
+    """
+    entry = _decoded(values.get("text") or values.get("entry") or "{}")
+    if not isinstance(entry, dict):
+        raise OfferError("object")
+    if not values.get("text"):
+        _fill(entry, values, member)
+    key = LISTED[member]
+    if not isinstance(entry.get(key), str) or not entry[key]:
+        raise OfferError("no name", key=key)
+    return entry
+
+
+def _fill(entry: JsonObject, values: Mapping[str, str], member: str) -> None:
+    """Put what the fields hold into an entry."""
+    for name in FIELDS[member]:
+        _put(entry, name, values.get(name, "").strip())
+    if member == "tools":
+        entry["inputSchema"] = schema_of(rows_in(values, "in "), entry.get("inputSchema"))
+        out, before = rows_in(values, "out "), entry.get("outputSchema")
+        _put(entry, "outputSchema", schema_of(out, before) if out or before else None)
+        hints = dict(object_at(entry, "annotations"))
+        for name, usual in HINTS.items():
+            wanted = name in values
+            if wanted is not usual or name in hints:
+                hints[name] = wanted
+        _put(entry, "annotations", hints)
+    if member == "prompts":
+        rows = rows_in(values, _ARGUMENTS)
+        _put(entry, "arguments", [_argument(one) for one in rows])
+
+
+def _argument(row: SchemaRow) -> JsonObject:
+    about = {"description": row.description} if row.description else {}
+    return {"name": row.name, **about, **({"required": True} if row.needed else {})}
+
+
+def _put(entry: JsonObject, name: str, value: object) -> None:
+    if value:
+        entry[name] = value
+    else:
+        entry.pop(name, None)
+
+
+# -- into an answer that is being written --------------------------------------------------------
+
+
+class Drafted(NamedTuple):
+    """The list of an answer that is being written: its entries, and all the text around it."""
+
+    before: str
+    entries: tuple[Mapping[str, Any], ...]
+    texts: tuple[str, ...]
+    after: str
+
+    def with_entries(self, entries: Sequence[Mapping[str, Any]]) -> str:
+        """Return the answer with these entries; what was there stays as it was typed."""
+        typed = {id(one): text for one, text in zip(self.entries, self.texts, strict=True)}
+        texts = (typed.get(id(one)) or json.dumps(one, ensure_ascii=False) for one in entries)
+        return pretty(f"{self.before}[{','.join(texts)}]{self.after}")
+
+
+def drafted(text: str, member: str) -> Drafted:
+    """Find the list of an answer.
+
+    Raises:
+        OfferError: the answer has none, or is no JSON.
+    """
+    _decoded(text)
+    start, inner = 0, text
+    for step in ("result", member):
+        span = next((one for one in jsonrpc.members(inner) if one[0] == step), None)
+        if span is None:
+            raise OfferError("no list", member=member)
+        start, inner = start + span[1], inner[span[1] : span[2]]
+    entries = read_list(inner, member)
+    items = jsonrpc.item_spans(inner, jsonrpc.skip_space(inner, 0))
+    texts = tuple(inner[first:last] for first, last in items)
+    return Drafted(text[:start], entries, texts, text[start + len(inner) :])
+
+
+class Snippet(NamedTuple):
+    """What one host is given, and how long it waits and what its user can set."""
+
+    given: HostEntry
+    waiting: str
+
+
+def server_settings(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a server must be told to meet this desk: its folder, its answer book."""
+    given = passed_on(settings, flags, os.environ, "en")
+    apart = {"lang"} if home != home_folder() else {"lang", "home"}
+    return {name: value for name, value in given.items() if name not in apart}
+
+
+def snippets(server_settings: Mapping[str, Any], language: str) -> tuple[Snippet, ...]:
+    """List the hosts with what each is given. A server speaks English unless it is told so."""
+    given = server_settings if language == "en" else {**server_settings, "lang": language}
+    manner = manner_for(None, files="files" in given)
+    return tuple(
+        Snippet(
+            HostEntry.of(
+                host, place(host, sys.platform, Path.home(), os.environ, Path()), given, manner
+            ),
+            say("config", host.waiting, language),
+        )
+        for host in HOSTS
+    )
+
+
+def snippets_at(url: str, language: str) -> tuple[Snippet, ...]:
+    """List the hosts that take a server at an address; their files are on another computer."""
+    home = Path("~")
+    return tuple(
+        Snippet(
+            HostEntry.of(host, place(host, "", home, {}, Path()), {}, (), url=url),
+            say("config", host.waiting, language),
+        )
+        for host in HOSTS
+        if host.remote
+    )

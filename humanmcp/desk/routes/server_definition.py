@@ -1,0 +1,341 @@
+"""What is offered: its lists, one entry as a form, and what the host does when it is another one.
+
+The lists are those of a session, of the answer book (for all sessions), or of an answer that is
+being written. A session is told at once; the book's sessions look at it within a second.
+"""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.answering import service
+from humanmcp.answering.reactions import WATCHED, Reaction, reactions
+from humanmcp.answering.schema.exchanges import diagnostic_shapes
+from humanmcp.answering.service import Outcome
+from humanmcp.common.book_file import read_book
+from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page, spoken
+from humanmcp.desk.presenters import conversation, rules, server_definition
+from humanmcp.desk.presenters.forms import MOST
+from humanmcp.desk.presenters.rendering import decoded
+from humanmcp.inbox.contract import Draft, Key, Life, Order, Reply, Seat, UnknownItemError
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.diagnostics.model import TextForm, Verdict
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.rules.answer_book import LISTED, Book
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.json_schema.rows import KINDS
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+PUTTING: Final = frozenset({"put", "anyway", "keep"})
+"""What the buttons do that end the form: put the entry where it belongs, or in the book, too."""
+SPARE: Final = 2
+"""Empty rows that a form has below those that are filled in."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferOwner:
+    """Whose lists they are: a session's, those of an answer being written, else the book's."""
+
+    desk: Desk
+    session: str = ""
+    at: str = ""
+    late: bool = False
+    """The list was answered, or given up, before its entry was put into the answer."""
+
+    @property
+    def key(self) -> Key:
+        """The request that an answer is being written to."""
+        name, _, number = self.at.partition("/")
+        if not (number.isascii() and number.isdigit() and len(number) < 12):
+            raise UnknownItemError(self.at)
+        return Key(name, int(number))
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What an address says of it."""
+        return {"at": self.at} if self.at else {"session": self.session} if self.session else {}
+
+    def lists(self, member: str, language: str) -> server_definition.Lists:
+        """Return the lists as they are now."""
+        if self.at:
+            return {member: self._drafted(member, language).entries}
+        if self.session:
+            return server_definition.of_session(self.desk.inbox.established(self.session))
+        return server_definition.of_book(
+            read_book(self.desk.book) if self.desk.book.exists() else Book()
+        )
+
+    def _drafted(self, member: str, language: str) -> server_definition.Drafted:
+        case = self.desk.case(self.key)
+        text = service.document(case, service.draft_of(case, language))
+        return server_definition.drafted(text, member)
+
+    def put(
+        self,
+        before: server_definition.Lists,
+        after: server_definition.Lists,
+        member: str,
+        language: str,
+    ) -> None:
+        """Have these lists offered from now on.
+
+        Raises:
+            StopError: that cannot be; the sentence says why.
+        """
+        if self.at:
+            text = self._drafted(member, language).with_entries(after[member])
+            case = self.desk.case(self.key)
+            service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, hold=True, by=BY))
+            self.desk.board.refresh(*self.key)
+        elif self.session:
+            known = self.desk.inbox.established(self.session)
+            reply = Reply(server_definition.change(before, after, known), by=BY, order=Order.OFFER)
+            result = service.submit_outgoing(
+                self.desk.inbox, self.session, reply, wake=self.desk.board.wait
+            )
+            if result.outcome is not Outcome.SENT:
+                raise server_definition.OfferError("not taken")
+            self.desk.board.refresh(self.session, 0)
+        else:
+            rules.put_lists(self.desk.book, after)
+
+
+def _target(request: Request, session: str, at: str) -> OfferOwner:
+    """Return whose lists an address names; of an answer that is over, those of its session."""
+    desk = desk_of(request)
+    owner = OfferOwner(desk, session, at)
+    if at:
+        case = desk.case(owner.key)
+        if not case.is_open:
+            return OfferOwner(desk, late=True)
+        if case.item.state is not ExchangeState.PENDING:
+            return OfferOwner(desk, owner.key.session, late=True)
+    elif session:
+        desk.board.session(session)
+    return owner
+
+
+@router.get("/offer")
+def show(request: Request, session: str = "") -> HTMLResponse:
+    """Show the lists of a session or of the book, and what the host made of changes."""
+    return _show(request, _target(request, session, ""))
+
+
+@router.post("/offer")
+def act(request: Request, values: FormValues) -> Response:
+    """Take an entry out, or put a whole list that was written as JSON in the place of one."""
+    owner = _target(request, values.get("session", ""), values.get("at", ""))
+    language, member = spoken(request), _member(values.get("member", ""))
+    try:
+        before = owner.lists(member, language)
+        if values.get("act") == "remove":
+            after = server_definition.with_entry(before, member, None, values.get("name", ""))
+        else:
+            after = {**before, member: server_definition.read_list(values.get("text", ""), member)}
+        owner.put(before, after, member, language)
+    except StopError as error:
+        return _show(request, owner, owner.desk.shown(error.sentence(language)), values)
+    return _published(owner, member)
+
+
+def _published(owner: OfferOwner, member: str) -> Response:
+    """Lead to what the host makes of it; the book has no host of its own."""
+    at = "told" if owner.session else member
+    return RedirectResponse(f"/offer?{urlencode(owner.query)}#{at}", 303)
+
+
+def _member(name: str) -> str:
+    if name not in LISTED:
+        raise UnknownItemError(name)
+    return name
+
+
+def _show(
+    request: Request, owner: OfferOwner, why: str = "", typed: dict[str, str] | None = None
+) -> HTMLResponse:
+    desk, language = owner.desk, spoken(request)
+    lists: server_definition.Lists = {}
+    try:
+        lists = owner.lists("tools", language)
+    except StopError as error:
+        why = desk.shown(error.sentence(language))
+    found = [
+        (member, _listed(lists.get(member, ()), member, typed))
+        for member in server_definition.MEMBERS
+    ]
+    return page(
+        request,
+        "offer.html",
+        422 if why else 200,
+        target=owner,
+        query=urlencode(owner.query),
+        lists=found,
+        why=why,
+        servers=_servers(desk),
+        book=desk.shown(desk.book),
+        told=client_reactions(desk, owner.session, language) if owner.session else (),
+        session=owner.session,
+    )
+
+
+def client_reactions(
+    desk: Desk, session: str, language: str, most: int = 20
+) -> list[tuple[Reaction, str]]:
+    """Return what a client made of what was said to it, newest first, each with its sentence."""
+    found = reactions(desk.inbox.last_frames_before(session, 0, WATCHED))[-most:]
+    return [(reaction, reaction.sentence(language)) for reaction in reversed(found)]
+
+
+def _servers(desk: Desk) -> list[Any]:
+    """List the open sessions in which we are the server."""
+    return [
+        one
+        for one in desk.board.sessions()
+        if one.facts.life is Life.OPEN and one.facts.seat is Seat.SERVER
+    ]
+
+
+def _listed(entries: tuple[Any, ...], member: str, typed: dict[str, str] | None) -> dict[str, Any]:
+    """Gather what the page shows of a list."""
+    text = json.dumps(entries, ensure_ascii=False, indent=2)
+    if typed is not None and typed.get("member") == member:
+        text = typed.get("text", text)
+    return {
+        "text": text,
+        "entries": [(str(one.get(LISTED[member])), _seen(one)) for one in entries],
+    }
+
+
+def _seen(entry: Any) -> conversation.Offered:  # noqa: ANN401 - any JSON value
+    """Return an entry as a model or a user sees it."""
+    named = {"name": entry.get("uri") or entry.get("uriTemplate") or "?", **entry}
+    return conversation.offered(decoded(json.dumps(named)))
+
+
+# -- one entry ------------------------------------------------------------------------------------
+
+
+@router.get("/offer/entry")
+def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
+    request: Request,
+    session: str = "",
+    at: str = "",
+    member: str = "tools",
+    name: str = "",
+    copy: str = "",
+) -> HTMLResponse:
+    """Show one entry as a form: a new one, one that is there, or a copy of it."""
+    owner, language = _target(request, session, at), spoken(request)
+    key, why, chosen = LISTED[_member(member)], "", server_definition.blank(member)
+    try:
+        listed = owner.lists(member, language)[member]
+        chosen = dict(next((one for one in listed if one.get(key) == name), chosen))
+    except StopError as error:
+        why = owner.desk.shown(error.sentence(language))
+    if copy and name:
+        chosen[key] = f"{name}_2"
+    values = server_definition.fields_of(chosen, member)
+    more = {"member": member, "old": "" if copy else name, "copied": name if copy else ""}
+    return _form(request, owner, {**values, **more}, why)
+
+
+@router.post("/offer/entry")
+def write(request: Request, values: FormValues) -> Response:
+    """Put an entry where it belongs, keep it in the book, or show it otherwise."""
+    owner = _target(request, values.get("session", ""), values.get("at", ""))
+    language, member = spoken(request), _member(values.get("member", ""))
+    act = values.get("act", "")
+    try:
+        made = server_definition.entry_of(values, member)
+        if act == "json":
+            values["text"] = json.dumps(made, ensure_ascii=False, indent=2)
+        elif act == "rows":
+            kept = {name: values.get(name, "") for name in ("member", "old", "copied")}
+            values = {**server_definition.fields_of(made, member), **kept}
+        elif act in PUTTING and not owner.late:
+            verdict = _judged(made, member)
+            if act != "anyway" and verdict.errors:
+                return _form(request, owner, values, verdict=verdict)
+            return _put(owner, made, values, language)
+    except StopError as error:
+        why = "" if act in ("look", "more") else owner.desk.shown(error.sentence(language))
+        return _form(request, owner, values, why)
+    return _form(request, owner, values, verdict=_judged(made, member))
+
+
+def _put(owner: OfferOwner, made: Any, values: dict[str, str], language: str) -> Response:  # noqa: ANN401 - any JSON value
+    member = values["member"]
+    goals = [owner, OfferOwner(owner.desk)] if values.get("act") == "keep" else [owner]
+    for goal in goals:
+        before = goal.lists(member, language)
+        after = server_definition.with_entry(before, member, made, values.get("old", ""))
+        goal.put(before, after, member, language)
+    if owner.at:
+        return RedirectResponse(f"/m/{owner.at}#answer", 303)
+    return _published(owner, member)
+
+
+def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
+    """Return what the check says of a list that holds an entry."""
+    method = server_definition.LISTS[member]
+    asked = jsonrpc.read(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode())
+    assert isinstance(asked, Message)  # noqa: S101 - a request as it is written here
+    exchange = Exchange(1, asked, versions.LATEST_HANDSHAKE)
+    text = json.dumps({member: [made]}, ensure_ascii=False)
+    return check.check(exchange, text, TextForm.RESULT)
+
+
+def _form(
+    request: Request,
+    owner: OfferOwner,
+    values: dict[str, str],
+    why: str = "",
+    verdict: Verdict | None = None,
+) -> HTMLResponse:
+    language, member = spoken(request), values["member"]
+    diagnostics = () if verdict is None else verdict.diagnostics
+    try:
+        seen = _seen(server_definition.entry_of(values, member))
+    except StopError:
+        seen = None
+    names: list[str] = []
+    if not why:
+        try:
+            names = [str(one.get(LISTED[member])) for one in owner.lists(member, language)[member]]
+        except StopError as error:
+            why = owner.desk.shown(error.sentence(language))
+    return page(
+        request,
+        "entry.html",
+        422 if why else 200,
+        target=owner,
+        query=urlencode({**owner.query, "member": member}),
+        typed=request.method == "POST",
+        values=values,
+        member=member,
+        fields=server_definition.FIELDS[member],
+        key=LISTED[member],
+        hints=tuple(server_definition.HINTS),
+        kinds=KINDS,
+        spare=SPARE,
+        most=MOST,
+        names=names,
+        seen=seen,
+        why=why,
+        blocked=verdict is not None and bool(verdict.errors),
+        # Their places count in a list that the page made: nobody sees its lines.
+        problems=[{**one, "line": 0} for one in diagnostic_shapes(diagnostics, language)],
+        book=owner.desk.shown(owner.desk.book),
+    )

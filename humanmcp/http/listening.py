@@ -1,0 +1,495 @@
+"""A socket to listen on, the server behind it, and connections that never say what they want.
+
+Knows addresses and clocks; nothing of what is asked and answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import ipaddress
+import os
+import socket
+import sys
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from urllib.parse import urlsplit
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError, stopped
+from humanmcp.protocol.http.http_headers import content_length
+from humanmcp.protocol.http.inbound import HttpAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
+
+NEXT_PORTS: Final = 16
+"""How many ports are tried one after another before any free one will do."""
+
+FIRST_LINE_WITHIN: Final = 15.0
+"""Seconds within which a connection must have sent the head of a request, the first or the next."""
+
+ENDS_WITHIN: Final = 2
+"""Seconds that open answers get when a server ends; live streams are ended before."""
+
+MOST_SILENT: Final = 256
+"""Connections that have asked for nothing yet."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on a port; on the next free one when it is taken.
+
+    Raises:
+        OSError: there is no port at all.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    candidates = [*range(port, min(port + NEXT_PORTS, 65536)), 0] if port else [0]
+    for candidate in candidates:
+        # asyncio sends small writes at once only on a socket that is said to be TCP: else the body
+        # of a response would wait 40 ms until the client has acknowledged its head.
+        one = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        if os.name != "nt":  # there, it would let two programs listen on one port
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((host, candidate))
+            one.listen(256)
+        except OSError:
+            one.close()
+            if candidate == 0:
+                raise
+        else:
+            return one
+    raise AssertionError(candidates)  # the last candidate returns or raises
+
+
+DROP: Final = "humanmcp.drop"
+"""The type of a message to ASGI's `send` that ends the connection, whatever was promised on it."""
+
+
+class QuietServer(uvicorn.Server):
+    """uvicorn without a word on stdout, with bounds, and telling when it listens.
+
+    `most` is how many connections there may be at once, idle ones too; more are told to come back.
+    `tls` are the files of a certificate and its key. `behind_proxy`: who connects from this
+    computer is a proxy, which says in `X-Forwarded-For` where a request came from.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a server is told at its start
+        self,
+        app: Callable[..., object],
+        ready: Callable[[], object],
+        *,
+        most: int,
+        lifespan: Literal["on", "off"],
+        tls: Sequence[str] = (),
+        behind_proxy: bool = False,
+    ) -> None:
+        certificate, key = tls or (None, None)
+        config = uvicorn.Config(
+            app,
+            http=Patient,
+            ws="none",
+            lifespan=lifespan,
+            proxy_headers=behind_proxy,
+            access_log=False,  # uvicorn would write it to stdout
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=ENDS_WITHIN,
+            limit_concurrency=most,
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
+        )
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+class Patient(H11Protocol):
+    """Hang up on a connection that never says what it wants, or never reads what it wanted."""
+
+    _silent: ClassVar[dict[Patient, None]] = {}
+    """Those that have not asked for anything yet; the one that has been there longest is first."""
+
+    def connection_made(
+        self,
+        transport: asyncio.Transport,  # type: ignore[override] # uvicorn narrows it as well
+    ) -> None:
+        """Give it a little time for its first line; less where very many are silent."""
+        super().connection_made(transport)
+        self.app = partial(_with_drop, self.app, transport)
+        self._silent[self] = None
+        if len(self._silent) > MOST_SILENT:
+            self._make_room()
+        self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Look at it no more."""
+        self._looking.cancel()
+        self._silent.pop(self, None)
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Say what is wrong with what is no HTTP; uvicorn says only that something is."""
+        error = sys.exception()
+        why = str(error).encode("ascii", "backslashreplace").decode() if error else msg
+        super().send_400_response(say("http", "no http", "en", why=why.rstrip(".")))
+
+    def asked(self) -> RequestResponseCycle | None:
+        """Return the request that came last; None before the first."""
+        return self.cycle  # uvicorn says it is always there; before a request it is None
+
+    def _make_room(self) -> None:
+        """Forget those that have asked; hang up on the one that has been silent longest."""
+        for one in [one for one in self._silent if one.asked() is not None]:
+            del self._silent[one]
+        if len(self._silent) > MOST_SILENT:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            oldest.transport.abort()
+
+    def _hang_up_on_silence(self, before: RequestResponseCycle | None) -> None:
+        """Hang up when nothing new was asked since the last look, and nothing is being answered."""
+        asked = self.asked()
+        if asked is before and (asked is None or asked.response_complete):
+            self.transport.abort()  # what it has not read by now it does not want
+            return
+        self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, asked)
+
+
+async def _with_drop(
+    app: ASGIApp, transport: asyncio.Transport, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Let an application end its connection: ASGI has no word for that."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == DROP:
+            transport.close()
+        else:
+            await send(message)
+
+    await app(scope, receive, sent)
+
+
+PORT: Final = 8766
+"""The port that is tried first where none was given."""
+
+EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only where somebody asked for it
+
+
+class HttpServeError(StopError):
+    """The address, or the key, cannot be used."""
+
+    room = "http"
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """Read ADDRESS:PORT, ADDRESS or PORT; what is missing is loopback, and 0 for no port.
+
+    Raises:
+        HttpServeError: it is none of these.
+    """
+    host, colon, port = text.rpartition(":")
+    if text.isdigit():
+        host, port = "", text
+    elif not colon or text.endswith("]") or (text.count(":") > 1 and not text.startswith("[")):
+        host, port = text, ""
+    host = {"": "127.0.0.1", "localhost": "127.0.0.1"}.get(host, host).strip("[]")
+    try:
+        ipaddress.ip_address(host)
+        number = int(port or "0")
+    except ValueError as error:
+        raise HttpServeError("no address", value=text) from error
+    if number > 65535:
+        raise HttpServeError("no address", value=text)
+    return host, number
+
+
+def bind(text: str, key: str, *, lan: bool, url: str = "") -> tuple[socket.socket, HttpAddress]:
+    """Listen where it was asked for; beyond this computer only where that was said.
+
+    `url` is the address of a proxy before it, or another name of this computer.
+
+    Raises:
+        HttpServeError: the address cannot be used.
+        OSError: there is no port.
+    """
+    host, port = address_of(text)
+    outside = outside_of(url)
+    if lan and ipaddress.ip_address(host).is_loopback:
+        host = EVERYWHERE
+    is_open = not ipaddress.ip_address(host).is_loopback
+    if is_open and not (lan or key):
+        raise HttpServeError("beyond", address=host)
+    listening = listen(host, port or PORT)
+    got = int(listening.getsockname()[1])
+    if port and got != port:
+        listening.close()
+        raise HttpServeError("port taken", port=port)
+    names = _names_of(host) if is_open else ()
+    return listening, HttpAddress(host, got, key, is_open, names, outside)
+
+
+def outside_of(url: str | None) -> tuple[str, ...]:
+    """Return the address of a proxy before this program, as browsers say it; nothing for none.
+
+    Raises:
+        StopError: this is no such address.
+    """
+    if not url:
+        return ()
+    found = url.rstrip("/")
+    parts = urlsplit(found)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path:
+        raise stopped("desk", "no url", url=url)
+    return (found.lower(),)
+
+
+def _names_of(host: str) -> tuple[str, ...]:
+    if ipaddress.ip_address(host).is_unspecified:
+        return (*own_addresses(), *own_names())
+    return (f"[{host}]" if ":" in host else host,)
+
+
+_ELSEWHERE: Final = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
+"""Addresses of documentation: nothing is sent there, but the system says from where it would be."""
+
+
+def own_names() -> tuple[str, ...]:
+    """Return the names by which others in this network may know this computer."""
+    name = socket.gethostname().lower()
+    short = name.partition(".")[0]
+    return tuple(dict.fromkeys((name, short, f"{short}.local")))
+
+
+def own_addresses() -> tuple[str, ...]:
+    """Return the addresses by which others reach this computer, the likeliest first.
+
+    IPv6 addresses stand in brackets. No network is needed, and no name server is asked for others.
+    """
+    found: list[str] = []
+    for target, family in _ELSEWHERE:
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, 9))
+            found.append(str(probe.getsockname()[0]))
+    with contextlib.suppress(OSError):
+        found += [str(one[4][0]) for one in socket.getaddrinfo(socket.gethostname(), None)]
+    usable = dict.fromkeys(one.partition("%")[0] for one in found if _is_usable(one))
+    return tuple(f"[{one}]" if ":" in one else one for one in usable)
+
+
+def _is_usable(address: str) -> bool:
+    one = ipaddress.ip_address(address.partition("%")[0])
+    return not (one.is_loopback or one.is_link_local or one.is_unspecified)
+
+
+LARGEST: Final = 32 * 1024 * 1024
+"""Bytes of a request's body. An answer of 16 MiB still passes, quoted as JSON."""
+
+LARGEST_OF_STRANGERS: Final = 4096
+"""Bytes of a stranger's."""
+
+LARGEST_TOGETHER: Final = 72 * 1024 * 1024
+"""Bytes of all bodies that are held in memory at the same moment: two of the largest, and small
+ones beside them."""
+
+SLOWEST_PART: Final = 30.0
+"""Seconds that one part of a body may take to arrive."""
+
+SLOWEST: Final = 300.0
+"""Seconds within which the whole of it is there."""
+
+SLOWEST_OF_STRANGERS: Final = 10.0
+"""Seconds within which the whole of a stranger's is."""
+
+MOST_STRANGERS: Final = 64
+"""Strangers' bodies that may be on their way at once."""
+
+MOST_OF_AN_ADDRESS: Final = 48
+"""The same from one address: a class that joins together is behind one."""
+
+
+def stated_length(scope: Scope) -> int:
+    """Return how many bytes a request says that it brings; too many for what is no length."""
+    name = b"content-length"
+    values = [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+    length = content_length(values)
+    return LARGEST + 1 if length is None else length
+
+
+def client_address(scope: Scope) -> str:
+    """Return the address that a request comes from."""
+    client = scope.get("client")
+    return str(client[0]) if client else "?"
+
+
+class BodyTrouble(enum.Enum):
+    """Why a body was not taken."""
+
+    LARGE = "large"
+    MUCH = "much"
+    """A stranger sends more than a key or a code."""
+    SLOW = "slow"
+    BUSY = "busy"
+
+
+class BodyError(Exception):
+    """A body broke a limit while it was read."""
+
+    def __init__(self, trouble: BodyTrouble) -> None:
+        super().__init__(trouble)
+        self.trouble = trouble
+
+
+class Bodies:
+    """All bodies that are on their way or in memory. Used by one event loop."""
+
+    def __init__(self, largest: int = LARGEST) -> None:
+        """Begin with none. `largest` is how many bytes one of somebody who is known may have."""
+        self._largest = largest
+        self._held: dict[Body, str] = {}
+        """Those of visitors who are known; the one whose last part came longest ago is first."""
+        self._strangers: dict[Body, str] = {}  # the one that has been there longest comes first
+
+    @property
+    def held(self) -> int:
+        """Return how many bytes came and are still in memory."""
+        return sum(body.taken for body in self._held)
+
+    @contextlib.contextmanager
+    def coming(
+        self, receive: Receive, visitor: str, declared: int, *, stranger: bool = False
+    ) -> Iterator[Body]:
+        """Read a body within the limits. `visitor` is who sends it; the address of a stranger."""
+        body = Body(receive, self, LARGEST_OF_STRANGERS if stranger else self._largest)
+        if stranger:
+            self._make_room_for_stranger(visitor)
+            self._strangers[body] = visitor
+            body.until = min(body.until, body.began + SLOWEST_OF_STRANGERS)
+            body.too_large = BodyTrouble.MUCH
+        else:
+            self._held[body] = visitor
+        if declared > body.most:
+            body.trouble = body.too_large
+        try:
+            yield body
+        finally:
+            self._strangers.pop(body, None)
+            self._held.pop(body, None)
+
+    def whole(self, body: Body) -> None:
+        """Note that a body is there, or given up: it is not waited for."""
+        self._strangers.pop(body, None)
+
+    def came(self, body: Body) -> bool:
+        """Find room for another part of a body. Returns whether there is any."""
+        visitor = self._held.pop(body, None)
+        if visitor is None:  # a stranger's: there is always room for these
+            return True
+        self._held[body] = visitor
+        while self.held > LARGEST_TOGETHER:
+            sizes = Counter[str]()
+            for each, whose in self._held.items():
+                sizes[whose] += 0 if each.is_whole else each.taken
+            ((most, _size),) = sizes.most_common(1)
+            given_up = next(
+                each for each, whose in self._held.items() if whose == most and not each.is_whole
+            )
+            if given_up is body:
+                return False
+            self._held.pop(given_up)
+            given_up.cut(BodyTrouble.BUSY)
+        return True
+
+    def _make_room_for_stranger(self, address: str) -> None:
+        same = [body for body, other in self._strangers.items() if other == address]
+        for body in same[: max(0, len(same) - MOST_OF_AN_ADDRESS + 1)]:
+            self._cut(body)
+        while len(self._strangers) >= MOST_STRANGERS:
+            self._cut(next(iter(self._strangers)))
+
+    def _cut(self, body: Body) -> None:
+        self.whole(body)
+        body.cut(BodyTrouble.SLOW)
+
+
+class Body:
+    """Count the bytes of a body and the seconds it takes; headers may lie about both."""
+
+    def __init__(self, receive: Receive, bodies: Bodies, most: int) -> None:
+        """Read from `receive` at most so many bytes; `bodies` counts all of them."""
+        loop = asyncio.get_running_loop()
+        self.trouble: BodyTrouble | None = None
+        self.too_large = BodyTrouble.LARGE
+        self.taken = 0
+        self.is_whole = False
+        self.most = most
+        self.began = loop.time()
+        self.until = self.began + SLOWEST
+        self._receive = receive
+        self._bodies = bodies
+        self._given_up: asyncio.Future[None] = loop.create_future()
+
+    def cut(self, trouble: BodyTrouble) -> None:
+        """Wait for it no longer."""
+        self.trouble = self.trouble or trouble
+        if not self._given_up.done():
+            self._given_up.set_result(None)
+
+    async def receive(self) -> Message:
+        """Return the next part.
+
+        Raises:
+            BodyError: it is too large, too slow, or there is too much at once.
+        """
+        if self.is_whole:
+            return await self._receive()  # what comes after the body is the disconnect
+        self._stop_if(self.trouble)
+        message = await self._part()
+        self.taken += len(message.get("body", b""))
+        if self.taken > self.most:
+            self.trouble = self.too_large
+        elif not self._bodies.came(self):
+            self.trouble = BodyTrouble.BUSY
+        self._stop_if(self.trouble)
+        self.is_whole = not message.get("more_body", False)
+        if self.is_whole:
+            self._bodies.whole(self)
+        return message
+
+    async def _part(self) -> Message:
+        left = self.until - asyncio.get_running_loop().time()
+        if left <= 0:
+            self.trouble = BodyTrouble.SLOW
+            self._stop_if(self.trouble)
+        part = asyncio.ensure_future(self._receive())
+        waiting: set[asyncio.Future[Any]] = {part, self._given_up}
+        try:
+            await asyncio.wait(
+                waiting,
+                timeout=min(SLOWEST_PART, left),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            if not part.done():
+                part.cancel()
+        if not part.done():
+            self.trouble = self.trouble or BodyTrouble.SLOW
+        self._stop_if(self.trouble)
+        return part.result()
+
+    def _stop_if(self, trouble: BodyTrouble | None) -> None:
+        if trouble is not None:
+            raise BodyError(trouble)

@@ -1,0 +1,136 @@
+"""What every page of a room needs, and what stands around it: who one is, what the teacher says."""
+
+from __future__ import annotations
+
+import io
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import segno
+from starlette.responses import HTMLResponse
+
+from humanmcp.answering import service
+from humanmcp.answering.schema.exchanges import diagnostic_shapes
+from humanmcp.desk.auth.login import parts_of, start_of
+from humanmcp.desk.http.context import spoken
+from humanmcp.desk.presenters.rendering import render
+from humanmcp.room.classroom import Classroom
+from humanmcp.room.room_door import Role, Visitor, place, visit
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from humanmcp.room.seat import RoomSeat
+
+
+def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict[str, Any]:
+    """Gather what the templates show around a page."""
+    visitor = visitor_of(request)
+    language = spoken(request)
+    record = seat.record
+    watching = visitor.role is Role.WATCHER
+    return {
+        "role": visitor.role.value,
+        "number": record.number,
+        "mark": seat.mark,
+        "called": seat.mark.words(language) if record.number else "",
+        "name": classroom.name_of(seat, language) if visitor.role is not Role.GUEST else "",
+        "hint": record.hint,
+        "opened": record.opened,
+        "next_lesson": classroom.next_lesson(seat, language),
+        "own_lesson": record.lesson,
+        "hand": record.hand,
+        "pen": record.pen,
+        "frozen": classroom.record.frozen,
+        "ends": classroom.record.ends if classroom.record.ends > time.time() else 0.0,
+        "knocks": len(classroom.knocks) - len(classroom.granted),
+        "looks_on": getattr(request.state, "looks_on", False),
+        "draft": _draft(seat, language) if watching or record.pen else None,
+        "back": f"{place(Visitor(Role.TEACHER), classroom.record.teacher)}/room"
+        if watching
+        else "",
+    }
+
+
+def visitor_of(request: Request) -> Visitor:
+    """Return who asks; a stranger at the door is a guest who sees nothing."""
+    found = getattr(request.state, "visitor", None)
+    return found if isinstance(found, Visitor) else Visitor(Role.GUEST)
+
+
+def _draft(seat: RoomSeat, language: str) -> dict[str, Any] | None:
+    """Return what the learner is writing, and what the check says of it."""
+    rows = seat.board.waiting()
+    if not rows:
+        return None
+    case = seat.desk.case(rows[0].key)
+    draft = case.item.draft
+    if draft is None or not draft.touched:
+        return None
+    diagnostics = service.judge(case, draft.text, draft.form).diagnostics
+    return {"text": draft.text, "problems": diagnostic_shapes(diagnostics, language)}
+
+
+def room_of(request: Request) -> Classroom:
+    """Return the room that a request came to."""
+    room = request.app.state.room
+    if not isinstance(room, Classroom):  # `make_app` puts it there
+        raise TypeError(type(room))
+    return room
+
+
+def number_of(text: str) -> int:
+    """Read a number that a form holds; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+COOKIE_LIFE: Final = 30 * 24 * 3600
+_FIRST: Final = {Role.TEACHER: "/room", Role.GUEST: "/wall", Role.KNOCKER: "/waiting"}
+"""The page that a role begins with; everybody else with what waits."""
+
+
+def entering(request: Request, classroom: Classroom, visitor: Visitor) -> Response:
+    """Let the browser of a request in."""
+    return entered(classroom, visitor, spoken(request))
+
+
+def entered(classroom: Classroom, visitor: Visitor, language: str) -> Response:
+    """Give a browser the cookie of a visit, and lead it there.
+
+    By a page and not by a redirect: who comes from another site would not be sent the cookie.
+    """
+    place, secret = parts_of(visit(visitor, classroom.key_of(visitor)))
+    to = start_of(place) + _FIRST.get(visitor.role, "/")
+    answer = HTMLResponse(render("entering.html", language, to=to))
+    answer.set_cookie(
+        classroom.address.cookie,
+        secret,
+        max_age=COOKIE_LIFE,
+        path=start_of(place),
+        httponly=True,
+        samesite="strict",
+        secure=classroom.address.scheme == "https",
+    )
+    answer.headers["cache-control"] = "no-store"
+    return answer
+
+
+def spaced(code: str) -> str:
+    """Return a code as it is read aloud: in two halves."""
+    half = len(code) // 2
+    return f"{code[:half]}-{code[half:]}"
+
+
+def qr_code(link: str) -> bytes:
+    """Draw a link as a QR code, black on white whatever the page's colours are."""
+    drawn = io.BytesIO()
+    segno.make(link, error="m").save(drawn, kind="svg", border=3, light="#fff", scale=8)
+    return drawn.getvalue()
+
+
+def for_terminal(link: str) -> str:
+    """Draw a link as a QR code of letters."""
+    drawn = io.StringIO()
+    segno.make(link, error="l").terminal(drawn, compact=True, border=2)
+    return drawn.getvalue()

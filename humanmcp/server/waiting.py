@@ -1,0 +1,271 @@
+"""What is done while exchanges wait for a person.
+
+The clocks of each (`PendingTimers`) say when the answer book steps in, when the client is told that
+a person is at it, and when a 2026-07-28 client is asked to repeat its request before it gives up.
+The `Timekeeper` of a session looks at them all and does it.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import TYPE_CHECKING, NamedTuple, assert_never
+
+from humanmcp.inbox.contract import SUBSCRIBED, Waiting
+from humanmcp.protocol.rules import timeouts
+from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.rules.timeouts import (
+    ALL_MEANS,
+    PROGRESS_EVERY,
+    REPEAT_WITHIN,
+    STATUS_WITHIN,
+    TimeoutPlan,
+)
+from humanmcp.server.journal import BY_US, HOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.common.book_file import BookFile
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.rules.answer_book import Decision
+    from humanmcp.protocol.rules.replay import Replay
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.forwarding import Addition
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.replies import ReplyDispatcher
+
+
+class DueAction(enum.Enum):
+    """What is due for an exchange."""
+
+    ANSWER_BY_BOOK = "answer by book"
+    SEND_PROGRESS = "send progress"
+    HOLD = "hold"
+    GIVE_UP = "give up"
+
+
+class PendingTimers:
+    """The clocks of one waiting exchange. All times are seconds of one monotonic clock.
+
+    `arrived` is when the request first came, `last_arrived` when the client repeated it last.
+    `touched` says that a person is writing at a desk, `writing` that something stands in `out.txt`,
+    `held` that they stopped the book's countdown. `subscribed` says that it is a subscription that
+    was acknowledged: its client waits for changes, and for no answer.
+    """
+
+    def __init__(
+        self, arrived: float, decision: Decision, timeouts: TimeoutPlan, *, subscribed: bool = False
+    ) -> None:
+        self.arrived = arrived
+        self.decision = decision
+        self.timeouts = timeouts
+        self.last_arrived = arrived
+        self.touched = False
+        self.writing = False
+        self.held = False
+        self.subscribed = subscribed
+        self.status_open = False
+        """Whether it came over HTTP, and nothing has gone out yet."""
+        self.retry_awaited_since: float | None = None
+        self.steps = 0
+        """How many progress notifications were due in all: the value of the last one."""
+        self.steps_this_time = 0
+        """How many of them since the request last arrived."""
+
+    def due(self, now: float) -> DueAction | None:
+        """Return the most urgent due action, or None."""
+        if self.retry_awaited_since is not None:
+            return DueAction.GIVE_UP if now - self.retry_awaited_since > REPEAT_WITHIN else None
+        if self.decision.due(now - self.arrived, touched=self._stopped):
+            return DueAction.ANSWER_BY_BOOK
+        if self.subscribed:
+            return None
+        waited = now - self.last_arrived
+        if self.timeouts.hold_at is not None and waited >= self.timeouts.hold_at:
+            return DueAction.HOLD
+        if self.timeouts.progress and waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
+            return DueAction.SEND_PROGRESS
+        return None
+
+    @property
+    def stops_at(self) -> float | None:
+        """When the answer book answers unless a person writes; None for never."""
+        stoppable = self.decision.stoppable and not self._stopped
+        return self.decision.after if stoppable else None
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether a person has paused the countdown. A rule ignores it."""
+        return self.touched or self.writing or self.held
+
+    def next(self) -> float:
+        """Return the time of the next due action. A saved draft may change it."""
+        if self.retry_awaited_since is not None:
+            return self.retry_awaited_since + REPEAT_WITHIN
+        duties = []
+        if self.timeouts.progress and not self.subscribed:
+            duties.append(self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY)
+        if self.timeouts.hold_at is not None and not self.subscribed:
+            duties.append(self.last_arrived + self.timeouts.hold_at)
+        after = self.decision.after
+        if after is not None and self.decision.due(after, touched=self._stopped):
+            duties.append(self.arrived + after)
+        return min(duties, default=math.inf)
+
+    def progressed(self) -> int:
+        """Count a progress notification and return its rising value."""
+        self.steps += 1
+        self.steps_this_time += 1
+        return self.steps
+
+    def retry_awaited(self, now: float) -> None:
+        """Note that the client was asked to retry."""
+        self.retry_awaited_since = now
+
+    def repeated(self, now: float, timeouts: TimeoutPlan) -> None:
+        """Note that the client retried, and its new timeout."""
+        self.retry_awaited_since = None
+        self.last_arrived = now
+        self.steps_this_time = 0
+        self.timeouts = timeouts
+
+    def waiting(self) -> Waiting:
+        """Return the waiting state for the inbox, in seconds since the first arrival."""
+        if self.subscribed:
+            return Waiting(book_at=self.decision.after, means=SUBSCRIBED)
+        limit = self.timeouts.limit
+        since = self.last_arrived - self.arrived
+        stopped = self.held or (self._stopped and self.decision.stoppable)
+        return Waiting(
+            limit=None if limit is None else limit + since,
+            source=self.timeouts.source,
+            book_at=None if stopped else self.decision.after,
+            held=self.held,
+            means=self.timeouts.means,
+            why_not=self.timeouts.why_not,
+            status_until=self._status_until if self.status_open else None,
+        )
+
+    @property
+    def _status_until(self) -> float:
+        """Return when the first keepalive goes out."""
+        return min(STATUS_WITHIN, PROGRESS_EVERY if self.timeouts.progress else STATUS_WITHIN)
+
+
+class Timekeeper:
+    """Acts on the timers of one session. `token` makes an unguessable `requestState`."""
+
+    def __init__(
+        self,
+        session: Session,
+        journal: Journal,
+        dispatcher: ReplyDispatcher,
+        token: Callable[[], str],
+    ) -> None:
+        self._session = session
+        self._journal = journal
+        self._dispatcher = dispatcher
+        self._token = token
+
+    def look(self, now: float) -> float:
+        """Do the due actions. Return the time of the next one."""
+        waiting = self._dispatcher.timers
+        for number, timers in list(waiting.items()):
+            action = timers.due(now)
+            if action is not None:
+                self._do(action, self._session.exchanges[number], timers, now)
+        return min((timers.next() for timers in waiting.values()), default=math.inf)
+
+    def _do(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+        match action:
+            case DueAction.ANSWER_BY_BOOK:
+                self._dispatcher.let_book_go_on(exchange, timers, now)
+            case DueAction.SEND_PROGRESS:
+                said = _waited_for(now - timers.arrived)
+                line = self._session.progress(exchange.number, timers.progressed(), said)
+                if line is not None and not self._journal.is_mid_line:
+                    self._journal.write(line, exchange.number, by=BY_US)
+            case DueAction.HOLD:
+                line = self._session.hold(exchange.number, self._token())
+                if line is None:
+                    timers.timeouts = timers.timeouts._replace(hold_at=None)
+                else:
+                    timers.retry_awaited(now)
+                    self._journal.write(line, exchange.number, by=BY_US, note=HOLD)
+            case DueAction.GIVE_UP:
+                quiet = self._session.went_quiet(exchange.number)
+                self._dispatcher.forget(exchange.number)
+                if quiet is not None:
+                    self._journal.close(quiet, reason="quiet")
+            case impossible:
+                assert_never(impossible)
+
+
+def _waited_for(seconds: float) -> str:
+    """Return the progress message with the time waited."""
+    minutes = int(seconds // 60)
+    return f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"
+
+
+class Forward(NamedTuple):
+    """What was not recorded is asked of this command, and its answers are added to a recording."""
+
+    command: tuple[str, ...]
+    recording: Addition
+
+
+class ServeOptions(NamedTuple):
+    """The options of a server. `client_limit` is in seconds, 0 for the known limit.
+
+    `progress` says whether the client is told that a person is at its request. `replay` has the
+    recorded answers that come before the answer book's; `forward` says where the rest is asked.
+    `refuse` says that the client gets an error for what the book would leave to a person.
+    """
+
+    mode: Mode = Mode.NORMAL
+    client_limit: float = 0.0
+    language: str = "en"
+    replay: Replay | None = None
+    opening: OpeningPolicy = OpeningPolicy.BY_CLIENT
+    progress: bool = True
+    forward: Forward | None = None
+    refuse: bool = False
+    notify: Callable[[str, int, str], object] | None = None
+    """Told of each request that waits for a person: session, number, tool."""
+
+
+class Keepalive:
+    """Decides whether progress notifications or any keepalive is sent.
+
+    `progress` is the person's last word, None as long as there is none: the command line's and the
+    answer book's count then. `silent` keeps back everything that was not typed.
+    """
+
+    def __init__(self, session: Session, options: ServeOptions, book_file: BookFile) -> None:
+        self.progress: bool | None = None
+        self.silent = False
+        self._session = session
+        self._options = options
+        self._book_file = book_file
+
+    @property
+    def may_acknowledge(self) -> bool:
+        """Whether what only has to be confirmed is confirmed."""
+        return self._options.mode is not Mode.BY_HAND and not self.silent
+
+    def means(self, number: int) -> frozenset[str]:
+        """Return which keepalive a request allows.
+
+        Who sends progress of their own is not interrupted: a client expects one rising value.
+        """
+        if self._options.mode is Mode.BY_HAND or self.silent:
+            return frozenset()
+        if not self._says_progress() or self._session.reports_progress(number):
+            return frozenset({timeouts.HOLD})
+        return ALL_MEANS
+
+    def _says_progress(self) -> bool:
+        if self.progress is not None:
+            return self.progress
+        return self._options.progress and self._book_file.book.progress
