@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from bench.peer import Peer, call, watch
 from humanmcp.common import terminal
-from humanmcp.inbox.contract import Reply
+from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 
@@ -92,14 +92,27 @@ def ways(home: Path) -> dict[str, list[list[str]]]:
         server.open()
         for number in (FIRST, TRACED):
             server.write(call(number))
-            watch(lambda: any(inbox.items(session.name) for session in inbox.sessions()))
-            (session,) = inbox.sessions()
-            (item,) = inbox.items(session.name)
-            inbox.send(item.key, Reply("sunny", TextForm.TEXT, by="bench"))
+            inbox.send(_arrived(inbox, number), Reply("sunny", TextForm.TEXT, by="bench"))
             server.read()
         watch(report.exists)
     found: dict[str, list[list[str]]] = json.loads(report.read_text(encoding="utf-8"))
     return found
+
+
+def _arrived(inbox: FolderInbox, number: int) -> Key:
+    """Return the key of a request, as soon as it waits."""
+    watch(lambda: bool(_waiting(inbox, number)))
+    return _waiting(inbox, number)[0]
+
+
+def _waiting(inbox: FolderInbox, number: int) -> list[Key]:
+    """List the request with this id, once it waits: the one before may not be closed yet."""
+    return [
+        item.key
+        for session in inbox.sessions()
+        for item in inbox.items(session.name)
+        if item.id == str(number)
+    ]
 
 
 def main() -> None:
