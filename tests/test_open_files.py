@@ -67,7 +67,7 @@ def test_a_server_over_http_says_at_which_number_of_sessions_it_stops(tmp_path: 
         assert process.stderr is not None
         told = "".join(process.stderr.readline() for _ in range(2))
         process.terminate()
-    assert "there can be 48 sessions at once" in told
+    assert "the limit is 48 sessions at once" in told
     assert "ulimit -n 8064" in told
 
 

@@ -273,7 +273,7 @@ class HttpCall:
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise self._error("broken off", error) from error
         if response.length:  # less than was said
-            raise self._error("broken off", "")
+            raise self._error("ended early", "")
 
     def body(self, longest: int) -> bytes:
         """Return the whole body.

@@ -53,7 +53,7 @@ _MISTAKEN: Final = 5.0
 
 _SHOWN_OF_BODY: Final = 200
 _KEEPS_METHOD: Final = (307, 308)
-_PASSING: Final = ("broken off", "no connection")
+_PASSING: Final = ("broken off", "ended early", "no connection")
 """Trouble that may be over when one comes again."""
 
 _ERRORS: Final = 400

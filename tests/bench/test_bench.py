@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from bench.figures import Figure, percentile, ratio, spread, table
 from bench.peer import TS_PACKAGES
 from bench.way import ways
@@ -18,6 +20,7 @@ MOST_FILES_ON_THE_WAY: Final = 36
 HAS_NODE: Final = shutil.which("node") is not None and TS_PACKAGES.is_dir()
 
 
+@pytest.mark.timeout(400)  # all of it runs once: with other tests beside it, for minutes
 def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
     """One table, with a row for each row of bench/README.md."""
     run = subprocess.run(

@@ -352,11 +352,11 @@ HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
 @pytest.mark.parametrize(
     ("peer_says", "sentence"),
     [
-        (HTML, "answers with text/html, and not with JSON or events.*Welcome"),
+        (HTML, "answered with text/html, not with JSON or events.*Welcome"),
         (response(b"x", kind=""), "without a Content-Type"),
-        (response(b"who?", status="401 Unauthorized", kind="text/plain"), "wants a key .401.*who"),
-        (SIGN_IN, "wants a sign-in with OAuth.*stands at https://a.example/meta.*invalid_token"),
-        (response(b'{"detail":"no"}', status="403 Forbidden"), "forbids this .403.*detail"),
+        (response(b"who?", status="401 Unauthorized", kind="text/plain"), "needs a key .401.*who"),
+        (SIGN_IN, "needs OAuth.*See https://a.example/meta.*invalid_token"),
+        (response(b'{"detail":"no"}', status="403 Forbidden"), "refused this .403.*detail"),
         (response(status="500 Oh", kind=""), "status 500 Oh"),
         (response(status="503 Busy", kind=""), "cannot answer now .503"),
         (ACCEPTED, "accepted tools/list but will not answer it: status 202"),
@@ -364,7 +364,7 @@ HTML: Final = response(b"<html><h1>Welcome</h1>", kind="text/html")
         (None, "does not answer with HTTP"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
-            "off",
+            "before the end of its response",
         ),
         (response(b"{", headers=[("Content-Encoding", "gzip")]), "not with JSON"),
     ],
