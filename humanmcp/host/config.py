@@ -164,12 +164,14 @@ def _entry(name: str, written: Any, path: str) -> ServerEntry:  # noqa: ANN401 -
             raise HostConfigError("no command", path=path, name=name)
         headers = tuple(_named_texts(written, "headers", name, path).items())
         return ServerEntry(name, url=url, headers=headers, disabled=disabled)
-    words = [written["command"], *_list(written, "args", name, path)]
-    _texts(words, f"{name}: command, args", path)
+    command = _text(written["command"], f"{name}.command", path)
+    args = [
+        _text(word, f"{name}.args[{index}]", path)
+        for index, word in enumerate(_list(written, "args", name, path))
+    ]
     env = _named_texts(written, "env", name, path)
-    folder = written.get("cwd", "")
-    _texts([folder], f"{name}.cwd", path)
-    return ServerEntry(name, ChildCommand(tuple(words), env, folder), disabled=disabled)
+    folder = _text(written.get("cwd", ""), f"{name}.cwd", path)
+    return ServerEntry(name, ChildCommand((command, *args), env, folder), disabled=disabled)
 
 
 def _list(written: Mapping[str, Any], key: str, name: str, path: str) -> list[Any]:
@@ -183,13 +185,13 @@ def _named_texts(written: Mapping[str, Any], key: str, name: str, path: str) -> 
     found = written.get(key, {})
     if not isinstance(found, dict):
         raise HostConfigError("not an object", path=path, name=f"{name}.{key}")
-    _texts(list(found.values()), f"{name}.{key}", path)
-    return found
+    return {inner: _text(value, f"{name}.{key}.{inner}", path) for inner, value in found.items()}
 
 
-def _texts(values: list[Any], name: str, path: str) -> None:
-    if not all(isinstance(one, str) for one in values):
+def _text(value: Any, name: str, path: str) -> str:  # noqa: ANN401 - any JSON value
+    if not isinstance(value, str):
         raise HostConfigError("not text", path=path, name=name)
+    return value
 
 
 # -- what is wrong with the JSON -----------------------------------------------------------------

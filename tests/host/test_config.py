@@ -70,7 +70,7 @@ def test_a_remote_entry_is_called_with_its_headers(key: str) -> None:
     ("remote", "said"),
     [
         ({"url": "https://a b/"}, "is not a valid address"),
-        ({"url": "https://a/", "headers": {"a b": ""}}, "a b is not a header"),
+        ({"url": "https://a/", "headers": {"a b": ""}}, "a b is not a valid HTTP header"),
         ({"url": "https://a/", "headers": {"a": "${KEY}"}}, "the variable KEY is not set"),
     ],
 )
@@ -108,11 +108,16 @@ def test_a_trailing_comma_in_a_list_has_no_name() -> None:
         (written([]), "mcpServers must be an object"),
         (written({"a": "dice"}), "a must be an object"),
         (written({"a": {}}), 'a has neither "command"'),
-        (written({"a": {"command": 1}}), "a: command, args must be text"),
+        (written({"a": {"command": 1}}), "a.command must be a string in quotes"),
         (written({"a": {"command": "b", "args": "c"}}), "a.args must be a list"),
-        (written({"a": {"command": "b", "args": [1]}}), "a: command, args must be text"),
+        (written({"a": {"command": "b", "args": ["c", 1]}}), "a.args[1] must be a string"),
         (written({"a": {"command": "b", "env": []}}), "a.env must be an object"),
-        (written({"a": {"command": "b", "env": {"PORT": 1}}}), "a.env must be text"),
+        (written({"a": {"command": "b", "env": {"PORT": 1}}}), "a.env.PORT must be a string"),
+        (written({"a": {"command": "b", "cwd": 1}}), "a.cwd must be a string"),
+        (
+            written({"a": {"url": "https://a/", "headers": {"k": 1}}}),
+            "a.headers.k must be a",
+        ),
     ],
 )
 def test_each_mistake_has_its_sentence(text: str, said: str) -> None:
@@ -123,7 +128,7 @@ def test_each_mistake_has_its_sentence(text: str, said: str) -> None:
 def test_a_file_that_is_missing_is_an_error_that_names_it(tmp_path: Path) -> None:
     """Nothing is created behind anybody's back."""
     missing = tmp_path / ".mcp.json"
-    with pytest.raises(HostConfigError, match="there is no"):
+    with pytest.raises(HostConfigError, match="does not exist"):
         read_config(missing)
     assert not missing.exists()
 
@@ -150,7 +155,7 @@ def test_a_disabled_entry_is_not_started() -> None:
 def test_a_server_that_is_not_there_is_answered_with_those_that_are() -> None:
     """A mistyped name is seen at once."""
     entries = parse(written({"dice": {"command": "b"}}), "x")
-    with pytest.raises(HostConfigError, match="there are: dice"):
+    with pytest.raises(HostConfigError, match=r"has no server dize\. It has: dice"):
         find(entries, "dize", "x")
 
 

@@ -99,7 +99,7 @@ def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: 
     """
     model = recorded(tmp_path, says("hello"))
     run = chat(tmp_path, words(config, model), "/servers", "/tools", "hi", "/history", "/nonsense")
-    assert run.stdout.count("human  tools: 1") == 2
+    assert run.stdout.count("human  1 tool\n") == 2
     assert "github  cannot reach http://127.0.0.1:9/mcp" in run.stdout
     assert "human__get-japan-forecast  Get weather forecast." in run.stdout
     assert "dice__dice  Roll a dice" in run.stdout
@@ -116,7 +116,7 @@ def test_a_configuration_that_is_missing_or_empty_is_explained(tmp_path: Path) -
     home = [sys.executable, "-m", "humanmcp", "host"]
     run = chat(tmp_path, home)
     assert run.returncode == 1
-    assert f"there is no {tmp_path / '.mcp.json'}" in run.stderr
+    assert f"{tmp_path / '.mcp.json'} does not exist. Write it" in run.stderr
 
 
 def test_a_server_that_cannot_start_does_not_keep_the_others_from_work(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_server_that_cannot_start_does_not_keep_the_others_from_work(tmp_path:
     config = configuration(tmp_path, gone={"command": "no-such-program"}, dice=entry("dice"))
     run = chat(tmp_path, words(config, recorded(tmp_path, says("hi"))), "hello")
     assert "gone  cannot start `no-such-program`" in run.stdout
-    assert "dice  tools: 1" in run.stdout
+    assert "dice  1 tool\n" in run.stdout
 
 
 def test_the_person_has_the_say_in_every_call(tmp_path: Path, config: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_tool_is_trusted_until_the_person_says_otherwise(tmp_path: Path, confi
     model = recorded(tmp_path, says(ROLL, ROLL), says("well"), says(ROLL), says("no"))
     run = chat(tmp_path, words(config, model), "roll", "t", "/ask", "again", "r")
     assert run.stdout.count("[Calling tool dice") == 2
-    assert "dice of dice is called without a question from now on" in run.stdout
+    assert "from now on, dice of dice is called without asking" in run.stdout
     assert "trusted until now: dice: dice" in run.stdout
     assert run.stdout.count("The model wants to call") == 2
 
@@ -340,7 +340,7 @@ def test_the_configuration_in_the_home_directory_is_read(tmp_path: Path) -> None
     """`~/.mcp.json`, where no other is named."""
     configuration(tmp_path, dice=entry("dice")).rename(tmp_path / ".mcp.json")
     command = [sys.executable, "-m", "humanmcp", "host", "--model", recorded(tmp_path, says("hi"))]
-    assert "dice  tools: 1" in chat(tmp_path, command).stdout
+    assert "dice  1 tool\n" in chat(tmp_path, command).stdout
 
 
 @pytest.mark.parametrize("flag", ["--turns", "--calls", "--patience"])
@@ -392,7 +392,7 @@ def test_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
         "/reconnect nobody",
     )
     assert run.stdout.count("slow  the session did not start: the server supports only 2026") == 2
-    assert run.stdout.count("dice  tools: 1") == 2
+    assert run.stdout.count("dice  1 tool\n") == 2
     assert "/reconnect nobody: no server has this name. Choose one of slow, dice" in run.stdout
     assert run.stderr.count('dice Client :  {"jsonrpc":"2.0","id":101,"method":"initialize"') == 2
     assert "server/discover" not in run.stderr
@@ -418,10 +418,10 @@ def test_one_server_that_says_nothing_keeps_nobody_waiting(
     assert main(words) == 0
     shown = capfd.readouterr()
     assert "[Calling tool dice with args" in shown.out
-    assert "dice  tools: 1" in shown.out
+    assert "dice  1 tool\n" in shown.out
     assert "silent  still starting" in shown.out
     assert "silent is still starting (no answer yet: " in shown.err
-    assert "a person" not in shown.err
+    assert "A person answers" not in shown.err
 
 
 def test_only_a_person_is_said_to_be_one(
@@ -433,7 +433,7 @@ def test_only_a_person_is_said_to_be_one(
     person = AtHost(Typist(), "en")
     chat = Chat(HostLoop(ScriptModel([]), servers, person), person, Typist(), "en")
     chat._say_who_is_awaited()
-    assert "a person answers there, and has 90 s for each answer" in capfd.readouterr().err
+    assert "A person answers there and has 90 s for each answer" in capfd.readouterr().err
 
 
 def test_a_question_in_the_inbox_names_its_server(tmp_path: Path) -> None:
@@ -463,5 +463,5 @@ def test_the_person_of_the_sample_lists_their_tool_at_once(tmp_path: Path) -> No
         tmp_path, human={"command": sys.executable, "args": ["-m", "humanmcp", *args]}
     )
     run = chat(tmp_path, words(config, recorded(tmp_path)), "/tools")
-    assert "human  tools: 1" in run.stdout
+    assert "human  1 tool\n" in run.stdout
     assert "human__ask_human" in run.stdout

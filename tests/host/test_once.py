@@ -109,7 +109,7 @@ def test_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
         (("--call", "calculate", "--script", "lesson.txt"), "lesson.txt"),
         (("--call", "calculate", "--example"), "sends one request only"),
         (("--list", "nothing"), "--list"),
-        (("--json",), "--json goes with --call"),
+        (("--json",), "--json needs --call, --list, --read"),
         (("--call", "calculate", "--server", "none", "--config", "/nowhere"), "not sent"),
     ],
 )

@@ -148,7 +148,7 @@ def test_names_that_lead_nowhere_are_errors_and_the_first_underscores_divide() -
         laid.loop.run("go")
         nosuch, plain, third = results(laid.loop.history[2])
         assert nosuch.is_error
-        assert "has no server nosuch" in nosuch.text
+        assert "there is no server nosuch" in nosuch.text
         assert plain.is_error
         assert "server__tool" in plain.text
         assert "Unknown tool: b__c" in third.text

@@ -91,7 +91,7 @@ def test_the_model_answers_after_a_yes(capsys: pytest.CaptureFixture[str]) -> No
     shown = capsys.readouterr()
     assert "library asks you: sampling/createMessage" in shown.out
     assert "Name a city" in shown.out
-    assert "script:x answers library: Oslo" in shown.err
+    assert "script:x answered library: Oslo" in shown.err
 
 
 @pytest.mark.parametrize("typed", [("r",), ()])

@@ -347,7 +347,7 @@ def test_a_recorded_model_with_a_slip_is_explained(tmp_path: Path, line: str) ->
     """By file and line."""
     file = tmp_path / "model.jsonl"
     file.write_text(f'# a comment\n{{"text": "hello"}}\n{line}\n', encoding="utf-8")
-    with pytest.raises(ScriptError, match=r"line 3[,:].* turn of a model"):
+    with pytest.raises(ScriptError, match=r"line 3[,:].* turn of the model"):
         seat_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
 
 

@@ -237,7 +237,7 @@ def test_again_and_history_and_lists(tmp_path: Path) -> None:
     assert "prompts/list: the server answered with the error -32601" in run.stdout
     assert "   2 prompts" in run.stdout
     assert run.stdout.count("call TOOL key=value") == 2
-    assert "no command" not in run.stdout
+    assert "is not a command" not in run.stdout
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_strictness_timeouts_and_pretty_lines(tmp_path: Path) -> None:
     server = (sys.executable, str(SCRIPTED), "no-tools")
     flags = ("--strict", "--patience", "0.3", "--pretty")
     run = typed(tmp_path, flags, "tools/list", "test/silence", "ping", server=server)
-    assert 'the server did not declare "tools"' in run.stdout
+    assert 'the server did not declare the capability "tools"' in run.stdout
     assert "no answer to test/silence within 0.3 s" in run.stdout
     assert '\n  "method": "notifications/cancelled",\n' in run.stderr
     assert '"method": "tools/list"' not in run.stderr
@@ -315,7 +315,7 @@ def test_a_server_of_a_configuration(tmp_path: Path) -> None:
     remote = run("github")
     assert remote.returncode == 1
     assert f"cannot reach {NO_SERVER}/mcp" in remote.stderr
-    assert "there are: calculate, github" in run("git").stderr
+    assert "has no server git. It has: calculate, github" in run("git").stderr
 
 
 @pytest.mark.parametrize(
@@ -452,7 +452,7 @@ def test_a_word_without_what_it_needs_says_how_to_write_it(tmp_path: Path) -> No
         "Write: prompt NAME key=value",
         "Write: read URI",
         "Write: complete PROMPT key=value",
-        "greeting needs city: write city=…",
+        "greeting needs city. Write city=…",
         "note://a is not a template",
     ):
         assert said in run.stdout
