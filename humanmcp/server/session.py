@@ -10,7 +10,7 @@ other sessions as well. A step
 1. takes one line of the client, or the next part of a long array, and lets everything react to it
    (`arrivals.py`);
 2. looks at what is due by the schedule: what people handed in (`handed_in.py`), what they typed in
-   the files (`text_files/text_desk.py`), what the clocks call for (`pending_timers.py`), the rest;
+   the files (`text_files/text_desk.py`), what the clocks call for (`waiting.py`), the rest;
 3. says in `status.txt` what has become of it, and when the next step is.
 
 Whatever answers, writes through the one journal (`journal.py`): transcript first, then connection.

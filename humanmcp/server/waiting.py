@@ -2,7 +2,8 @@
 
 The clocks of each (`PendingTimers`) say when the answer book steps in, when the client is told that
 a person is at it, and when a 2026-07-28 client is asked to repeat its request before it gives up.
-The `Timekeeper` of a session looks at them all and does it.
+The `Timekeeper` of a session looks at them all and does it. `ServeOptions` and `Keepalive` say
+what a session was asked to do meanwhile, by the command line and by a person.
 """
 
 from __future__ import annotations

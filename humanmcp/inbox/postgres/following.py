@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-A ring wakes (`doorbell.py`), once a second a look is taken all the same, and what has changed is
+A ring wakes, once a second a look is taken all the same, and what has changed is
 found by number, never by the ring. The number is that of the transaction which changed a row last
 (`changed`). Transactions do not end in the order of their numbers; but each that a look could not
 see has a number that is not below the *xmin* of its snapshot ("All transaction IDs less than xmin

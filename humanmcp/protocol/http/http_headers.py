@@ -1,7 +1,7 @@
-"""The headers of one request, and the texts that they carry.
+"""The headers of one request, the texts that they carry, and what they must agree with.
 
-Knows HTTP's names and MCP's, and how a value is written that HTTP cannot carry as it is; what a
-header must agree with stands in `mirrored.py`.
+Knows HTTP's names and MCP's, how a value is written that HTTP cannot carry as it is, and which
+members of the body a header repeats.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 A leaf is a text, a number, `true`, `false` or `null`.
 """
 
-# ruff: noqa: ANN401 - any JSON value
-
 from __future__ import annotations
 
 import re

@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001 - full-width and curly characters are what this is about
-"""A mistake in a text that is almost JSON, and the reader that takes note of them.
+"""Reading a text that is almost JSON: places, white space, punctuation, strings and numbers.
 
-The reader knows places, white space and punctuation. Strings and numbers are read by `scalars.py`,
-objects and lists by `parser.py`.
+A string ends where a person meant it to end: at a quote that something follows which may follow a
+string, else at the end of its line. Objects and lists are read by `parser.py`.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ ASK_TOOL: Final[Mapping[str, Any]] = {
     "name": "ask_human",
     "title": "Ask the human",
     "description": "Ask a person a question and wait for the answer",
-    "inputSchema": {  # what `inquiry.py` reads
+    "inputSchema": {  # what `validation/incoming.py` reads
         "type": "object",
         "properties": {
             "question": {"type": "string", "description": "What the person should answer"},

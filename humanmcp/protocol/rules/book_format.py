@@ -1,7 +1,7 @@
 """How an answer book is written: the decoded TOML of its file becomes a `Book`.
 
-Knows the keys and what each may hold; those of a rule stand in `rule_format.py`. What is wrong is
-told as a code with its place; the sentences stand in `locales/`, table `[book]`.
+Knows the keys and what each may hold, those of a rule too. What is wrong is told as a code with its
+place; the sentences stand in `locales/`, table `[book]`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A recorded session as an answer book: what the server offered, and its answers as rules.
 
-Pure: frames in, a decoded book out, and what it could not hold. `recording.py` says which answer
+Pure: frames in, a decoded book out, and what it could not hold. `replay.py` says which answer
 belongs to which request.
 """
 

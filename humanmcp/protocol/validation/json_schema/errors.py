@@ -6,8 +6,6 @@ sentence of a rule stands in `locales/`, room `schema_rule`; where there is no r
 library's own words (`why`) are all there is.
 """
 
-# ruff: noqa: ANN401 - the library is imported where it is needed, and so are its types
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias

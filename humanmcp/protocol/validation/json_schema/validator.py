@@ -241,7 +241,7 @@ MOST_SHOWN: Final = 2_000
 
 # -- the library -------------------------------------------------------------------------------
 
-# ruff: noqa: ANN401 - the library's errors are handed on to `address.py` as they are
+# ruff: noqa: ANN401 - the library's errors are handed on to `errors.py` as they are
 
 
 def _quietly(do: Callable[[], Result]) -> Result | None:

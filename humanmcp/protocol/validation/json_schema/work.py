@@ -4,7 +4,7 @@ A schema comes from a stranger and may ask for anything: forty lines of `$ref` c
 billion comparisons, and a hundred thousand levels of a list end the process that follows them. So
 the work is counted first, in steps of about 15 nanoseconds, and what is too much is not begun.
 Knows which keywords of JSON Schema lead to other schemas at the same value or in it, no more.
-The way from a reference to what it names stands in `references.py`.
+The way from a reference to what it names stands in `errors.py`.
 """
 
 from __future__ import annotations
