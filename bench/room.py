@@ -47,7 +47,7 @@ def _opened(process: subprocess.Popen[str]) -> tuple[int, str]:
         if line.startswith("  http://127.0.0.1:"):
             port = port or int(line.rpartition(":")[2])
         if line.startswith("The code is "):
-            code = line[12:19].replace("-", "")
+            code = line.split()[3].strip(".,").replace("-", "")
         if "cannot answer" in line:
             return port, code
     raise RuntimeError(process.returncode)
@@ -92,8 +92,10 @@ def _heard(port: int, place: str, cookie: str, turn: int) -> float:
 
 
 def _until(events: http.client.HTTPResponse, line: bytes) -> None:
-    while events.readline().strip() != line:
-        pass
+    while heard := events.readline():
+        if heard.strip() == line:
+            return
+    raise RuntimeError(events.status)  # it ended before
 
 
 ALL: Final = (room,)
