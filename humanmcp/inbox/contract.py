@@ -190,7 +190,7 @@ class Draft(NamedTuple):
 
 
 class Order(enum.Enum):
-    """What a person asks of the process that speaks to the client, in a saying.
+    """What a person asks of the process that speaks to the client, in an outgoing message.
 
     Only SAY is checked: most others are for testing what a client does with a server that is wrong.
     """
@@ -216,7 +216,7 @@ class Order(enum.Enum):
 class Reply(NamedTuple):
     """What a person sends. `anyway` sends it although the check finds errors in it.
 
-    `action` is for what a tap holds, `order` for a saying.
+    `action` is for what a tap holds, `order` for an outgoing message.
     """
 
     text: str
@@ -488,7 +488,7 @@ class ServerInbox(SessionInbox, Protocol):
         """Move an exchange to its last state. The draft is kept beside it."""
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
-        """Return what people want to say first, as (ticket, text), each until it is settled."""
+        """Return the outgoing messages of people, as (ticket, text), each until it is settled."""
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Store an outgoing message's result: sent without problems, else returned."""
@@ -550,7 +550,7 @@ class DeskInbox(SessionInbox, Protocol):
         """
 
     def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
-        """Return what became of a saying: None while it waits, () when sent, else its problems."""
+        """Return the problems of an outgoing message: None while it waits, () when it was sent."""
 
     def forget(self, key: Key) -> None:
         """Forget a finished exchange: its request, answer and drafts.

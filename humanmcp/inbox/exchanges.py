@@ -382,7 +382,7 @@ class Outbox:
     # -- the desk's side ----------------------------------------------------------------------
 
     def submit(self, reply: Reply) -> str:
-        """Hand in a saying under the next free number."""
+        """Hand in an outgoing message under the next free number."""
         number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1
         number = self._folder.publish(
             records.record_of(reply),
@@ -392,7 +392,7 @@ class Outbox:
         return records.exchange_name(number)
 
     def refused(self, ticket: str) -> tuple[Diagnostic, ...] | None:
-        """Return what became of a saying."""
+        """Return what became of an outgoing message."""
         if not records.is_ticket(ticket):
             raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")
         try:
@@ -404,7 +404,7 @@ class Outbox:
                 return None
             raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket}") from None
         except records.UnreadableError as error:
-            _log.warning("what became of saying %s cannot be read: %s", ticket, error)
+            _log.warning("what became of outgoing message %s cannot be read: %s", ticket, error)
             return None
 
     # -- the server's side ----------------------------------------------------------------------
@@ -416,7 +416,7 @@ class Outbox:
         return sorted(self._waiting.items(), key=lambda outgoing: int(outgoing[0]))
 
     def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Put the result beside a saying."""
+        """Put the result beside an outgoing message."""
         if not records.is_ticket(ticket):
             raise UnknownItemError(f"{self._folder.name}/{records.OUTBOX}/{ticket!r}")
         result = records.encode(records.diagnostics_record(diagnostics))

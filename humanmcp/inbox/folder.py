@@ -297,7 +297,7 @@ class FolderInbox:
         reader.drop(key.number)
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
-        """Return what people want to say first, as (ticket, text), each until it is settled."""
+        """Return the outgoing messages of people, as (ticket, text), each until it is settled."""
         return self._outbox(session).outgoing()
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
@@ -465,7 +465,7 @@ class FolderInbox:
         self._ring(session)
 
     def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
-        """Return what became of a saying: None while it waits, () when sent, else its problems."""
+        """Return the problems of an outgoing message: None while it waits, () when it was sent."""
         return self._outbox(session).refused(ticket)
 
     def forget(self, key: Key) -> None:

@@ -155,7 +155,7 @@ def letter_rank(name: str) -> int | None:
 
 
 def ticket_of(name: str) -> str | None:
-    """Return the ticket that a file of the outbox belongs to; None when it is no saying."""
+    """Return the ticket that a file of the outbox belongs to; None for any other file."""
     found = _OUTGOING_NAME.fullmatch(name)
     return found[1] if found else None
 
@@ -349,7 +349,7 @@ def read_draft(record: Record) -> Draft:
 
 
 def read_reply(record: Record) -> Reply:
-    """Read `reply.json`, or a saying."""
+    """Read `reply.json`, or an outgoing message."""
     return read(Reply, _has_text(record, "text"))
 
 
@@ -388,7 +388,7 @@ def _list(record: Record, name: str) -> Sequence[Any]:
 
 
 def diagnostics_record(diagnostics: Sequence[Diagnostic]) -> Record:
-    """Return the record of `problems.json`, and of what became of a saying."""
+    """Return the record of `problems.json`, and of what became of an outgoing message."""
     return {"problems": _list_of(diagnostics)}
 
 
@@ -406,7 +406,7 @@ def _diagnostic_record(diagnostic: Diagnostic) -> Record:
 
 
 def read_diagnostics(record: Record) -> tuple[Diagnostic, ...]:
-    """Read `problems.json`, or what became of a saying."""
+    """Read `problems.json`, or what became of an outgoing message."""
     return _diagnostics_in(record, "problems")
 
 

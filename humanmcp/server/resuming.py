@@ -8,7 +8,7 @@ a request stands in the transcript, and not in the inbox    it has just come
 it waits in the inbox                                       it waits on; a reply there is taken
 its answer stands in the transcript, and it still waits     it was answered: it leaves the inbox
 its answer waits for the rest of a batch                    the inbox has it
-a saying stands in the transcript, and is not settled       it was said
+an outgoing message is there, and is not settled            it was sent
 
 What a rule had begun before its answer (it asked, it notified) is not begun a second time: a person
 goes on. Over HTTP a client comes again by itself; nothing here knows of streams.
@@ -168,7 +168,7 @@ class Resumption:
                     self._journal.write(line, by=BY_US)
 
     def _settle_what_was_said(self) -> None:
-        """Settle a saying that is the last thing that went out: it is not said twice."""
+        """Settle an outgoing message that is the last thing that went out: it is not said twice."""
         last = self._resumed.last
         if last is None or last.direction is not Direction.OUT or last.number:
             return

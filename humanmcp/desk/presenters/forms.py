@@ -379,7 +379,7 @@ MOST_STARTING_POINTS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One beginning. `tool` is the tool that it calls, "" for saying something."""
+    """One beginning. `tool` is the tool that it calls, "" for a notification."""
 
     tool: str
     about: str

@@ -405,7 +405,7 @@ class TextFiles:
         self._tell(note("early", self._language, id=token), blames=True)
 
     def accept(self, document: Document, diagnostics: Sequence[Diagnostic] = ()) -> None:
-        """Say that a text was sent; `diagnostics` are what should be noticed all the same."""
+        """Say that a text was sent; `diagnostics` are warnings."""
         self._settle(DocumentOutcome(document, sent=True, diagnostics=tuple(diagnostics)))
 
     def refuse(

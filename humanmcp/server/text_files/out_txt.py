@@ -71,7 +71,7 @@ class OutTxt:
         return self._files.is_being_written
 
     def send_anyway(self, content: bytes) -> None:
-        """Send the documents of a file whatever the check finds; what is none goes out as a line.
+        """Send the documents of a file whatever the check finds; anything else goes out as a line.
 
         An answer to a request that waits answers it.
         """
@@ -95,7 +95,7 @@ class OutTxt:
             self._dispatcher.said()
 
     def _take(self, document: Document) -> None:
-        """Judge one document of `out.txt`: an answer to something pending, or a saying."""
+        """Judge one document of `out.txt`: an answer to what waits, or an outgoing message."""
         if kind_of(document.text) in (Kind.REQUEST, Kind.NOTIFICATION):
             self._say(document)
             return
@@ -135,7 +135,7 @@ class OutTxt:
                 assert_never(impossible)
 
     def arrived(self, exchange: Exchange) -> None:
-        """Tell who answered too early that the request is here now. Nothing is sent by itself.
+        """Tell who answered too early that the request is here now. Nothing is sent automatically.
 
         The id may have been a mistake: then what was typed is no answer to this request.
         """
