@@ -51,7 +51,8 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     share = (time.process_time() - on_core) / (time.perf_counter() - began) * 100
     what = f"{count} waiting sessions in one process: share of a core"
     yield Figure(what, f"{share:.2f} %", share, 10, "% of a core")
-    took = [_answered(inbox, *joined[turn * 7 % count], turn) for turn in range(min(rounds, count))]
+    turns = min(rounds, count)
+    took = [_answered(inbox, *joined[turn * count // turns], turn) for turn in range(turns)]
     p50, p99 = statistics.median(took) * 1e3, percentile(took, 0.99) * 1e3
     what = f"reply to the client, one of {count} sessions"
     yield Figure(what, f"p50 {p50:.1f} ms, p99 {p99:.1f} ms", p99, 100, "ms at p99")
