@@ -52,7 +52,7 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
     elif arguments.raw:
         (to_stdout if is_terminal() else raw_to_stdout)(frame.text)
     else:
-        _print(facts, frame, language)
+        _print_unreadable(facts, frame, language)
 
 
 def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
@@ -64,7 +64,7 @@ def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
     return found[0]
 
 
-def _print(facts: SessionFacts, frame: Frame, language: str) -> None:
+def _print_unreadable(facts: SessionFacts, frame: Frame, language: str) -> None:
     who = asker_of(facts, language)
     to_stdout(Painted(unreadable_in(facts, language), "bold"))
     to_stdout(Painted(say(ROOM, "last unreadable", language, who=who, at=frame.at), "dim"))
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
     elif arguments.raw:
         raw_to_stdout(shown.item.line)
     else:
-        _print_of_show(shown, language)
+        _print(shown, language)
     return 0
 
 
@@ -139,7 +139,7 @@ def shown_of(inbox: DeskInbox, wanted: str, language: str) -> ShownExchange:
     return ShownExchange(name, case, case.card(language), draft)
 
 
-def _print_of_show(shown: ShownExchange, language: str) -> None:
+def _print(shown: ShownExchange, language: str) -> None:
     item, card = shown.item, shown.card
     revision = one_line(item.revision) or say(ROOM, "no revision", language)
     to_stdout(

@@ -30,18 +30,23 @@ EXAMPLE = re.compile(r"^ +echo '(.+)' > (.+)$")
 @pytest.fixture
 def by_hand(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Start the demo with a person in the server's seat."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "humanmcp", "demo", "--by-hand", "--lang", "en"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=bare_environment(tmp_path),
-        text=True,
-        encoding="utf-8",
-    ) as child:
+    with started(tmp_path, "demo", "--by-hand") as child:
         try:
             yield child
         finally:
             child.kill()
+
+
+def started(home: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start a command of humanmcp without a terminal."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "humanmcp", *arguments, "--lang", "en"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=bare_environment(home),
+        text=True,
+        encoding="utf-8",
+    )
 
 
 def test_a_book_plays_it_to_the_end(tmp_path: Path) -> None:
@@ -259,14 +264,7 @@ def test_a_lesson_is_played_over_http_with_the_headers_of_its_version(
 
 def test_a_lesson_over_http_that_is_stopped_leaves_no_server(tmp_path: Path) -> None:
     """A window that is closed ends both: nothing listens at the address any more."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "humanmcp", "lesson", "over-http", "--lang", "en"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=bare_environment(tmp_path),
-        text=True,
-        encoding="utf-8",
-    ) as child:
+    with started(tmp_path, "lesson", "over-http") as child:
         assert child.stdout is not None
         found = (re.search(r"POST http://127\.0\.0\.1:(\d+)/mcp$", line) for line in child.stdout)
         port = int(next(one for one in found if one)[1])
