@@ -9,6 +9,7 @@ docs/explanation/design.md says what each package is for.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -165,8 +166,10 @@ def modules(source: Path) -> Iterator[tuple[str, Path, ast.Module]]:
         yield package, file, ast.parse(file.read_text(encoding="utf-8"), str(file))
 
 
-def imports(source: Path) -> Iterator[Import]:
+@functools.cache
+def imports(source: Path) -> list[Import]:
     """List every import of every module, also those inside functions and for types only."""
+    found = []
     for package, file, tree in modules(source):
         lazy = {
             id(inner)
@@ -177,7 +180,8 @@ def imports(source: Path) -> Iterator[Import]:
         for node in ast.walk(tree):
             for name in _imported(node, file, source):
                 place = f"{file.relative_to(source)}:{getattr(node, 'lineno', 0)}"
-                yield Import(package, place, name, id(node) in lazy)
+                found.append(Import(package, place, name, id(node) in lazy))
+    return found
 
 
 def _imported(node: ast.AST, file: Path, source: Path) -> list[str]:
