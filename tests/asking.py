@@ -1,21 +1,15 @@
 """Requests to be answered in tests, and what a test wants to know of a verdict."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.diagnostics.model import Severity, TextForm
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation import check as draft_check
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
 
 R2024, R2025_03, R2025_06, R2025, R2026 = (
     "2024-11-05",

@@ -4,12 +4,11 @@ A test that needs Node.js or a browser carries the mark `node` or `browser`. Whe
 the test is skipped, and the end of the run names what was not proved and how to get it.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import signal
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 import pytest
 from hypothesis import settings
@@ -19,9 +18,6 @@ from tests import install
 from tests.browser import chromium
 from tests.postgres_server import PostgresServer, why_no_postgres
 from tests.proxying import PROXIES, proxy_program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 NPM: Final = find_npm()
 if NPM is not None:

@@ -1,12 +1,7 @@
 """A disk with no more room, as one process sees it."""
 
-from __future__ import annotations
-
 import resource
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import subprocess
+import subprocess
 
 
 def fill(process: subprocess.Popen[bytes], room: int = 0) -> None:

@@ -4,8 +4,6 @@ Node.js itself comes from PyPI with the other tools of the tests. What cannot be
 loudly, and the command succeeds: the tests that need it are skipped, each with the reason.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

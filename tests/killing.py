@@ -5,8 +5,6 @@ imported once, and each run is a fork. A run is killed before its n-th call that
 system (`call`), or in the middle of writing, when a file would grow beyond so many bytes (`size`).
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

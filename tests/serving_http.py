@@ -10,17 +10,15 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from humanmcp.protocol.spec import versions
 from tests.serving import bare_environment
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 JSON: Final = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 PROGRAM: Final = (sys.executable, "-m", "humanmcp", "answer")

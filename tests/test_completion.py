@@ -1,23 +1,19 @@
 """What the shells complete, asked of the shells themselves."""
 
-from __future__ import annotations
-
 import os
 import re
 import select
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from humanmcp.cli import COMMANDS, main
 from tests.serving import bare_environment
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of Unix")
 

@@ -3,15 +3,14 @@
 The generated pages are compared whole; the others are searched for the names that the code has.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import io
 import re
 import string
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
 import pytest
@@ -46,9 +45,6 @@ from humanmcp.server.text_files import files
 from humanmcp.server.text_files import folder as open_folder
 from humanmcp.server.text_files.folder import SENT
 from humanmcp.setup.hosts import HOSTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference"

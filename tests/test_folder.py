@@ -1,9 +1,8 @@
 """What lies in the folder when everything has been used: nothing that the manual does not name."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from humanmcp.host.table import Chair
 from humanmcp.inbox import records
@@ -15,9 +14,6 @@ from tests.tap.tapped import Tapped, server
 from tests.test_docs import names_on_the_page, numberless
 from tests.test_play import Playing
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CALL: Final = call("1", city="Tokyo")
 

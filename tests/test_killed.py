@@ -4,14 +4,13 @@ Each file is then as it was before or as it should become, never half of it, and
 given again. What the inbox does at such a moment is in `inbox/test_crashes.py`.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -19,9 +18,6 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.living_on import ANSWERED, OUTGOING, PORT, ids_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 

@@ -6,22 +6,18 @@ another package of its own layer. The folders of `protocol/`, the core, have lay
 docs/explanation/design.md says what each package is for.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 
 from humanmcp.cli import COMMANDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 ROOT: Final = Path(__file__).parent.parent
 PACKAGE: Final = "humanmcp"

@@ -1,7 +1,5 @@
 """Every sentence a person reads."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.locales import UnknownSentenceError, language_of, say

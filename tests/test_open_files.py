@@ -1,14 +1,12 @@
 """What is said where the system allows too few open files."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +15,6 @@ from humanmcp.inbox.transcripts import MOST_OPEN
 from humanmcp.server.text_files.folder import LOCK_NAME
 from tests.serving_http import ServingHttp
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPEN_FILES = Path("/proc/self/fd")
 

@@ -1,13 +1,12 @@
 """`humanmcp play`: a whole table of MCP, with people in any of its seats."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
@@ -22,9 +21,6 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from tests.desk.desking import Desking
 from tests.serving import bare_environment
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCHEMA = {"type": "object", "properties": {"location": {"type": "string"}}}
 TOOL = {"name": "get-japan-forecast", "inputSchema": SCHEMA}

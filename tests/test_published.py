@@ -1,7 +1,5 @@
 """What other repositories and other programs read of this one holds together, and works."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """`humanmcp.pytest`: a mock MCP server for the tests of a client."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,21 +9,17 @@ import threading
 import tomllib
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from humanmcp.common.book_file import BookFileError
-from humanmcp.pytest import humanmcp_server
+from humanmcp.pytest import MockServer, humanmcp_server
 from tests.asking import R2025
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from humanmcp.pytest import MockServer
 
 __all__ = ["humanmcp_server"]
 

@@ -1,18 +1,13 @@
 """The manual as a site: every page in both languages, a page a mistake, no dead link."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from docs import make_reference, make_site
 from humanmcp.common import published
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.xdist_group("site")
 

@@ -1,17 +1,12 @@
 """`humanmcp` alone at a terminal: what one can do now, and what runs already."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.welcome import COMMANDS
 from tests.desk.desking import Desking
 from tests.serving import Serving, bare_environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 

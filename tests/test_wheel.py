@@ -1,7 +1,5 @@
 """What is published works without the source: the wheel is built, installed and talked to."""
 
-from __future__ import annotations
-
 import hashlib
 import html
 import json
@@ -12,9 +10,10 @@ import sys
 import tarfile
 import venv
 import zipfile
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 from packaging.requirements import Requirement
@@ -27,9 +26,6 @@ from tests.conversations.script import read
 from tests.desk.desking import Desking
 from tests.serving import Serving, bare_environment
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parent.parent
 WEATHER: Final = ROOT / "tests" / "conversations" / "weather.txt"

@@ -1,12 +1,8 @@
 """Wait for a thing, with a bound. No test sleeps for a time and hopes."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Final, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 

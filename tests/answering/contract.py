@@ -1,22 +1,17 @@
 """The desks of one inbox as a person uses each: page, terminal and text files, told alike."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import pytest
 
 from humanmcp.cli import main
+from humanmcp.inbox.contract import Key
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from humanmcp.inbox.contract import Key
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
 
 MESSAGE, TEXT, RESULT = TextForm.MESSAGE, TextForm.TEXT, TextForm.RESULT
 _FLAGS = {

@@ -1,8 +1,6 @@
 """What the book answered at once stands in no folder, and is listed all the same."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from humanmcp.inbox.contract import Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ASKED = b'{"jsonrpc":"2.0","id":"seven","method":"tools/list"}'
 ANSWERED = b'{"jsonrpc":"2.0","id":"seven","result":{"tools":[]}}'

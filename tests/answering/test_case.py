@@ -1,19 +1,12 @@
 """What is said of a request beside it, read from the inbox alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.answering.case import Case, case_of
-from humanmcp.inbox.contract import Key, SessionFacts
+from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, item_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Item
 
 
 def call(session: str, number: int, token: str) -> Item:

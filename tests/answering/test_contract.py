@@ -3,11 +3,11 @@
 The process that speaks to the client is a real one, and so is the desk of the page.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -25,10 +25,6 @@ from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.terminal.rooms import Taker
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 RIGHT = '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"晴れ"}]}}'
 WRONG = '{"jsonrpc":"2.0","id":%s,"result":{"content":"sunny","isError":"no"}}'

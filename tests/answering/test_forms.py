@@ -1,7 +1,5 @@
 """Fields of a schema, and what a person types into them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a client made of what was said to it, read from the record alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,9 +1,9 @@
 """The JSON of an exchange, from which page, interface and `--json` are made."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -21,10 +21,6 @@ from humanmcp.cli import main
 from humanmcp.inbox.contract import Waiting
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
 from tests.terminal.rooms import CALL, Room, Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

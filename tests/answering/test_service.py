@@ -1,9 +1,9 @@
 """What becomes of what a person writes, without any desk: judged, kept, sent, waited for."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,17 +12,11 @@ from humanmcp.answering.case import case_of
 from humanmcp.answering.service import Outcome
 from humanmcp.desk.presenters import conversation
 from humanmcp.desk.presenters.conversation import Task
-from humanmcp.inbox.contract import Action, Answer, Draft, Life, Purpose, Reply, Seat
+from humanmcp.inbox.contract import Action, Answer, Draft, Key, Life, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
 from tests.terminal.rooms import CALL, Room, ago
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Key
 
 SAMPLING = (
     '{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{"maxTokens":9,'

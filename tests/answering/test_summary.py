@@ -1,7 +1,5 @@
 """A message in a few words, the same in every list."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

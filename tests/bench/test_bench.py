@@ -1,7 +1,5 @@
 """The bench runs; how fast things are is no test."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,11 +1,10 @@
 """`humanmcp book`: what a book does, and a server that exists as a book."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -14,9 +13,6 @@ from humanmcp.common.book_file import read_book
 from tests.asking import R2025
 from tests.http.peer import Peer, answer
 from tests.serving import Serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
 CONFORMANCE: Final = ROOT / "samples" / "conformance.toml"

@@ -1,23 +1,16 @@
 """One browser for the tests of a file; each test gets its own desk, host and window."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.seats import Sitting, Window, begin
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Playwright
 
 expect.set_options(timeout=PATIENCE * 1000)
 

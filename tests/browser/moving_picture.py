@@ -5,27 +5,21 @@ shows it, and it is made of pictures of the page without another program. What c
 itself, so it stays small. https://www.w3.org/TR/png-3/#apng-frame-based-animation
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 import tempfile
 import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, FloatRect, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.seats import Window, begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from playwright.sync_api import Browser, FloatRect
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 WIDTH: Final = 640

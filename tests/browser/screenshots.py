@@ -4,14 +4,12 @@
 A real server and a real desk are behind each of them.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser import chromium, moving_picture
 from tests.browser.seats import INITIALIZE, Window, begin, call, open_menu, request
@@ -19,9 +17,6 @@ from tests.browser.test_answering import write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
 
 MANNERS: Final[dict[str, dict[str, Any]]] = {
     "light": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},

@@ -1,21 +1,23 @@
 """A window with the page in it, and messages for a host to send."""
 
-from __future__ import annotations
-
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
-from playwright.sync_api import Error, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    expect,
+)
 
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
 
 OPTIONS: Final[dict[str, Any]] = {
     "viewport": {"width": 1280, "height": 800},
@@ -65,6 +67,9 @@ class Window:
     def close(self) -> None:
         """Close it, once every page of it is quiet."""
         close(self.context)
+
+
+Windows = Callable[..., Window]
 
 
 def close(context: BrowserContext) -> None:

@@ -1,28 +1,17 @@
 """Answering in the page: U01 to U05, U11, U15 and U17, with a real server and a real browser."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.seats import INITIALIZE, Window, begin, call, request
+from tests.browser.seats import INITIALIZE, Windows, begin, call, request
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from playwright.sync_api import Page, Route
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

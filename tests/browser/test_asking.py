@@ -1,24 +1,16 @@
 """Ask the user back, in the page, while a call waits: with a real server and a test as the host."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Window, answer_all, call, open_menu, request
+from tests.browser.seats import Windows, answer_all, call, open_menu, request
 from tests.browser.test_page import AXE, violations
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

@@ -1,27 +1,16 @@
 """Add a fault in the page: by keyboard, put back, sent."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.seats import Window, begin, call, open_menu
+from tests.browser.seats import Windows, begin, call, open_menu
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from playwright.sync_api import Page, Route
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

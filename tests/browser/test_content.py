@@ -1,24 +1,19 @@
 """Answers of several parts, arguments as a tree, switches, and the quiet view."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import FilePayload, expect
 
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.browser.seats import call, request
+from tests.browser.seats import Sitting, call, request
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from tests.browser.seats import Sitting
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("content")]
 

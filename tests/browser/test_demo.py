@@ -1,10 +1,9 @@
 """The whole demo in the page, by keyboard alone, in both languages; and real SDK clients."""
 
-from __future__ import annotations
-
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -12,17 +11,9 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from playwright.sync_api import expect
 
-from tests.browser.seats import until_keys_act
+from tests.browser.seats import Windows, until_keys_act
+from tests.desk.desking import Desking
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

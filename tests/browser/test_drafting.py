@@ -1,25 +1,15 @@
 """What is being written: nothing of it is dropped, made up or lost. Faults D1 to D3 of the page."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import INITIALIZE, begin, call, request
+from tests.browser.seats import INITIALIZE, Windows, begin, call, request
 from tests.browser.test_answering import read_json, write_json
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

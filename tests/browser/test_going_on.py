@@ -1,26 +1,15 @@
 """From one answer to the next: where the cursor goes, and what it must not do on the way."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
-from tests.browser.seats import INITIALIZE, Window, begin, call, request
+from tests.browser.seats import INITIALIZE, Windows, begin, call, request
 from tests.browser.test_answering import read_json, write_json
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from playwright.sync_api import Route
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

@@ -1,23 +1,15 @@
 """A question that an agent asks a person, in the page: with a real server and a real browser."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Window, begin, call
+from tests.browser.seats import Windows, begin, call
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

@@ -1,29 +1,20 @@
 """The box a person writes in is never replaced by an update."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.chromium import launch_options
-from tests.browser.seats import Window, begin, call
+from tests.browser.seats import Windows, begin, call
 from tests.browser.test_answering import read_json, write_json
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, BrowserContext
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

@@ -1,25 +1,14 @@
 """What answers the next time: rules and saved answers are made, seen, changed, ordered, removed."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from humanmcp.common.book_file import read_book
-from tests.browser.seats import Window, begin, call, open_menu
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from playwright.sync_api import Page
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
+from tests.browser.seats import Windows, begin, call, open_menu
+from tests.desk.desking import Desking
+from tests.serving import Serving
 
 pytestmark = pytest.mark.browser
 

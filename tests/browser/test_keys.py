@@ -1,25 +1,14 @@
 """The keys that the page lists under `?`: each does what its line says."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.seats import begin, call, open_menu, until_keys_act
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from playwright.sync_api import Page
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
+from tests.browser.seats import Windows, begin, call, open_menu, until_keys_act
+from tests.desk.desking import Desking
+from tests.serving import Serving
 
 pytestmark = pytest.mark.browser
 

@@ -1,25 +1,16 @@
 """What was said, on the page: the history, the recent lines, the picture, the projector."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Window, begin, call, request
+from tests.browser.seats import Windows, begin, call, request
+from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.tap.tapped import Tapped, server
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.desk.desking import Desking
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

@@ -1,7 +1,5 @@
 """The moving picture of the README is one, and small."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

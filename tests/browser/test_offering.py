@@ -1,26 +1,17 @@
 """What is offered is made without JSON, published while a session runs, and the host watched."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from humanmcp.common.book_file import read_book
 from tests.asking import stating
-from tests.browser.seats import Window, begin, request
+from tests.browser.seats import Windows, begin, request
+from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.desk.desking import Desking
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

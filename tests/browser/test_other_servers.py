@@ -1,21 +1,15 @@
 """What another server of this computer can do with what a browser sends it."""
 
-from __future__ import annotations
-
 import http.client
 import http.server
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from typing import Any, Self
 
-from tests.browser.seats import begin, call
+from tests.browser.seats import Window, begin, call
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
 
 TRAP = b"""<!doctype html><title>a harmless page</title>
 <iframe src="/api/state"></iframe><img src="/m/a/1"><script>

@@ -1,33 +1,25 @@
 """The page for everybody: U20 to U22, U24 and U25."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Error, expect
+from playwright.sync_api import Browser, Error, Page, Playwright, expect
 
 from humanmcp.desk.presenters.rendering import web_folder
 from tests.browser.chromium import NPM, launch
-from tests.browser.seats import INITIALIZE, Window, begin, call, open_menu, request
+from tests.browser.seats import INITIALIZE, Window, Windows, begin, call, open_menu, request
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
 
 EDITOR: Final = web_folder() / "static" / "vendor" / "editor.js"
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from playwright.sync_api import Browser, Page, Playwright
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

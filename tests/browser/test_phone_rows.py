@@ -1,25 +1,18 @@
 """What a row of the history and the settings show on a phone."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from playwright.sync_api import expect
 
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.browser.seats import begin, call
+from tests.browser.seats import Window, begin, call
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 SENTENCE = "Sunny all day, with a light wind from the south-west and 23 degrees at noon."

@@ -1,9 +1,6 @@
 """An answer from elsewhere while somebody is about to press Send: told rightly, sent once."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
@@ -11,16 +8,10 @@ from playwright.sync_api import expect
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from tests.browser.seats import Window, begin, call
+from tests.browser.seats import Windows, begin, call
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

@@ -1,26 +1,20 @@
 """A room in real browsers: a learner behind a proxy that buffers, the teacher, the wall."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import re
 import threading
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_page import AXE, violations
 from tests.room.rooming import Rooming
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
 
 
 @pytest.fixture

@@ -1,18 +1,11 @@
 """Why Send is blocked, and what is wrong where: one desk and one host for the whole file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import call, request
+from tests.browser.seats import Sitting, call, request
 from tests.browser.test_answering import EDITOR, write_json
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from tests.browser.seats import Sitting
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("saying-why")]
 

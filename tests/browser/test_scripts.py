@@ -1,25 +1,16 @@
 """The page's own functions on text, in the browser that runs them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import begin, call, open_menu, request, until_keys_act
+from tests.browser.seats import Window, Windows, begin, call, open_menu, request, until_keys_act
 from tests.browser.test_answering import read_json
+from tests.desk.desking import Desking
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

@@ -1,7 +1,5 @@
 """Two pages play MCP against each other: one person is the model, another the server."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -9,29 +7,21 @@ import re
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from humanmcp.locales import sentences_of
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.browser.seats import close
+from tests.browser.seats import Windows, close
+from tests.desk.desking import Desking
 from tests.desk.seated import Seated
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

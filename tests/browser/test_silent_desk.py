@@ -1,21 +1,14 @@
 """A desk that hangs: who presses Send is told so."""
 
-from __future__ import annotations
-
 import json
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.seats import begin, call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-    from tests.serving import Serving
+from tests.browser.seats import Window, begin, call
+from tests.desk.desking import Desking
+from tests.serving import Serving
 
 
 def test_a_desk_that_hangs_is_not_called_live(desk: Desking, window: Callable[..., Window]) -> None:

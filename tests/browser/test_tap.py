@@ -1,33 +1,21 @@
 """A person steps in between a real client and a real server, in the page."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
 from humanmcp.protocol.conversation.transcript import DROPPED, Direction
-from tests.browser.seats import open_menu
+from tests.browser.seats import Windows, open_menu
 from tests.browser.test_answering import read_json, write_json
 from tests.clients.hosts import NODE
+from tests.desk.desking import Desking
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND, Tapped, server
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from playwright.sync_api import Page
-
-    from tests.browser.seats import Window
-    from tests.desk.desking import Desking
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

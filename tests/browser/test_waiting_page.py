@@ -1,28 +1,17 @@
 """Time, notice and tabs: U13 to U16, U19 and U23."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.asking import stating
-from tests.browser.seats import INITIALIZE, Window, begin, call, request, until_keys_act
+from tests.browser.seats import INITIALIZE, Windows, begin, call, request, until_keys_act
+from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from playwright.sync_api import Page
-
-    from tests.desk.desking import Desking
-
-    Windows = Callable[..., Window]
 
 pytestmark = pytest.mark.browser
 

@@ -1,12 +1,11 @@
 """The real clients: each plays the weather session as a host and says what it understood."""
 
-from __future__ import annotations
-
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import anyio
 import mcp_types as types
@@ -14,9 +13,6 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from tests.serving import COMMAND, bare_environment
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NODE: Final = Path(__file__).parent / "node"
 LOCATIONS: Final = ("東京", "大阪", "北海道")

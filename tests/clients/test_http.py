@@ -1,7 +1,5 @@
 """Real clients over HTTP, and the official conformance suite."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

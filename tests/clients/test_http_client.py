@@ -1,7 +1,5 @@
 """The official conformance suite opposite `humanmcp client`, which types a script."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

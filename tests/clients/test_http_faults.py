@@ -3,9 +3,9 @@
 One process serves them all.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import anyio
 import pytest
@@ -14,10 +14,6 @@ from mcp import Client, MCPError
 from humanmcp.protocol.spec.faults import OF_HTTP
 from tests.serving_http import ServingHttp, call
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 RULE: Final = """
 [[tools]]

@@ -1,8 +1,6 @@
 """What a host may do with the process: ids of every kind, giving up, going away."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -14,9 +12,6 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.support.person import Person, weather
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ Each fault comes while the first call waits; then all three calls are answered r
 is as good as `docs/reference/faults.md` says goes on with the right answers.
 """
 
-from __future__ import annotations
-
 import json
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import anyio
 import pytest
@@ -24,10 +24,6 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from tests.clients.hosts import CLIENT_2_LEGACY, PYTHON_LEGACY, Host, Understood
 from tests.serving import COMMAND, bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 BOOK: Final = """
 [[tools]]

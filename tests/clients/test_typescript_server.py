@@ -1,12 +1,11 @@
 """A server of the official TypeScript SDK over HTTP, opposite our client and our tap."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +13,6 @@ from tests.clients.hosts import NODE
 from tests.serving import bare_environment
 from tests.serving_http import initialize
 from tests.tap.tapped import Tapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.node
 CLIENT = (sys.executable, "-m", "humanmcp", "client", "--json")

@@ -1,9 +1,8 @@
 """Real clients have the weather session with a script that edits text files."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -23,9 +22,6 @@ from tests.clients.hosts import (
     Understood,
 )
 from tests.support.person import Person, weather
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HANDSHAKE: Final = "2024-11-05"
 MODERN: Final = "2026-07-28"

@@ -1,17 +1,12 @@
 """The answer book's file."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.common.book_file import BookFile, BookFileError
 from humanmcp.protocol.rules.answer_book import Book
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write(path: Path, text: str, stamp: int) -> None:

@@ -1,7 +1,5 @@
 """A server as a child process: its environment, and an end that leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

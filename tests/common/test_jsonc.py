@@ -1,7 +1,5 @@
 """JSON with comments: read, and edited in place."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lines out of a stream: nothing is lost, however it was cut into pieces and however long it is."""
 
-from __future__ import annotations
-
 import itertools
 import time
 

@@ -1,17 +1,12 @@
 """The log that servers and taps share."""
 
-from __future__ import annotations
-
 import logging
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.common import logfile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @contextmanager

@@ -1,17 +1,12 @@
 """The command line's own words: help and complaints in the language of whoever reads them."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.cli import COMMANDS, main
 from humanmcp.common.parsing import sentence
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KANA = ("ぁ", "ヿ")
 ENGLISH_OF_ARGPARSE = ("usage:", "options:", "positional arguments:", "show this help message")

@@ -1,16 +1,11 @@
 """Where humanmcp keeps its things."""
 
-from __future__ import annotations
-
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.common.paths import UnsafeFolderError, home_folder, make_private
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_inbox_is_found_from_the_home_directory_alone(

@@ -1,18 +1,13 @@
 """Files of the person's: only files, and they stay theirs."""
 
-from __future__ import annotations
-
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.common import regular_file
 from humanmcp.common.regular_file import NotRegularError, read_regular, replace_regular
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROOT_ONLY = pytest.mark.skipif(
     not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives files away"

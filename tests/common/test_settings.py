@@ -1,15 +1,10 @@
 """Every setting: flag over environment over file over default."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.common.settings import FILE_NAME, SettingError, load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_flag_wins_over_the_environment_over_the_file_over_the_default(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Moments as text."""
 
-from __future__ import annotations
-
 from datetime import UTC, timedelta, timezone
 
 import pytest

@@ -1,9 +1,8 @@
 """A person's TOML, edited: whatever its layout, what was not meant stays as it was."""
 
-from __future__ import annotations
-
 import tomllib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 from hypothesis import assume, given
@@ -11,9 +10,6 @@ from hypothesis import strategies as st
 
 from humanmcp.common import toml_edit
 from humanmcp.common.toml_edit import NotEditableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NAME: Final = ("servers", "mine")
 OLD: Final = {"command": "old", "env": {"A": "1"}}

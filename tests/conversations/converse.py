@@ -1,20 +1,13 @@
 """Has a conversation with a running `humanmcp serve`, through its pipes and its two text files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from humanmcp import locales
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.diagnostics.model import TextForm, blocking
 from tests.conversations.play import Played, Player
 from tests.conversations.script import Conversation, Deed, Step
+from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import TextForm
-    from tests.serving import Serving
 
 
 def converse(serving: Serving, conversation: Conversation) -> None:

@@ -1,13 +1,14 @@
 """Plays a conversation against the pure core alone: no process, no file, no clock."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from humanmcp.protocol.conversation.exchange import (
+    Event,
     LineReady,
     NoticeArrived,
+    Outcome,
     Refused,
     RequestArrived,
     Sent,
@@ -20,11 +21,6 @@ from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import addressed, kind_of, unaddressed
 from tests.conversations.script import Deed, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from humanmcp.protocol.conversation.exchange import Event, Outcome
 
 FORMS: Final = {
     Deed.SEND: TextForm.MESSAGE,

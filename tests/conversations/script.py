@@ -9,14 +9,10 @@
 `docs/reference/conversations.md` explains it to readers.
 """
 
-from __future__ import annotations
-
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Final
 
 
 class Deed(enum.Enum):

@@ -1,7 +1,5 @@
 """Every conversation, against the session alone and against a running `humanmcp serve`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

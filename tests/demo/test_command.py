@@ -1,7 +1,5 @@
 """`humanmcp demo` in a terminal: the first thing that a newcomer runs."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re
@@ -9,8 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +17,6 @@ from humanmcp.demo import command as demo
 from humanmcp.locales.stop import REFUSED
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TYPED = re.compile(r"^ +(\{\"jsonrpc\": .+)$")
 EXAMPLE = re.compile(r"^ +echo '(.+)' > (.+)$")

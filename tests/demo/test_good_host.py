@@ -1,9 +1,7 @@
 """The demo's host does with every broken answer what `faults.md` says a good host does."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,12 +16,10 @@ from humanmcp.demo.good_host import (
 )
 from humanmcp.locales import LANGUAGES, describe, say
 from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.faults import broken, faults
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.json.jsonrpc import Message
 
 RIGHT = {"content": [{"type": "text", "text": "sunny"}]}
 

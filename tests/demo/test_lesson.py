@@ -1,7 +1,5 @@
 """The demo as a lesson, read from the lines of its session."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

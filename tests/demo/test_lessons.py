@@ -1,12 +1,11 @@
 """Lessons as files: each that comes along is played whole in memory, and mistakes are explained."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
@@ -21,14 +20,10 @@ from humanmcp.demo.lesson import (
     name_of,
     parse_lesson,
 )
+from humanmcp.inbox.contract import Inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.room.practice import Outcome, Practice, PracticeLine
 from humanmcp.server.connection import EndOfInput, MemoryConnection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from humanmcp.inbox.contract import Inbox
 
 NAMES = [name_of(one) for one in lesson_files()]
 

@@ -1,10 +1,10 @@
 """The demo's host at work, with a server that answers as a test says."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,6 @@ from humanmcp.demo.runner import DemoRunner, Screen, pasted
 from humanmcp.demo.steps import weather
 from humanmcp.http.server_address import CallError
 from humanmcp.locales import say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 RESULTS: dict[str, Any] = {
     "initialize": {

@@ -1,25 +1,21 @@
 """A running `humanmcp desk`, and the ways a test speaks with it: as a script, as a browser, raw."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
 import signal
 import socket
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from humanmcp.desk.http import launch
 from tests.serving_http import Got
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "desk")
 JSON: Final = {"Content-Type": "application/json"}

@@ -1,25 +1,20 @@
 """A session of the client's seat, with the test in the place of its program."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from humanmcp.inbox.contract import Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from humanmcp.protocol.conversation.exchange import Established
-    from tests.desk.desking import Desking
-    from tests.serving_http import Got
+from tests.desk.desking import Desking
+from tests.serving_http import Got
 
 
 class Seated:

@@ -1,20 +1,15 @@
 """Two desks on one database behind a proxy: a browser need not know which one it meets."""
 
-from __future__ import annotations
-
 import http.client
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.desk.desking import JSON, Desking
+from tests.postgres_server import PostgresServer
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.postgres_server import PostgresServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

@@ -1,10 +1,10 @@
 """Add a fault: what the page asks for, and what the client makes of it."""
 
-from __future__ import annotations
-
 import html
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,10 +17,6 @@ from tests.browser.seats import begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
 

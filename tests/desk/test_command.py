@@ -1,7 +1,5 @@
 """`humanmcp desk`: one for each inbox, found again, disposable."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -10,7 +8,8 @@ import socket
 import subprocess
 import sys
 import webbrowser
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +17,6 @@ from humanmcp.cli import main
 from humanmcp.desk.http import launch
 from tests.desk.desking import COMMAND, Desking
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def test_a_second_desk_points_to_the_first(home: Path) -> None:

@@ -1,8 +1,8 @@
 """What the desk cannot do: each refusal is a sentence in the language of whoever asked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +13,6 @@ from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, sentences_of
 from tests.desk.desking import Desking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LINE = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}'
 

@@ -1,10 +1,9 @@
 """Each answer of the desk is in its reader's language, also while somebody reads another."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -12,12 +11,8 @@ from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
+from tests.desk.desking import Desking
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.desk.desking import Desking
 
 READERS: Final = {
     "en": ("Settings", "No matches", "This message or page does not exist"),

@@ -1,17 +1,12 @@
 """A client that has only asked what the server can do is connected all the same."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.protocol.spec import versions
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_client_that_only_asked_server_discover_is_named(tmp_path: Path) -> None:

@@ -1,17 +1,13 @@
 """The files of the page keep its promises: text is text, and nothing comes from elsewhere."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from humanmcp.desk.presenters.rendering import web_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPTS: Final = sorted((web_folder() / "static").glob("*.js"))
 TEMPLATES: Final = sorted((web_folder() / "templates").glob("*.html"))

@@ -1,7 +1,5 @@
 """Recorded sessions for the tests of the exports."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

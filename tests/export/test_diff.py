@@ -1,21 +1,15 @@
 """What the client or the server does differently now."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.export.conversation import build_conversation
 from humanmcp.export.diff import MessageChange, differences
+from humanmcp.export.reading import Recording
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.export.recordings import OPENING, answer, ask, call, recording, text, write
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.export.reading import Recording
 
 BEFORE = recording(
     *OPENING, call(2, "A"), answer(2, result=text("sunny")), ask(3, "ping"), answer(3, result={})

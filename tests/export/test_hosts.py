@@ -1,7 +1,5 @@
 """`humanmcp hosts`: how hosts behave."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

@@ -1,14 +1,12 @@
 """The two listings of the first capture script, exactly."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import subprocess
 import sys
 from datetime import UTC
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +15,6 @@ from humanmcp.export.reading import ExportOptions, find
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import visible
 from tests.export.recordings import SEED, WEATHER, recording, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MANNER = ExportOptions(zone=UTC)
 

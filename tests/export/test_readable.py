@@ -1,13 +1,12 @@
 """Markdown, Mermaid, HTML, HAR: complete, and nothing in them is markup of the wire's."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -24,6 +23,7 @@ from humanmcp.protocol.conversation.transcript import (
     INSTEAD,
     LET_GO,
     Direction,
+    Frame,
 )
 from humanmcp.protocol.http.client import (
     IncomingResponse,
@@ -51,11 +51,6 @@ HOSTILE = recording(
     (Direction.OUT, EVIL),
     (Direction.ERR, EVIL),
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from humanmcp.protocol.conversation.transcript import Frame
 
 
 def test_what_a_tap_found_wrong_is_written_once() -> None:

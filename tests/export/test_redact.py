@@ -1,7 +1,5 @@
 """Obvious secrets do not leave the machine; everything else stays as it was."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The exported server and the exported test are run, with a real client and a real server."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -10,7 +8,8 @@ import socket
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import anyio
 import pytest
@@ -45,9 +44,6 @@ from tests.export.recordings import (
     write,
 )
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """`humanmcp client` at a real terminal, with a test at the keys."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import pty
@@ -9,13 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from tests.serving import bare_environment
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROMPT: Final = "Enter method :  "
 CTRL_D: Final = "\x04"

@@ -1,25 +1,19 @@
 """What the tests of the host share: a configuration of real servers, and a watcher."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.config import ServerEntry
+from humanmcp.host.conversation import ToolAddress, ToolResult, ToolUse, Turn
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.servers import HostLoop, Limits, Servers, ToolCall
+from humanmcp.host.servers import Choice, HostLoop, Limits, Servers, ToolCall
 from tests.host.seats import SAMPLES, SCRIPTED, Notes, sample
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from humanmcp.host.conversation import ToolAddress, ToolResult, ToolUse, Turn
-    from humanmcp.host.servers import Choice
 
 DICE: Final = ServerEntry("dice", sample("dice"))
 WEATHER: Final = ServerEntry("human", sample("weather"))

@@ -1,15 +1,9 @@
 """A transport in memory: a client and a server of the tests meet in one process."""
 
-from __future__ import annotations
-
 import threading
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
 
-from humanmcp.common.child import EndedError
-
-if TYPE_CHECKING:
-    from humanmcp.common.child import OutputListener
+from humanmcp.common.child import EndedError, OutputListener
 
 
 class MemoryTransport:

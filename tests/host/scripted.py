@@ -4,15 +4,11 @@ Runs in memory (a `ScriptedServer` at the other end of a pair) and as a process 
 one test can be run over both transports. Words on the command line: see `FLAGS`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any, Final
 
 FLAGS: Final = (
     "no-tools",

@@ -1,7 +1,5 @@
 """A server made with the official Python SDK that asks before it greets, in both eras."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from mcp.server import MCPServer

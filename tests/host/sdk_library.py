@@ -1,7 +1,5 @@
 """A server made with the official Python SDK: prompts, resources, templates, completion, tools."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,22 +1,16 @@
 """What the tests of the client's seat share: ways to a scripted server, and an onlooker."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.host.client.callbacks import ClientObserver
-from tests.host.memory import pair
+from humanmcp.host.client.transport import Transport
+from humanmcp.protocol.conversation.exchange import Event
+from tests.host.memory import MemoryTransport, pair
 from tests.host.scripted import ScriptedServer
-
-if TYPE_CHECKING:
-    from humanmcp.common.child import EndedError
-    from humanmcp.host.client.transport import Transport
-    from humanmcp.protocol.conversation.exchange import Event
-    from tests.host.memory import MemoryTransport
 
 SCRIPTED: Final = Path(__file__).parent / "scripted.py"
 SAMPLES: Final = Path(__file__).parents[2] / "samples"

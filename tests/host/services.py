@@ -1,16 +1,12 @@
 """A local HTTP server that speaks as LLM services do: streaming, errors, and no room."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 
 @dataclass

@@ -1,27 +1,19 @@
 """A person in another seat than the server's answers through the inbox."""
 
-from __future__ import annotations
-
 import errno
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from humanmcp.host.at_inbox import AskedSession, PersonAsked
 from humanmcp.inbox import attendant
-from humanmcp.inbox.contract import Reply, Seat, StoreError
+from humanmcp.inbox.contract import Answer, Key, Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
-from humanmcp.protocol.diagnostics.model import TextForm, Verdict
+from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Answer, Key
-    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}]}
 

@@ -1,18 +1,14 @@
 """The configuration of a host, and what is said of the mistakes in it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.config import HostConfigError, ServerEntry, find, parse, read_config
 from humanmcp.http.server_address import ServerAddress
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRAILING = """{
   "mcpServers": {

@@ -1,15 +1,14 @@
 """`humanmcp host` as a process: the chat, the configuration, the person's say, and the end."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 import pytest
 from pydantic import TypeAdapter
@@ -32,9 +31,6 @@ from tests.host.hosting import configuration, entry, says, use
 from tests.host.seats import SCRIPTED
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROLL: Final = use("dice__dice", sides=6)
 SLOW_PERSON: Final = ServerEntry("kim", ChildCommand(("humanmcp", "serve", "--title", "kim")))

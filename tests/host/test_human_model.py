@@ -1,11 +1,11 @@
 """A person in the model's seat, in the same inbox as everything else."""
 
-from __future__ import annotations
-
 import json
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +13,7 @@ from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.conversation import OfferedTool, TextBlock, ToolResult, ToolUse, Turn, TurnRole
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
+from humanmcp.host.servers import HostLoop
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
@@ -21,12 +22,6 @@ from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check
 from tests.host.hosting import says, table, use
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from humanmcp.host.servers import HostLoop
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 DICE_TOOL = OfferedTool("dice__dice", "Roll a dice", {"type": "object"})

@@ -1,11 +1,10 @@
 """Pictures of tool results: to the models that take them, in the form of each service."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
+from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.conversation import (
     ImageBlock,
     TextBlock,
@@ -21,9 +20,6 @@ from humanmcp.host.models.choose import BlindModel, ModelChoice
 from humanmcp.host.models.human import params_of
 from humanmcp.host.models.script import ScriptModel
 from tests.host.hosting import says
-
-if TYPE_CHECKING:
-    from humanmcp.host.at_inbox import AskedSession
 
 PNG: Final = ImageBlock("image/png", "UE5H")
 RESULT: Final = {

@@ -1,10 +1,9 @@
 """Prompts and resources in the chat of a host."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -18,9 +17,6 @@ from humanmcp.host.servers import Servers
 from humanmcp.host.terminal.typing import Typist
 from tests.host.hosting import DICE, configuration, entry, says
 from tests.host.test_host import chat, recorded, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM: Final = str(Path(__file__).parent / "sdk_library.py")
 LIBRARY: Final = ServerEntry("library", ChildCommand((sys.executable, PROGRAM)))

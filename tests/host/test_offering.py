@@ -1,7 +1,5 @@
 """How tools look to a model, and which of them it gets."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.host.conversation import NoToolError, ToolAddress, ToolFilter

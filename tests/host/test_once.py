@@ -1,12 +1,11 @@
 """One request of a client for a script: the result on stdout alone, and an exit status."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -18,9 +17,6 @@ from humanmcp.host.client.handshake import Opening
 from humanmcp.host.commands.once import ExitStatus, OneShot, RequestKind
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
 from tests.serving import bare_environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LIBRARY: Final = (sys.executable, str(Path(__file__).parent / "sdk_library.py"))
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))

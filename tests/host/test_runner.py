@@ -1,8 +1,6 @@
 """The loop of the host: rows LOOP-2 to LOOP-14 of the article it comes from, without its faults."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
@@ -20,9 +18,6 @@ from humanmcp.host.conversation import (
 from humanmcp.host.models import ModelError
 from humanmcp.host.servers import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError, pauses
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROLL = use("dice__dice", sides=6)
 

@@ -1,11 +1,10 @@
 """The server against our client and against the SDK's: the same transcript."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from mcp import ClientSession, StdioServerParameters
@@ -19,9 +18,6 @@ from humanmcp.host.client.handshake import Opening
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.person import Person
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLACES: Final = ("東京", "大阪", "北海道")
 

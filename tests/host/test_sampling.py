@@ -1,11 +1,10 @@
 """A server asks for a turn of a model, and the host's own takes it after the person's yes."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -15,18 +14,13 @@ from humanmcp.host.conversation import ImageBlock, StopReason, TextBlock, Turn, 
 from humanmcp.host.models import ModelError
 from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
 from humanmcp.host.terminal.typing import Typist
-from humanmcp.protocol.conversation.exchange import Established, RequestArrived, Sent
+from humanmcp.protocol.conversation.exchange import Established, Outcome, RequestArrived, Sent
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.session import SessionRole as Seat
 from tests.host.hosting import configuration, says, use
 from tests.host.services import Say, message, service
 from tests.host.test_host import chat, recorded, words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from humanmcp.protocol.conversation.exchange import Outcome
 
 ASKED: Final = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "Name a city"}}],

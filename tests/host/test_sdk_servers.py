@@ -1,13 +1,12 @@
 """Our client against servers of the official SDKs, Python and npm, in both eras."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import uvicorn
@@ -16,17 +15,13 @@ from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening, OpeningError
+from humanmcp.host.client.transport import Transport
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
 from humanmcp.protocol.conversation.exchange import ResponseArrived
 from tests.host.client.test_client import Named
 from tests.host.sdk_greeter import server as greeter
 from tests.host.seats import Notes, sample
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from humanmcp.host.client.transport import Transport
 
 HERE: Final = Path(__file__).parent
 NODE: Final = HERE.parent / "clients" / "node"

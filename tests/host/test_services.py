@@ -1,10 +1,9 @@
 """Language models through their real client libraries, against a service on this machine."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -18,7 +17,7 @@ from humanmcp.host.conversation import (
     Turn,
     TurnRole,
 )
-from humanmcp.host.models import ModelError, OverloadedError
+from humanmcp.host.models import Model, ModelError, OverloadedError
 from humanmcp.host.models.anthropic import AnthropicModel
 from humanmcp.host.models.choose import ModelChoice, ModelChoiceError, key_kept_back, seat_model
 from humanmcp.host.models.openai import OpenAIModel
@@ -26,11 +25,6 @@ from humanmcp.host.models.script import ScriptError, ScriptModel, ScriptRecorder
 from humanmcp.host.terminal.chat import ending_of
 from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.host.models import Model
 
 KEY = ApiKey("sk-very-secret")
 DICE = OfferedTool("dice__dice", "Roll a dice", {"type": "object", "required": ["sides"]})

@@ -1,22 +1,17 @@
 """`make hosts`: real hosts from npm, with what `humanmcp config` writes. See README.md."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from humanmcp.common.terminal import raw_to_stdout, to_stderr
 from tests.hosts.installing import CannotRunError, Installed, install
 from tests.hosts.measuring import METHODS, waits
 from tests.hosts.playing import tried
 from tests.hosts.table import BY_NAME, RealHost
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def main() -> int:

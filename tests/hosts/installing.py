@@ -4,21 +4,17 @@ Of the install scripts only the host's own is run, and may fail: those of its de
 what one prompt does not need.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.hosts.table import RealHost
+from tests.hosts.table import RealHost
 
 INSTALLED_WITHIN: Final = 600.0
 SCRIPT_WITHIN: Final = 60.0

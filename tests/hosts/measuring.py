@@ -3,24 +3,19 @@
 The figures belong into `humanmcp/protocol/rules/timeouts.py`, with the version and the date.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from humanmcp.inbox.contract import Item
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.spec import versions
+from tests.hosts.installing import Installed
 from tests.hosts.model import Model
 from tests.hosts.playing import COMES_WITHIN, Room, client_of, started, wait, waiting
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Item
-    from tests.hosts.installing import Installed
-    from tests.hosts.table import RealHost
+from tests.hosts.table import RealHost
 
 METHODS: Final = ("initialize", "tools/list", "tools/call")
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Self
 
 TOOL: Final = "ask_human"
 QUESTION: Final = "Which way is the sea?"

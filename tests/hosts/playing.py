@@ -1,25 +1,20 @@
 """One prompt to one real host, with `humanmcp config` as it is and a person who answers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from humanmcp.inbox.contract import Item
 from humanmcp.inbox.folder import FolderInbox
+from tests.hosts.installing import Installed
 from tests.hosts.model import TOOL, Model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Item
-    from tests.hosts.installing import Installed
-    from tests.hosts.table import RealHost
+from tests.hosts.table import RealHost
 
 ANSWER: Final = "To the east, says a person."
 COMES_WITHIN: Final = 90.0

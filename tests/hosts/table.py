@@ -3,17 +3,13 @@
 Facts of the hosts' own manuals and help texts. Knows no process.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from tests.hosts.model import MODEL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 PROMPT: Final = "Ask the human which way the sea is."
 

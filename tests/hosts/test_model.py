@@ -1,9 +1,8 @@
 """The fake model is taken for a real one by the clients of the services."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 from urllib.request import Request, urlopen
 
 import anthropic
@@ -11,9 +10,6 @@ import openai
 import pytest
 
 from tests.hosts.model import MODEL, QUESTION, TOOL, Model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"question": {"type": "string"}}}
 

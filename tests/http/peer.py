@@ -1,18 +1,14 @@
 """A server over HTTP that says exactly what a test wants, byte by byte, right or wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket
 import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 EVENTS: Final = "text/event-stream"
 SESSION: Final = (("Mcp-Session-Id", "s-1"),)

@@ -1,7 +1,5 @@
 """The socket of a server: what asyncio makes of the connections that it accepts."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 

@@ -1,11 +1,11 @@
 """A client that calls a server over HTTP: sessions, streams, and peers that behave badly."""
 
-from __future__ import annotations
-
 import json
+import socket
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -16,7 +16,7 @@ from humanmcp.host.config import parse
 from humanmcp.host.servers import Servers
 from humanmcp.http import transport as exchanges
 from humanmcp.http.server_address import CallError, ServerAddress
-from humanmcp.http.transport import HttpTransport
+from humanmcp.http.transport import HttpPart, HttpTransport
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
 from humanmcp.protocol.http.outbound import EventId, ServerSentEvent, event, priming
@@ -33,13 +33,7 @@ from tests.http.peer import (
 )
 from tests.waiting import until
 
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator, Mapping
-
-    from humanmcp.http.transport import HttpPart
-
-    Say = Callable[[Asked], Any]
+Say = Callable[[Asked], Any]
 
 MODERN: Final = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
 LISTED: Final = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}

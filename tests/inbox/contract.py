@@ -4,17 +4,16 @@ An implementation subclasses `InboxContract` and gives it a `store`: the one pla
 kept, and the ways to look at it as another process would. Nothing here knows of files.
 """
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import pytest
 
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
+    Inbox,
     Item,
     Key,
     Life,
@@ -31,9 +30,6 @@ from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, TextForm
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from humanmcp.inbox.contract import Inbox
 
 
 class Store(Protocol):

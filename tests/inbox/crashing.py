@@ -3,16 +3,12 @@
 A killed process runs none of its cleaning up, so from the chosen call on every call fails.
 """
 
-from __future__ import annotations
-
 import errno
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from unittest.mock import patch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 CALLS: Final = ("write", "replace", "rename", "link", "unlink", "mkdir", "rmdir", "fsync")
 SYNCS: Final = ("humanmcp.inbox.atomic.fdatasync", "humanmcp.inbox.transcripts.fdatasync")

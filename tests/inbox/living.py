@@ -5,19 +5,15 @@ was told is done. `desk HOME SESSION` saves and sends. `race HOME SESSION NAME` 
 each number it reads.
 """
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 def say(*words: object) -> None:

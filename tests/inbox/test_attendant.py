@@ -1,19 +1,14 @@
 """One thread serves many: at what has come up, at the moments they name, and whatever fails."""
 
-from __future__ import annotations
-
 import math
 import threading
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
 from humanmcp.inbox.attendant import Attendant
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Guest:

@@ -1,12 +1,11 @@
 """Whoever sends something rings, and a ring never holds anybody up."""
 
-from __future__ import annotations
-
 import gc
 import os
 import threading
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,6 @@ from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 AT = "2026-11-20T18:49:07.123Z"
 CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"forecast"}}'

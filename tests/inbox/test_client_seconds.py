@@ -1,11 +1,9 @@
 """What clients were seen to wait, in one file of the home."""
 
-from __future__ import annotations
-
 import json
 import stat
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,17 +15,12 @@ from humanmcp.inbox.client_seconds import (
     MOST_CLIENTS,
     ClientSeconds,
 )
-from humanmcp.inbox.contract import Reply
+from humanmcp.inbox.contract import Reply, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.server.test_serve import INITIALIZE, call
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Waiting
 
 
 @pytest.fixture

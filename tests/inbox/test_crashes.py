@@ -1,11 +1,10 @@
 """Killed, or with a full disk, at any call: nothing is lost and nothing is half there."""
 
-from __future__ import annotations
-
 import errno
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -25,9 +24,6 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, HINT, frame_of, item_of
 from tests.inbox.crashing import failing_at, killed_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MORE_CALLS_THAN_ANY: Final = 80
 LOST: Final = Reply("lost", by="Bo")

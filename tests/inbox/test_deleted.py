@@ -1,14 +1,9 @@
 """A folder of sessions that somebody deletes while a server runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_folder_that_was_deleted_is_made_again_for_the_next_session(tmp_path: Path) -> None:

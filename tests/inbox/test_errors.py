@@ -1,7 +1,5 @@
 """What an inbox cannot do, in the words that a person reads."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,7 +1,5 @@
 """The folder inbox keeps every promise, and its files are what the manual says."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -10,9 +8,10 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,6 +22,7 @@ from humanmcp.inbox import records, transcripts
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
+    Inbox,
     Key,
     Reply,
     SessionFacts,
@@ -35,11 +35,6 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from humanmcp.inbox.contract import Inbox
 
 POSIX: Final = pytest.mark.skipif(os.name == "nt", reason="POSIX modes and links")
 

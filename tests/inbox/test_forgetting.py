@@ -1,9 +1,8 @@
 """Forgetting what was said, with a server that goes on and one that is over: L8."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -14,9 +13,6 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import FORGOTTEN, Direction
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SECRET: Final = "hunter2-秘密"
 ASKED: Final = "what-is-the-password"

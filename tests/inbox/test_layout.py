@@ -1,7 +1,5 @@
 """Which names in the folder are ours."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

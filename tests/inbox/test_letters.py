@@ -1,11 +1,9 @@
 """The letters of sessions in the folder: old sessions, removed ones, and files that are broken."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +12,6 @@ from humanmcp.inbox import records
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.terminal.waits import choose, seats
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """Real processes: killed at random moments, and racing for one exchange."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -16,9 +15,6 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, item_of
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
 ROUNDS: Final = 200

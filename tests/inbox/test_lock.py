@@ -1,18 +1,13 @@
 """A lock says who is alive."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.inbox.atomic import LifeLock, is_held
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 """docs/reference/folder.md describes every file and every member of its JSON."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -15,9 +14,6 @@ from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.http import client
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "folder.md"
 ROW: Final = re.compile(r"^\| (`[^|]+) \| (?!type)", re.MULTILINE)

@@ -1,11 +1,9 @@
 """Any order of arrivals, drafts, replies, refusals, cancels and deaths, against a model of it."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -14,10 +12,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, Life, Reply, SessionFacts, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.model import Diagnostic
 from tests.inbox.contract import AT, HINT, item_of
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 Texts: TypeAlias = "st.SearchStrategy[str]"
 # Few different texts: equal ones must be told apart, and the same one may be typed twice.

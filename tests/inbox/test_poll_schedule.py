@@ -1,10 +1,8 @@
 """An idle server looks seldom, and at the right moment all the same."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from humanmcp.inbox.attendant import (
     FALLBACK_POLL,
@@ -19,9 +17,6 @@ from humanmcp.inbox.attendant import (
     Crowd,
     PollSchedule,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 HOUR = 3600.0
 

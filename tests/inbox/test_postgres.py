@@ -1,21 +1,21 @@
 """The inbox on PostgreSQL keeps every promise, and what is its own: bells, leases, migrations."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import psycopg
 import pytest
 
 from humanmcp.inbox.contract import (
     Draft,
+    Inbox,
     InboxError,
     Key,
     Life,
@@ -33,13 +33,8 @@ from humanmcp.protocol.conversation.transcript import FORGOTTEN
 from humanmcp.server.journal import Journal
 from humanmcp.server.process import Clock
 from tests.inbox.contract import AT, InboxContract, frame_of, item_of
+from tests.postgres_server import PostgresServer
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from humanmcp.inbox.contract import Inbox
-    from tests.postgres_server import PostgresServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

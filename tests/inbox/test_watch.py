@@ -1,12 +1,12 @@
 """Whoever watches is woken for every change, with and without events."""
 
-from __future__ import annotations
-
 import errno
 import os
 import threading
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 from watchdog import observers
@@ -18,10 +18,6 @@ from humanmcp.inbox.watch import Watch
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 NEVER: Final = 3600.0
 """Seconds between two polls where the test is about events."""

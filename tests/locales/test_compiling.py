@@ -1,20 +1,15 @@
 """What is said is what stands in the source, and a start reads the compiled form alone."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
 from humanmcp import locales
 from humanmcp.locales import LANGUAGES, compiling, sentences_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 
 @pytest.fixture

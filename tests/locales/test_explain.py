@@ -1,9 +1,8 @@
 """The cards that explain a message."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -12,9 +11,6 @@ from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import CLIENT_SIDE, Card, explain
 from humanmcp.protocol.spec.methods import NOTIFICATIONS, REQUESTS, MethodDirection
 from humanmcp.protocol.spec.versions import ALL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 YOU: Final = re.compile(r"\b[Yy]ou(r|rs)?\b|あなた")
 SEEN: Final = tuple((seat.value, inwards) for seat in Seat for inwards in (True, False))

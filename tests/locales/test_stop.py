@@ -1,18 +1,13 @@
 """What fills a sentence: the trouble of a system or a library, in the reader's language."""
 
-from __future__ import annotations
-
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.common.book_file import BookFileError, parse_book
 from humanmcp.common.settings import SettingError, load
 from humanmcp.locales.stop import Phrase, in_language, sentence_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def error_of(path: Path) -> OSError | UnicodeDecodeError:

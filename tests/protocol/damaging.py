@@ -1,15 +1,11 @@
 """Answers as people type them: right ones, and what slips, editors and languages make of them."""
 # ruff: noqa: RUF001 - full-width and curly characters are what this is about
 
-from __future__ import annotations
-
 import json
 import pprint
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
 
 SUNNY: Final = {"content": [{"type": "text", "text": "sunny, 22 degrees"}]}
 

@@ -1,16 +1,15 @@
 """What the core knows of whole conversations, and of methods, for `recorded_verdicts`."""
 # ruff: noqa: E501 - the rows of a table stand as they are
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from humanmcp.protocol.conversation.exchange import Established, Exchange, ExchangeState, related_to
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Malformed, Message
 from humanmcp.protocol.spec import methods, versions
@@ -25,11 +24,6 @@ from humanmcp.protocol.validation import (
 from humanmcp.protocol.validation.input_requests import InputRequest
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
 from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
 
 REVISIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
 IN, OUT = Direction.IN, Direction.OUT

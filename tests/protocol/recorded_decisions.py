@@ -1,11 +1,10 @@
 """What the core decides of a great many cases, for `recorded_verdicts`."""
 # ruff: noqa: E501 - the rows of a table stand as they are
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.http.http_headers import Headers
@@ -16,9 +15,6 @@ from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import results, secret_shapes
 from humanmcp.protocol.validation.json_schema import rows, validator
 from tests.asking import R2025, R2026, asked, stating
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CLIENTS: Final = ("", "unknown", "claude-code", "codex-mcp-client", "gemini-cli", "opencode")
 

@@ -1,20 +1,14 @@
 """Results with something of everything in them, for `recorded_verdicts`, and what is wrong with them."""
 # ruff: noqa: E501 - the values stand as they are
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.following import BookMemory
 from tests.asking import R2025, R2026, asked, stating
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from humanmcp.protocol.conversation.exchange import Exchange
 
 _PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _SCHEMA: Final = {

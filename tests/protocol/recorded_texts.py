@@ -1,18 +1,14 @@
 """Texts that are almost JSON, for `recorded_verdicts`: values, marks between them, words around."""
 # ruff: noqa: E501, RUF001 - the texts that people type stand as they are
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.repair import embedded, reading
 from humanmcp.protocol.spec import formats
 from humanmcp.protocol.spec.uri_templates import expanded, schema_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _VALUES: Final = (
     "X", "Xy z", "X1",

@@ -13,8 +13,6 @@ stops at a conflict in `verdicts/`, do not edit it: resolve everything else, wri
 `git add tests/protocol/verdicts`, `git rebase --continue`.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import json
@@ -24,15 +22,16 @@ import sys
 import tarfile
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from humanmcp import __version__
 from humanmcp.protocol.conversation.exchange import Established, Exchange
-from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.rules import book_format
@@ -49,11 +48,6 @@ from tests.protocol import (
     recorded_results,
     recorded_texts,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from humanmcp.protocol.diagnostics.model import Diagnostic, Verdict
 
 REVISIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
 METHODS: Final = {**methods.REQUESTS, **methods.NOTIFICATIONS}

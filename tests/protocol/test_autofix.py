@@ -1,27 +1,21 @@
 """Fix all takes nothing out that was typed, makes no answer up, and follows no guess."""
 # ruff: noqa: RUF001 - full-width characters are what this is about
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
+from humanmcp.protocol.diagnostics.autofix import Autofix, autofix, suggestion
 from humanmcp.protocol.diagnostics.model import Applicability
 from humanmcp.protocol.validation.check import check
 from tests.asking import asked
 from tests.protocol.damaging import Typed, carelessly, plainly
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from humanmcp.protocol.diagnostics.autofix import Autofix
 
 PLAIN: Final = tuple(plainly())
 CARELESS: Final = tuple(carelessly())

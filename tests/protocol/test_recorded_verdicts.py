@@ -1,15 +1,10 @@
 """What the core says of a great many texts is what was recorded in `verdicts/`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.protocol import recorded_verdicts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.mark.parametrize("each", recorded_verdicts.EVERY, ids=lambda each: each.__name__)

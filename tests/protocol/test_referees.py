@@ -4,11 +4,10 @@
 revision) and of 2026-07-28, and accepts much that the official schema rejects: it is a lower bound.
 """
 
-from __future__ import annotations
-
 import copy
 import json
-from typing import TYPE_CHECKING, Any, Final, get_args
+from collections.abc import Iterator
+from typing import Any, Final, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -16,16 +15,12 @@ from hypothesis import strategies as st
 from mcp_types import methods
 from pydantic import TypeAdapter, ValidationError
 
+from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.spec.methods import REQUESTS
 from humanmcp.protocol.spec.versions import R2025_11, R2026_07
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import asked, check, stating
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from humanmcp.protocol.conversation.exchange import Exchange
 
 EVERYTHING: Final[dict[str, Any]] = {
     "roots": {},

@@ -1,7 +1,5 @@
 """One conversation, and two of them back to back."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

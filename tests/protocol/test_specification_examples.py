@@ -7,19 +7,19 @@ What an example leaves out for the reader (`_meta`, the rest of a digest) is sai
 so it is. `specification_examples.toml` lists what else is said of one, and why that is right.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import re
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.repair.reading import read
@@ -29,11 +29,6 @@ from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.shape_checker import judge
 from tests.asking import R2025, R2026
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 
 SETTING: Final = "HUMANMCP_SPECIFICATION"
 FOLDERS: Final = (

@@ -7,17 +7,15 @@ import http.client
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 from urllib.parse import urlencode
 
 from tests.serving import bare_environment
 from tests.serving_http import JSON, Got
 from tests.support.forking import start
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FORM: Final = "application/x-www-form-urlencoded"
 

@@ -1,14 +1,12 @@
 """How people come into a room, and come back."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import shutil
 import ssl
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
@@ -21,9 +19,6 @@ from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
 from tests.room.rooming import FORM, Rooming
 from tests.serving_http import initialize
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="module")

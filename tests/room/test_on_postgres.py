@@ -1,20 +1,15 @@
 """A room whose seats' inboxes are in a database."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from humanmcp.inbox.opening import open_inbox
+from tests.postgres_server import PostgresServer
 from tests.room.rooming import Rooming
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.postgres_server import PostgresServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

@@ -1,22 +1,16 @@
 """What one person in a room can make the others wait."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
+from collections.abc import Callable, Iterator
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-from tests.room.rooming import Rooming
+from tests.room.rooming import Rooming, Visitor
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.room.rooming import Visitor
 
 LONGEST_WAIT: Final = 0.1
 """Seconds, in the middle of the measured ones: ten times what it is on a busy machine."""

@@ -1,19 +1,15 @@
 """Nobody reaches what is not theirs: every route of the room, attacked from every other side."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 from fastapi.routing import APIRoute
 
 from humanmcp.room.app import _ROUTERS
 from tests.room.rooming import Rooming, Visitor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SECRET = "the-word-that-only-seat-A-has-typed"
 

@@ -1,26 +1,17 @@
 """A seat behind `humanmcp tap URL`: the way in for a host that only starts programs."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
-from tests.room.rooming import Rooming
+from tests.room.rooming import Rooming, Visitor
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anyio.from_thread import BlockingPortal
-
-    from tests.room.rooming import Visitor
 
 TOOLS = json.dumps({"tools": [{"name": "mine", "inputSchema": {"type": "object"}}]})
 

@@ -1,15 +1,14 @@
 """What the teacher sees of everybody, and does with one or with all."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io
 import json
 import re
 import zipfile
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +16,6 @@ from humanmcp.demo.lesson import find_lesson
 from tests.room.rooming import Rooming, Visitor, is_over
 from tests.serving_http import initialize
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,26 +1,19 @@
 """A whole class at once, each with a browser without scripts or with a host of its own."""
 
-from __future__ import annotations
-
 import html
 import json
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-from tests.room.rooming import Rooming, is_over
-from tests.serving_http import initialize
+from tests.room.rooming import Rooming, Visitor, is_over
+from tests.serving_http import Got, initialize
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.room.rooming import Visitor
-    from tests.serving_http import Got
 
 LEARNERS: Final = 30
 

@@ -3,10 +3,10 @@
 `tests/clients/test_http.py` runs the suite itself against this book.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, Self
 
 import pytest
 
@@ -16,10 +16,6 @@ from humanmcp.protocol.validation import check
 from tests.asking import R2025, R2026, STATED, asked
 from tests.samples.test_servers import SAMPLES
 from tests.serving import Serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 BOOK: Final = SAMPLES / "conformance.toml"
 EVERYTHING: Final = {"sampling": {}, "elicitation": {}, "roots": {"listChanged": True}}

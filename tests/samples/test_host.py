@@ -1,7 +1,5 @@
 """The sample configuration and the sample model of a host."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Final

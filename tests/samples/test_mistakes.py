@@ -1,20 +1,15 @@
 """The examples of `samples/mistakes.toml`: each is judged by the real check."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from docs import make_reference
 from humanmcp.cli import main
 from humanmcp.common import mistakes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.common.mistakes import Example
+from humanmcp.common.mistakes import Example
 
 EXAMPLES: Final = mistakes.examples()
 IN_CONVERSATION: Final = frozenset(

@@ -1,7 +1,5 @@
 """The sample servers, line by line, without any client."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,8 +1,7 @@
 """`samples/tasks.toml` plays tasks: each call keeps a record, which the next requests find."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +9,6 @@ from tests.asking import R2025
 from tests.samples.test_conformance import Suite
 from tests.samples.test_servers import SAMPLES
 from tests.serving import Serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

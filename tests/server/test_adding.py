@@ -1,14 +1,9 @@
 """What is added to a recording, and to which file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
 from humanmcp.server.forwarding import Addition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FRAME = Frame(0, "2026-11-20T00:00:00.000Z", Direction.IN, b"{}")
 

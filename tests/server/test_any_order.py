@@ -1,7 +1,5 @@
 """Any bytes, any order, any moment: what must hold whatever happens."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

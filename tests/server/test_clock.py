@@ -1,14 +1,10 @@
 """The two clocks of the server."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
+
+import pytest
 
 from humanmcp.server.process import Clock
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_a_stamp_is_utc_with_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,21 +1,17 @@
 """`humanmcp serve --replay … --otherwise forward`: what was not recorded is asked for real."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json, to_json
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SAMPLES: Final = Path(__file__).parent.parent.parent / "samples" / "servers"
 CALCULATE: Final = (sys.executable, str(SAMPLES / "calculate.py"))

@@ -1,11 +1,10 @@
 """What people hand in at the desks: the order it goes out in, and orders for testing a client."""
 
-from __future__ import annotations
-
 import base64
 import json
 import signal
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -16,10 +15,6 @@ from humanmcp.inbox.ordering import OrderError, hand_in
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sky","arguments":{},'

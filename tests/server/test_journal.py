@@ -1,9 +1,9 @@
 """What a server writes down, and with how many writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pytest
 
 from humanmcp.inbox.contract import Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
@@ -12,9 +12,6 @@ from humanmcp.server.connection import MemoryConnection, TransportNote
 from humanmcp.server.journal import Journal
 from humanmcp.server.process import Clock
 from humanmcp.server.resuming import resumed
-
-if TYPE_CHECKING:
-    import pytest
 
 AT: Final = "2026-11-22T10:00:00.000Z"
 PING: Final = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'

@@ -1,13 +1,13 @@
 """One attendant serves many sessions: each answer finds its client, its request and its stream."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random
 import threading
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -20,15 +20,10 @@ from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
 from humanmcp.server.arrivals import AT_ONCE
 from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
+from humanmcp.server.session import ServedSession
 from humanmcp.server.waiting import ServeOptions
 from tests.serving_http import initialize
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from humanmcp.server.session import ServedSession
 
 SESSIONS: Final = 200
 CALLS: Final = 3

@@ -1,18 +1,14 @@
 """Every mistake, typed into `out.txt`: the wire, and what problems.txt says."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
 
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 CALL: Final = '"tools/call","params":{"name":"dice","arguments":{"location":"東京"}}'
 LIST: Final = '"tools/list","params":{}'

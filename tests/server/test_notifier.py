@@ -1,18 +1,13 @@
 """A command of the person's that is run when a question waits: L7."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.server.notifier import Notifier, NotifyError
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPT = """
 import os, sys

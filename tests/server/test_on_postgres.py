@@ -1,26 +1,19 @@
 """`humanmcp serve --inbox postgresql://…` refuses what it refuses with a folder, alike."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Key, Reply
+from humanmcp.inbox.contract import Inbox, Key, Reply
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.postgres_server import PostgresServer
 from tests.serving import Serving
-from tests.serving_http import ServingHttp, initialize
+from tests.serving_http import Got, ServingHttp, initialize
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Inbox
-    from tests.postgres_server import PostgresServer
-    from tests.serving_http import Got
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

@@ -1,7 +1,5 @@
 """The clocks of one waiting exchange."""
 
-from __future__ import annotations
-
 import math
 
 from humanmcp.inbox.contract import SUBSCRIBED, Waiting

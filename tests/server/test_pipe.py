@@ -1,7 +1,5 @@
 """The pipes, and real processes: nothing is lost, nothing strange gets on the wire."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select
@@ -10,9 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -22,9 +21,6 @@ from humanmcp.server.connection import EndOfInput, LineError
 from humanmcp.server.pipe import PipeConnection
 from humanmcp.server.process import Stderr
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
 MIB: Final = 1024 * 1024

@@ -1,9 +1,7 @@
 """`humanmcp serve --replay`: the server is played as it was recorded."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +9,8 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.server.replaying import NoReplayError, Recording, read_replay
+from tests.postgres_server import PostgresServer
 from tests.serving import Serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.postgres_server import PostgresServer
 
 AT = "2026-11-20T00:00:00.000Z"
 ASKED = (

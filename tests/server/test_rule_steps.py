@@ -1,18 +1,14 @@
 """What a rule does before its answer, through a real server."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.asking import R2025, R2026, stating
 from tests.serving import Serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 BOOK = """
 [server.capabilities]

@@ -1,7 +1,5 @@
 """The server process, as a host has it: pipes, signals, files."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -11,7 +9,9 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -23,10 +23,6 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 INITIALIZE = json.dumps(
     {

@@ -1,20 +1,16 @@
 """What a start of the server may cost: some hosts wait 1.5 s in all for the first answer."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.asking import stating
 from tests.serving import COMMAND, bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 INITIALIZE: Final = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'

@@ -1,7 +1,5 @@
 """The server process in trouble: full disks, terminals, twins, bare systems, and what it logs."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
@@ -12,8 +10,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -30,9 +29,6 @@ from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.full_disk import empty, fill
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INVALID: Final = '{"jsonrpc":"2.0","id":77,"error":{"code":-32600,"message":"Invalid Request"}}'
 

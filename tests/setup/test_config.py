@@ -1,22 +1,18 @@
 """`humanmcp config HOST`: print, write, remove."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from humanmcp.cli import main
 from humanmcp.setup.config_file import ConfigFileError, parsed
 from humanmcp.setup.hosts import HOSTS, Format
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TRAILING_COMMA = """{
   "mcpServers": {

@@ -1,11 +1,11 @@
 """`humanmcp doctor`: what is wrong with an installation, in plain words."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from pydantic import TypeAdapter
@@ -17,11 +17,6 @@ from humanmcp.inbox.atomic import LifeLock
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.setup import doctor
 from humanmcp.setup.doctor import Finding, Level
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
 
 BANNER: Final = """
 import json, sys

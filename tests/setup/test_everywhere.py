@@ -1,19 +1,15 @@
 """`wrap --all` and `unwrap --all`: every server of every host, after one question."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from humanmcp.cli import main
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 CURSOR = """{
   "mcpServers": {

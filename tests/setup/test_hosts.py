@@ -1,7 +1,5 @@
 """The table of hosts."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,12 +1,11 @@
 """What to paste into which host."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,6 @@ from humanmcp.locales import LANGUAGES
 from humanmcp.setup.hosts import BY_NAME, HOSTS, HostCommand
 from humanmcp.setup.starting import shell_command, snippet, yaml_entry
 from tests.desk.desking import Desking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ENTRY = {"command": "/x/humanmcp", "args": ["serve", "--title", 'the "one"'], "wait": 60}
 

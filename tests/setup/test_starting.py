@@ -1,16 +1,11 @@
 """The command that a host is to start."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.common.settings import Settings
 from humanmcp.setup.starting import command_for, manner_for, passed_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write(path: Path, text: str) -> Path:

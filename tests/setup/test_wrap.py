@@ -1,20 +1,16 @@
 """The tap is put before a server's command in a host's configuration, and taken out again."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from humanmcp.setup.wrap import is_wrapped, unwrapped, wrapped
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STARTER = ("/opt/bin/humanmcp",)
 

@@ -8,8 +8,6 @@ It is a process like any other: with signals, an exit status, descriptors and a 
 What is said of a start itself (its time, its imports, what `ps` shows) needs a real one.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools
@@ -22,15 +20,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from humanmcp.cli import main
 from humanmcp.desk.presenters import rendering
 from humanmcp.locales import LANGUAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CAN_FORK: Final = hasattr(socket, "send_fds") and sys.platform == "linux"
 _MOST: Final = 1 << 16

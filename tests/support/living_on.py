@@ -4,18 +4,17 @@
 what was done stands in the inbox, so it can be called again after every kill.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.contract import Key, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.transcripts import TranscriptWriter
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import request_part, response_part
 from humanmcp.protocol.rules.answer_book import OpeningPolicy
@@ -25,11 +24,6 @@ from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
 from tests.serving_http import INITIALIZED, call, initialize
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.protocol.conversation.transcript import Frame
 
 REVISION: Final = "2025-03-26"
 PING: Final = '{"jsonrpc":"2.0","id":4,"method":"ping"}'

@@ -3,21 +3,17 @@
 It knows nothing of humanmcp but the two text files, as the person would.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Self, TypeAlias
 
 from tests.waiting import EVERY, until
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    Answers: TypeAlias = Callable[[dict[str, Any]], str | None]
-    """From a request to what belongs beside its id: `"result":{…}` or `"error":{…}`, or nothing."""
+Answers: TypeAlias = Callable[[dict[str, Any]], str | None]
+"""From a request to what belongs beside its id: `"result":{…}` or `"error":{…}`, or nothing."""
 
 MODERN: Final = "io.modelcontextprotocol/protocolVersion"
 

@@ -1,22 +1,18 @@
 """A running `humanmcp tap` with a test in the client's place, and another one at the inbox."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
+from humanmcp.inbox.contract import Item, Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from humanmcp.inbox.contract import Item, Key, Reply
-    from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 SERVERS: Final = Path(__file__).parent / "servers"
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "tap", "--quiet")

@@ -3,8 +3,6 @@
 CAPTURE-1 to CAPTURE-10.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """However a tapped run ends: the server ends, too, and nothing it said is lost."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import random
@@ -11,7 +9,8 @@ import sys
 import termios
 from array import array
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -19,9 +18,6 @@ from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.tap.pump import exit_status
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STUBBORN: Final = """
 import os, signal, time

@@ -1,7 +1,5 @@
 """A tap and HTTP: before a server at an address, and at an address before any server."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re
@@ -9,8 +7,10 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -45,10 +45,6 @@ from tests.serving import bare_environment
 from tests.serving_http import INITIALIZED, initialize, modern
 from tests.tap.tapped import COMMAND, Tapped
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 USUAL: Final = {"Content-Type": "application/json", "Accept": "*/*"}
 LIST: Final = b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}\n'

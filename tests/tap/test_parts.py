@@ -1,20 +1,15 @@
 """The parts of the tap, each alone: cutting, writing between lines, recording."""
 
-from __future__ import annotations
-
 import os
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from humanmcp.common.line_cutter import Cut
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.tap.pump import Pump, Sink
 from humanmcp.tap.recorder import TapRecorder
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_a_whole_line_never_lands_inside_another() -> None:

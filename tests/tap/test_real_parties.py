@@ -1,13 +1,12 @@
 """Real clients and real servers with a tap between them: nobody notices it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import anyio
 import mcp_types as types
@@ -33,9 +32,6 @@ from tests.clients.hosts import (
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND
 from tests.waiting import EVERY, PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HERE: Final = Path(__file__).parents[1]
 EVERYTHING: Final = NODE / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"

@@ -1,26 +1,20 @@
 """A person between a client and a server: hold, let go, edit, drop, answer instead."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Action, Purpose, Reply
+from humanmcp.inbox.contract import Action, Item, Purpose, Reply
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.full_disk import empty, fill
 from tests.tap.tapped import Tapped, python, server
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Item
 
 CALL: Final = (
     b'{ "jsonrpc":"2.0", "id":7, "method":"tools/call",'

@@ -1,17 +1,12 @@
 """An inbox with sessions in it, and the command line on that inbox."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from humanmcp.cli import main
 from tests.terminal.rooms import Room, Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

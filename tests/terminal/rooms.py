@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case, case_of
@@ -15,12 +19,6 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.waiting import EVERY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import pytest
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":3,"method":"tools/call",'

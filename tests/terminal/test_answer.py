@@ -1,28 +1,19 @@
 """`humanmcp answer N` without an editor: what is checked, sent, refused and kept."""
 
-from __future__ import annotations
-
 import io
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.answering import service
-from humanmcp.answering.case import case_of
-from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
+from humanmcp.answering.case import Case, case_of
+from humanmcp.answering.service import SendResult
+from humanmcp.inbox.contract import Answer, Draft, Key, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.terminal import replying
-from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, ago
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.answering.case import Case
-    from humanmcp.answering.service import SendResult
-    from humanmcp.inbox.contract import Key
-    from tests.terminal.rooms import Room, Shell
+from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell, ago
 
 SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 

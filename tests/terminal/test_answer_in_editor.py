@@ -1,14 +1,14 @@
 """`humanmcp answer N` with the person's own editor, in a real terminal, against the real server."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
 import shlex
 import sys
 import threading
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -18,10 +18,6 @@ from humanmcp.terminal.in_editor import same, with_comments, without_comments
 from tests.serving import Serving
 from tests.terminal.rooms import CALL
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 EDITOR: Final = """
 import pathlib, sys

@@ -1,20 +1,14 @@
 """Pictures and files in an answer that is given on the command line: L8."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
+
+import pytest
 
 from humanmcp.terminal import answer
-from tests.terminal.rooms import INITIALIZE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from tests.terminal.rooms import Room, Shell
+from tests.terminal.rooms import INITIALIZE, Room, Shell
 
 PIXEL: Final = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -1,13 +1,12 @@
 """`humanmcp check`: an answer explained without any session."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -15,9 +14,6 @@ from humanmcp.cli import main
 from humanmcp.terminal import cases
 from humanmcp.terminal.cases import guessed_method
 from tests.terminal.rooms import Ran
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "check")
 GOOD: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'

@@ -1,17 +1,11 @@
 """Which exchange a person means."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from humanmcp.inbox.records import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.waits import ChoiceError, choose, label, seats
-
-if TYPE_CHECKING:
-    from tests.terminal.rooms import Room
+from tests.terminal.rooms import Room
 
 
 def why(room: Room, wanted: str) -> ChoiceError:

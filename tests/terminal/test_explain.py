@@ -1,7 +1,5 @@
 """How a problem looks at a terminal."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, line_and_column

@@ -1,17 +1,10 @@
 """`humanmcp forget`: what it says, asks, removes and leaves: L8."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from humanmcp.inbox.contract import Answer, Key
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from tests.terminal.rooms import CALL, ago
-
-if TYPE_CHECKING:
-    from tests.terminal.rooms import Room, Shell
+from tests.terminal.rooms import CALL, Room, Shell, ago
 
 
 def answered(room: Room, session: str, number: int, at: str) -> Key:

@@ -1,22 +1,14 @@
 """`humanmcp answer` on a message that a tap holds: judged as in the tap and in the page."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from humanmcp.inbox.contract import Draft, Purpose, Seat
+from humanmcp.inbox.contract import Draft, Key, Purpose, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import pretty
-from tests.terminal.rooms import CALL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from humanmcp.inbox.contract import Key
-    from tests.terminal.rooms import Room, Shell
+from tests.terminal.rooms import CALL, Room, Shell
 
 
 def written(folder: Path, text: str) -> str:

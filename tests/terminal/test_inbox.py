@@ -1,27 +1,21 @@
 """`humanmcp inbox`: what waits, over all live sessions."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from humanmcp.inbox.contract import Answer, Draft, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.inbox import request_in_short
-from tests.terminal.rooms import CALL, INITIALIZE, ago, waiting
+from tests.terminal.rooms import CALL, INITIALIZE, Room, Shell, ago, waiting
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.terminal.rooms import Room, Shell
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "inbox", "--watch")
 HOSTILE: Final = "\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u202eevil\r\u0085"

@@ -1,16 +1,10 @@
 """An answer that leaves its request open: wrong first, and right after."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 from tests.serving import Serving
-from tests.terminal.rooms import CALL
+from tests.terminal.rooms import CALL, Room, Shell
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from tests.terminal.rooms import Room, Shell
 
 
 def test_a_broken_answer_goes_out_and_its_request_stays_open(room: Room, shell: Shell) -> None:

@@ -1,18 +1,13 @@
 """`humanmcp say` tells what the client made of it."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from humanmcp.cli import main
 from tests.server.test_serve import INITIALIZE
 from tests.serving import Serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def test_the_verdict_on_the_client_stands_in_the_terminal(

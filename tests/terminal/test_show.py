@@ -1,15 +1,8 @@
 """`humanmcp show N`: one message and what it means."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from humanmcp.inbox.contract import Answer, Draft
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, ago, waiting
-
-if TYPE_CHECKING:
-    from tests.terminal.rooms import Room, Shell
+from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell, ago, waiting
 
 
 def test_a_message_is_explained_with_what_happens_if_nobody_answers(

@@ -1,18 +1,14 @@
 """`humanmcp check` for requests, notifications and whole conversations."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from humanmcp.cli import main
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from tests.terminal.rooms import Ran
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 INITIALIZE = (
     '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",'

@@ -1,19 +1,14 @@
 """What a client sent that nobody can read, at the terminal."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
 from humanmcp.inbox.folder import FolderInbox
 from tests.serving import Serving
+from tests.terminal.rooms import Room, Shell
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.terminal.rooms import Room, Shell
 
 BATCH: Final = b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]'
 

@@ -1,7 +1,5 @@
 """How long an exchange waits, and what will happen to it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

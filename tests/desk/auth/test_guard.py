@@ -1,15 +1,14 @@
 """What may reach the desk: table A of the security checklist, against a running desk."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
@@ -21,9 +20,6 @@ from humanmcp.desk.auth import guard
 from humanmcp.desk.auth.guard import Address, Guard, judge
 from humanmcp.http import listening
 from tests.desk.desking import COMMAND, JSON, Desking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 def scope(path: str = "/", method: str = "GET", **headers: str) -> dict[str, Any]:

@@ -1,15 +1,10 @@
 """Who may use the desk: keys, codes, visits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.desk.auth.login import IDLE, KEY_LIFE, LONGEST, PAUSE, TRIES, Door
 from tests.desk.desking import Desking
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Clock:

@@ -1,21 +1,16 @@
 """Where a visit lives: its addresses, and that nothing opens it from elsewhere."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from humanmcp.desk.auth.login import linked, parts_of, placed, visit_of, within
-from tests.desk.desking import JSON
+from tests.desk.desking import JSON, Desking
 from tests.serving import Serving
+from tests.serving_http import Got
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from tests.desk.desking import Desking
-    from tests.serving_http import Got
 
 PLACE = "0123456789abcdefABCDEF"
 

@@ -1,26 +1,20 @@
 """How much, how slowly and how many at once requests may send."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client
 import json
 import socket
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from starlette.types import Message, Receive
 
 from humanmcp.http import listening
 from humanmcp.http.listening import Bodies, Body, BodyError, BodyTrouble
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from starlette.types import Message, Receive
 
 
 def part(content: bytes, *, more: bool) -> Message:

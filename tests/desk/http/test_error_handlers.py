@@ -1,11 +1,11 @@
 """What nobody foresaw: the log knows it, and whoever asked is told so."""
 
-from __future__ import annotations
-
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -13,10 +13,6 @@ from humanmcp.common.logfile import LARGEST_LOG
 from humanmcp.desk.http import context, launch
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FAILING: Final = """
 import sys

@@ -1,13 +1,12 @@
 """What a page knows of the moment it shows."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import html
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -28,10 +27,6 @@ from humanmcp.protocol.json.jsonrpc import BEGINNING, MOST_VALUES
 from humanmcp.protocol.repair.reading import strict
 from tests.desk.desking import Desking
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(

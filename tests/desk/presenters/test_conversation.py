@@ -1,7 +1,5 @@
 """What a model is asked, as its person reads it: turns, calls, tools, and hostile input."""
 
-from __future__ import annotations
-
 import json
 import re
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The fields of a form: what a schema from anybody becomes, and what stands in one field."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,25 +1,17 @@
 """What a person makes of a held message: which text the page shows for which task."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from humanmcp.answering import service
-from humanmcp.answering.case import case_of
+from humanmcp.answering.case import Case, case_of
 from humanmcp.answering.service import Outcome
 from humanmcp.desk.presenters.conversation import Task, draft_of, task_of
-from humanmcp.inbox.contract import Action, Draft, Purpose, Reply, Seat
+from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.terminal.rooms import CALL, Room
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from humanmcp.answering.case import Case
-    from humanmcp.inbox.contract import Key
 
 ANSWER = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
 

@@ -1,10 +1,9 @@
 """Asking back while a request waits: what is offered, how it is written, and what was said."""
 
-from __future__ import annotations
-
 import html
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -16,12 +15,8 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.validation.input_requests import InputRequest
+from tests.desk.desking import Desking
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.desk.desking import Desking
 
 AT = "2026-11-21T01:00:00.000Z"
 LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather"}}'

@@ -1,7 +1,5 @@
 """A little Markdown as blocks of text."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

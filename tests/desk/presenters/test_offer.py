@@ -1,7 +1,5 @@
 """An entry of what is offered as a form, and lists that one was put into."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The history in pairs, what may be copied of a line, and how two lines differ."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

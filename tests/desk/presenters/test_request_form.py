@@ -1,7 +1,5 @@
 """What a person in the client's seat may ask of a server, as forms."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

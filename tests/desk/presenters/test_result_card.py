@@ -1,7 +1,5 @@
 """What matters in each kind of answer, for a projector."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

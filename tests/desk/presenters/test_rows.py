@@ -1,9 +1,8 @@
 """What a message looks like: rows, fields, steps, pictures, forms, rules, the language."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def item(line: str, method: str = "tools/call", **more: Any) -> Item:  # noqa: ANN401 - its fields

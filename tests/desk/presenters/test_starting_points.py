@@ -1,7 +1,5 @@
 """The beginnings that a person in the model's seat is offered at the desk."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

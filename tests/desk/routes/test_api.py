@@ -1,10 +1,10 @@
 """The JSON interface, as a script uses it, against a running desk and a running server."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any, get_type_hints
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 from starlette.responses import Response
@@ -17,10 +17,6 @@ from tests.desk.auth.test_guard import flat
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

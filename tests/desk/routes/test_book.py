@@ -1,12 +1,11 @@
 """The page of the answer book, without a script: rules off and on, counted, filled; lists taken."""
 
-from __future__ import annotations
-
 import html
 import json
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,6 @@ from tests.browser.seats import begin, call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 RULE = '# the sun\n[[rules]]\ntool = "get_forecast"\ntext = "sunny in {city}"\n'
 

@@ -1,13 +1,7 @@
 """The page under *Connect*: who opens a session, said and changed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from humanmcp.inbox.folder import FolderInbox
-
-if TYPE_CHECKING:
-    from tests.desk.desking import Desking
+from tests.desk.desking import Desking
 
 
 def test_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -> None:

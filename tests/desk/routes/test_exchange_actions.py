@@ -1,16 +1,11 @@
 """The plain form of an exchange, as a browser without JavaScript sends it."""
 
-from __future__ import annotations
-
 import html
-from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Action, Item, Key, Purpose, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
-
-if TYPE_CHECKING:
-    from tests.desk.desking import Desking
+from tests.desk.desking import Desking
 
 LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
 

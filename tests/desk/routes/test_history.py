@@ -1,9 +1,8 @@
 """A session is exported from the page, in each format, with its secrets taken out."""
 
-from __future__ import annotations
-
 import html
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,6 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.client import request_part, response_part
 from tests.desk.desking import Desking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SECRET = "sk-ant-api03-" + "a1B2" * 12
 LINE = (

@@ -1,18 +1,13 @@
 """A mistake has a page of its own at the desk: it needs no network, and leads to the manual."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from humanmcp.common import mistakes, published
 from humanmcp.locales import sentences_of
 from tests.desk.desking import Desking
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_page_of_a_mistake_shows_wrong_and_right_and_who_says_so(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 """The pages of what is offered, without a script: where an entry goes, and what is told."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +15,6 @@ from tests.browser.seats import begin, request
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """The page of the client's seat, without a script: what to begin with, and what became of it."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -18,10 +18,6 @@ from tests.desk.desking import Desking
 from tests.desk.seated import Seated
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 TOOL: Final = {
     "name": "weather",

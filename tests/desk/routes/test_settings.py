@@ -1,17 +1,12 @@
 """The settings as a page: where everything is, how long clients wait, old sessions."""
 
-from __future__ import annotations
-
 import html
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from tests.desk.desking import Desking
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_old_sessions_are_found_by_client_and_removed(tmp_path: Path) -> None:

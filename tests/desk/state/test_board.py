@@ -1,9 +1,7 @@
 """The desk's view of all sessions: what waits, what changed, who writes."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.json import jsonrpc
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 AT = "2026-11-20T18:49:07.123Z"
 

@@ -1,8 +1,6 @@
 """What was written to the same request before its host ended is offered again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from humanmcp.desk.state.history import earlier_draft
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 AT = "2026-11-20T18:00:00.000Z"
 

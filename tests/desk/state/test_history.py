@@ -1,11 +1,11 @@
 """The past, read backwards over all sessions at once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from humanmcp.desk.presenters.conversation import Pair
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
 from humanmcp.inbox.contract import Item, Key, SessionFacts
@@ -13,12 +13,6 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.protocol.http.client import cut_part, event_part, request_part, response_part
 from humanmcp.protocol.json import jsonrpc
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from humanmcp.desk.presenters.conversation import Pair
 
 
 def at(second: int) -> str:

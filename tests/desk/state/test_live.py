@@ -1,7 +1,5 @@
 """The live stream, against a running desk: what it says, how it ends, who may read it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client
@@ -9,7 +7,11 @@ import json
 import re
 import socket
 import time
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+import pytest
 
 from humanmcp.desk.auth.login import Door
 from humanmcp.desk.state import board
@@ -19,12 +21,6 @@ from tests.browser.seats import call
 from tests.desk.desking import Desking
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping
-    from pathlib import Path
-
-    import pytest
 
 PING: Final = "event: ping\ndata: {}\n\n"
 

@@ -1,16 +1,15 @@
 """The client's seat, over memory and over a child process: the same tests for both."""
 
-from __future__ import annotations
-
 import json
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from humanmcp.common.child import EndedError
-from humanmcp.host.client.callbacks import Nobody
+from humanmcp.common.child import EndedError, OutputListener
+from humanmcp.host.client.callbacks import Judge, MisdirectedResponse, Nobody
 from humanmcp.host.client.client import MOST_PAGES, Client
 from humanmcp.host.client.handshake import (
     Identity,
@@ -20,8 +19,10 @@ from humanmcp.host.client.handshake import (
     OpeningError,
     Response,
 )
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import (
     Established,
+    Exchange,
     Late,
     NoticeArrived,
     ResponseArrived,
@@ -31,15 +32,6 @@ from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.asking import asked
 from tests.host.seats import Notes, Way, as_process, in_memory
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from humanmcp.common.child import OutputListener
-    from humanmcp.host.client.callbacks import Judge, MisdirectedResponse
-    from humanmcp.locales.stop import StopError
-    from humanmcp.protocol.conversation.exchange import Exchange
-
 
 ROOTS = ({"uri": "file:///example/root1", "name": "Root 1"},)
 

@@ -1,17 +1,13 @@
 """The envelope of a modern request, and which revisions an answer names."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from humanmcp.host.client.handshake import Identity, Response, enveloped, supported
 from humanmcp.protocol.json.jsonrpc import Message, read
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 META = "io.modelcontextprotocol/"
 IDENTITY = Identity(capabilities={"roots": {"listChanged": True}, "elicitation": {"url": {}}})

@@ -1,7 +1,5 @@
 """A probe loses no server that is only slow to start."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,38 +1,37 @@
 """The person at the terminal answers what a server asks, also while they are typing."""
 
-from __future__ import annotations
-
 import errno
 import json
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
 from humanmcp.common.child import EndedError
 from humanmcp.host.at_inbox import AskedSession
-from humanmcp.host.client.callbacks import Nobody
+from humanmcp.host.client.callbacks import Nobody, ServerRequestHandler
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.handshake import Opening, Response
 from humanmcp.host.terminal.results import AtTerminal
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, Refused, RequestArrived, Sent
+from humanmcp.protocol.conversation.exchange import (
+    Exchange,
+    ExchangeState,
+    Outcome,
+    Refused,
+    RequestArrived,
+    Sent,
+)
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.session import Session, SessionRole
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from humanmcp.host.client.callbacks import ServerRequestHandler
-    from humanmcp.host.client.handshake import Response
-    from humanmcp.protocol.conversation.exchange import Exchange, Outcome
 
 FORM = {
     "type": "object",

@@ -1,7 +1,5 @@
 """`humanmcp client` as a process: what a person types and what they see."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

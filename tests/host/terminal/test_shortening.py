@@ -1,21 +1,16 @@
 """A picture does not flood the terminal, and nothing is shown twice there."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from humanmcp.host.terminal.results import LONGEST, WireLog, shortened
 from humanmcp.host.terminal.typing import Typist
 from tests.host.at_keys import PROMPT, Terminal
 from tests.host.terminal.test_prompt import typed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 PICTURE = "iVBORw0KGgo" * 1000
 PAINTER = f"""

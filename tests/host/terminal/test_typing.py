@@ -1,20 +1,16 @@
 """The keyboard of the client's and the host's seat, at a real terminal."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from humanmcp.host.terminal.typing import Typist, completion
 from tests.host.at_keys import CTRL_D, PROMPT, TAB, Terminal
 from tests.host.seats import SAMPLES, SCRIPTED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
 

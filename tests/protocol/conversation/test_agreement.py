@@ -1,10 +1,9 @@
 """Who sits in a seat and who listens between the two know the same of a conversation."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +14,6 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.session import Session, SessionRole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 STATELESS: Final = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,7 +1,5 @@
 """One line of a text log."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.conversation.transcript import (

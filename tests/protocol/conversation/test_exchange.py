@@ -1,7 +1,5 @@
 """The life of an exchange."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

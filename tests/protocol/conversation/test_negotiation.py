@@ -1,7 +1,5 @@
 """What a conversation learns from a result."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.conversation.state import may_teach

@@ -1,9 +1,6 @@
 """What a session remembers of its requests."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,15 +8,13 @@ from humanmcp.protocol.conversation import exchange
 from humanmcp.protocol.conversation.exchange import (
     REMEMBERED,
     REMEMBERED_SIZE,
+    Exchange,
     Late,
     RequestArrived,
     Sent,
 )
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import unaddressed
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.conversation.exchange import Exchange
 
 
 def call(session: Session, number: int, **meta: object) -> Exchange:

@@ -1,7 +1,5 @@
 """A tapped session from one side."""
 
-from __future__ import annotations
-
 from humanmcp.protocol.conversation.transcript import (
     CHANGED,
     DROPPED,

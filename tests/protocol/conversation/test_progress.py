@@ -4,8 +4,6 @@ Strictly rising, and without the trap "progress after the answer, not
 increasing, unknown token".
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which answer belongs to which request, heard from between."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

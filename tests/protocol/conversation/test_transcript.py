@@ -1,7 +1,5 @@
 """Frames: one recorded line each."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A text with every fix applied."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

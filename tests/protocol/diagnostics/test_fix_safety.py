@@ -1,7 +1,5 @@
 """How far a mend may be trusted: what it takes away, and what it adds."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.diagnostics import kinds

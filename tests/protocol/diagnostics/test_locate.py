@@ -1,7 +1,5 @@
 """Where in a text a finding stands."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

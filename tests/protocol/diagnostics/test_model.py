@@ -1,7 +1,5 @@
 """Places in a text."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.diagnostics.model import LineIndex, line_and_column

@@ -1,7 +1,5 @@
 """Diagnostics as classes: registered by their code, with the fields that their sentence needs."""
 
-from __future__ import annotations
-
 from string import Formatter
 from typing import Final
 

@@ -1,13 +1,10 @@
 """Many problems of one kind are one problem."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 from humanmcp import locales
 from humanmcp.protocol.diagnostics.kinds import MemberStrange, MemberUnknown
-from humanmcp.protocol.diagnostics.locate import MOST_PLACED, Placer, Source
+from humanmcp.protocol.diagnostics.locate import MOST_PLACED, Placer, RawDiagnostic, Source
 from humanmcp.protocol.diagnostics.model import (
     MOST,
     Applicability,
@@ -20,9 +17,6 @@ from humanmcp.protocol.diagnostics.model import (
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from humanmcp.protocol.validation.shape_checker import ENOUGH
 from tests.asking import R2024, R2025, asked, check, codes
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 
 LIST = "tools/list"
 

@@ -1,7 +1,5 @@
 """What a client sends beside its messages, and what it makes of the head of a response."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """A stream of events, however it is cut into pieces."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """What becomes of a status and of headers that are wrong on purpose."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.http.outbound import HttpFault

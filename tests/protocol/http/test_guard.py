@@ -1,7 +1,5 @@
 """Who is let in, judged by the path and the headers alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.http.http_headers import Headers

@@ -1,7 +1,5 @@
 """What headers say: a length, an encoding, and what stands there twice."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.http.http_headers import Headers, content_length

@@ -1,7 +1,5 @@
 """What a request over HTTP is, and the status that a bad one gets."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

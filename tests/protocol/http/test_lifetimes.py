@@ -1,7 +1,5 @@
 """Sessions over HTTP that nothing has ended."""
 
-from __future__ import annotations
-
 import re
 
 from humanmcp.protocol.http.outbound import (

@@ -1,9 +1,8 @@
 """Headers and bodies: judged as the official SDK's pure functions judge them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -22,9 +21,6 @@ from humanmcp.protocol.http.outbound import status_of
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.header_arguments import misplaced
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VERSIONS: Final = ["2026-07-28", "2025-11-25", "v999", ""]
 METHODS: Final = [

@@ -1,7 +1,5 @@
 """What stands in a transcript of an exchange over HTTP, and how it is read again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What came over the wire cannot act on the screen that shows it."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """From the bytes of one line to one message."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

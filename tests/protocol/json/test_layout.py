@@ -1,7 +1,5 @@
 """Laying JSON out without changing a token."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """How many slips of the fingers lie between two words."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.json.tree import slips

@@ -1,7 +1,5 @@
 """Going through decoded JSON values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A line that is too long to keep is a request all the same, and somebody can refuse it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

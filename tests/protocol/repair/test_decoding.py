@@ -1,7 +1,5 @@
 """Files that other editors and shells wrote."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """An answer inside a text of something else is found, and what is around it named."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,8 +1,6 @@
 """Texts that are almost JSON: every mistake is named, placed and mended."""
 # ruff: noqa: RUF001 - full-width and curly characters are what this is about
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Final

@@ -1,7 +1,5 @@
 """The addresses that a rule is meant for, and what stands in their gaps."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

@@ -1,7 +1,5 @@
 """What the answer book says, and after how long."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A recorded session as an answer book: what becomes a rule, and what it cannot hold."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a tap is to hold, as a person writes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.locales.stop import sentence_of

@@ -1,7 +1,5 @@
 """What a server did in a recording: which line belongs to which request."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame

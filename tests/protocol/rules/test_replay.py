@@ -1,7 +1,5 @@
 """Recorded answers: by method and parameters, in order, by likeness."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a rule of the answer book is meant for, and what it says, call after call."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

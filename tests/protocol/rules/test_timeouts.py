@@ -1,7 +1,5 @@
 """How long a client waits, and what keeps it waiting."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Examples are made of what the objects say, right for each revision."""
 
-from __future__ import annotations
-
 from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import R2024_11, R2025_11, R2026_07

@@ -1,7 +1,5 @@
 """What texts and names must look like: the mistakes that people make, and how they are mended."""
 
-from __future__ import annotations
-
 import calendar
 
 import pytest

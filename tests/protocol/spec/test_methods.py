@@ -1,7 +1,5 @@
 """The methods, a record each: versions, directions, pages."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

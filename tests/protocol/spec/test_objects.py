@@ -1,8 +1,7 @@
 """The table of shapes: whole, readable, and the words it is written in."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +17,6 @@ from humanmcp.protocol.spec.objects import (
 from humanmcp.protocol.spec.types import ListOf, OneOf, Text
 from humanmcp.protocol.validation.shape_checker import ENOUGH, fits, judge, name_of
 from tests.asking import R2024, R2025, R2026
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def named_in(kind: types.Kind) -> Iterator[str]:

@@ -4,22 +4,17 @@
 version which methods it has. Where ours say otherwise, the reason stands beside the difference.
 """
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from mcp_types import methods as official
 from pydantic import TypeAdapter
 
 from humanmcp.protocol.spec import methods, types
 from humanmcp.protocol.spec.objects import FORM_FIELD, SHAPES
+from humanmcp.protocol.spec.types import Kind
 from humanmcp.protocol.spec.versions import ALL, R2025_11, R2026_07
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from humanmcp.protocol.spec.types import Kind
 
 Schema: TypeAlias = dict[str, Any]
 

@@ -1,7 +1,5 @@
 """The JSON Schema that an editor offers names and values from is the table of objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

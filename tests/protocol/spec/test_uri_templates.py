@@ -1,7 +1,5 @@
 """URI templates: the examples of RFC 6570 that single values make, and the forms of them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

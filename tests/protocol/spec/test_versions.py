@@ -1,7 +1,5 @@
 """The versions, a record each, and what a request states of itself."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.json.jsonrpc import Message, read

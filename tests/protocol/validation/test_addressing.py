@@ -1,20 +1,14 @@
 """Which exchange a text in `out.txt` is meant for, and what is said when there is none."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import RequestArrived
+from humanmcp.protocol.conversation.exchange import Exchange, RequestArrived
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.conversation.exchange import Exchange
 
 
 def pinged(session: Session, *ids: object) -> list[Exchange]:

@@ -1,7 +1,5 @@
 """A held array of messages is answered by an array of answers, one for each request."""
 
-from __future__ import annotations
-
 import json
 
 from humanmcp.protocol.conversation.exchange import Established

@@ -1,8 +1,6 @@
 """What a person types, and the one line that is sent."""
 # ruff: noqa: E501 - the texts that people type stand as they are
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """What `completion/complete` is asked with, and what its answer offers."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.spec import versions

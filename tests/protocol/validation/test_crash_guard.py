@@ -1,9 +1,7 @@
 """The check never raises, and whoever calls it says so to the person."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import hypothesis.strategies as st
 import pytest
@@ -14,13 +12,10 @@ from humanmcp.locales import LANGUAGES
 from humanmcp.protocol.conversation.exchange import Established, Exchange, Refused, Sent
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.jsonrpc import Json, Message
 from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check, incoming, outgoing, rules, starting_draft
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.json.jsonrpc import Json
 
 LINE = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
 GOOD = '{"result": {"tools": []}}'

@@ -1,8 +1,6 @@
 """The envelope of an answer: every mistake there is."""
 # ruff: noqa: E501 - the texts that people type stand as they are
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import pytest

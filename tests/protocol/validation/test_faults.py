@@ -1,7 +1,5 @@
 """Answers that are broken on purpose: one fault each, and the rest as it was written."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What becomes of a held message, judged by one function at the desk and in the tap."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.conversation.transcript import Direction

@@ -1,7 +1,5 @@
 """What the check says of what the peer sent: never in anybody's way."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Asking back while a request waits: what may be asked, how it is written, and what was heard."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

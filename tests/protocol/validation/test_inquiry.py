@@ -1,7 +1,5 @@
 """A question to a person, read from the arguments of a call."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the check says of messages that pass, in both directions."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

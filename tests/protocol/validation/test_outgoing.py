@@ -1,7 +1,5 @@
 """What a person says without being asked: by revision, direction and declared capabilities."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

@@ -1,8 +1,6 @@
 """Every mistake in a result: named, placed, mended."""
 # ruff: noqa: E501 - the texts that people type stand as they are
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final, NamedTuple
 

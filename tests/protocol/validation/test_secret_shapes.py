@@ -1,7 +1,5 @@
 """Who types a secret in an answer is told, with its place, and is kept from nothing."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """What a server may say first: messages to begin from, and bytes as a person types them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A value against the table of shapes: where the limits are."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.diagnostics import kinds

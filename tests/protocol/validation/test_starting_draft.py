@@ -1,9 +1,7 @@
 """The text a person starts from: what a tool must be called with."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis.strategies as st
 import jsonschema
@@ -11,11 +9,9 @@ import pytest
 from hypothesis import given
 
 from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.starting_draft import calls, empty_arguments, message, start
 from tests.asking import asked, check
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.json.jsonrpc import Json
 
 
 @pytest.mark.parametrize(

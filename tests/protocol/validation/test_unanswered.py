@@ -1,7 +1,5 @@
 """Which requests never got an answer, or one that the asking side has dropped."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

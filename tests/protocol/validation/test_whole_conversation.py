@@ -1,7 +1,5 @@
 """Whole conversations, judged line by line: who said it, what it is about, what is wrong."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

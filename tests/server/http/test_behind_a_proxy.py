@@ -1,27 +1,22 @@
 """Two servers on one database behind nginx and HAProxy, configured as the manual says."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import socket
 import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 import pytest
 from mcp import Client
 
+from humanmcp.inbox.contract import Inbox
 from tests.proxying import PROXIES, proxy_program
 from tests.server.http.test_two_servers import asked, desk, running, where
 from tests.serving_http import JSON, Got, ServingHttp, initialize, own_port
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from humanmcp.inbox.contract import Inbox
 
 __all__ = ["desk", "where"]  # fixtures
 

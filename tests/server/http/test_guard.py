@@ -1,23 +1,16 @@
 """What may not reach a server over HTTP, and what it does about peers that mean harm."""
 
-from __future__ import annotations
-
 import http.client
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from humanmcp.http.listening import HttpServeError, address_of, bind, own_addresses, own_names
 from humanmcp.server.http.server import read_key
-from tests.serving_http import JSON, MODERN, ServingHttp, call, initialize
+from tests.serving_http import JSON, MODERN, Got, ServingHttp, call, initialize
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.serving_http import Got
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,10 @@
 """What HTTP says beside the lines of a served session: recorded, and exported as it was."""
 
-from __future__ import annotations
-
 import http.client
 import json
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -19,9 +18,6 @@ from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.http.http_headers import HIDDEN
 from tests.serving_http import INITIALIZED, ServingHttp, call, initialize, modern
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FAULTS: Final = ("wrong-status 418", "wrong-type", "unauthorized", "redirect", "cut-stream 7")
 BOOK: Final = "".join(

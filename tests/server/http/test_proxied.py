@@ -1,19 +1,14 @@
 """A proxy stands between a client and the server, and keeps each response until its end."""
 
-from __future__ import annotations
-
 import http.client
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.serving_http import JSON, ServingHttp, call
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 
 def asked(

@@ -1,10 +1,8 @@
 """Being the server over HTTP, from a client's side and from a person's."""
 
-from __future__ import annotations
-
 import json
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +16,6 @@ from tests.server.test_replaying import recorded_at
 from tests.serving import Serving
 from tests.serving_http import Modern, ServingHttp, call, initialize, modern, own_port
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ANSWER = '{"content":[{"type":"text","text":"天気"}],"x":1e5,"b":1.0,"a":9007199254740993}'
 RULE = """

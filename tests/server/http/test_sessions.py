@@ -1,25 +1,25 @@
 """Which session a message belongs to, without a server: nothing is answered here."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
-from humanmcp.inbox.contract import SessionFacts, StoreError
+from humanmcp.inbox.attendant import Attendant
+from humanmcp.inbox.contract import ServerInbox, SessionFacts, StoreError
 from humanmcp.protocol.http import outbound
 from humanmcp.protocol.http.outbound import visitor_of
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.server.http.sessions import HELD_ELSEWHERE, TOO_MANY, HttpSession, HttpSessions
+from humanmcp.server.http.sessions import (
+    HELD_ELSEWHERE,
+    TOO_MANY,
+    HttpConnection,
+    HttpSession,
+    HttpSessions,
+)
 from humanmcp.server.http.streams import Stream
-
-if TYPE_CHECKING:
-    from humanmcp.inbox.attendant import Attendant
-    from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.server.http.sessions import HttpConnection
-    from humanmcp.server.session import ServedSession
+from humanmcp.server.session import ServedSession
 
 
 class Unattended:

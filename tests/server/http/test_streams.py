@@ -1,7 +1,5 @@
 """Which response a message goes out on, and what a client gets that comes again."""
 
-from __future__ import annotations
-
 import asyncio
 
 from humanmcp.protocol.conversation.transcript import Direction, Frame

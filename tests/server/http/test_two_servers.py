@@ -1,30 +1,23 @@
 """Two servers behind one address, on one database: a client need not know which one it meets."""
 
-from __future__ import annotations
-
 import json
 import signal
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import anyio
 import pytest
+from mcp import Client
 from mcp_types import TextContent
 
-from humanmcp.inbox.contract import Key, Life, Reply
+from humanmcp.inbox.contract import Inbox, Key, Life, Reply, SessionFacts
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
+from tests.postgres_server import PostgresServer
 from tests.serving_http import Open, ServingHttp, call, modern, own_port
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from mcp import Client
-
-    from humanmcp.inbox.contract import Inbox, SessionFacts
-    from tests.postgres_server import PostgresServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
 

@@ -1,7 +1,5 @@
 """The three text files, driven by a clock of the test's own, and by real editors and shells."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
@@ -11,7 +9,9 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,14 +21,8 @@ from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
-from humanmcp.server.text_files.out_txt import decode
+from humanmcp.server.text_files.out_txt import Document, decode
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from humanmcp.server.text_files.out_txt import Document
 
 ONE: Final = '{"jsonrpc":"2.0","id":1,"result":{}}'
 TWO: Final = '{"jsonrpc":"2.0","id":2,"result":{"text":"東京"}}'

@@ -1,29 +1,23 @@
 """What is sent wrong on purpose from the text files."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
 import signal
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.validation.whole_conversation import openers, typed_bytes
 from humanmcp.server.text_files.files import OnPurpose, TextFiles
-from humanmcp.server.text_files.folder import OpenFolder, SentFolder
+from humanmcp.server.text_files.folder import Mark, OpenFolder, SentFolder
 from humanmcp.server.text_files.out_txt import decode
 from tests.inbox.crashing import killed_at
 from tests.server.text_files.test_status import CALL, AtFiles
 from tests.waiting import PATIENCE, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from humanmcp.server.text_files.folder import Mark
 
 WRONG: Final = '{"jsonrpc":"2.0","id":7,"result":{"content":"sunny"}}'
 

@@ -1,7 +1,5 @@
 """What stands in `problems.txt`, sentence by sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from humanmcp.protocol.conversation.exchange import RequestArrived

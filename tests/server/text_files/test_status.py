@@ -1,11 +1,10 @@
 """`status.txt`: what has become of each line of `in.txt`, and what will."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -20,9 +19,6 @@ from humanmcp.server.text_files.out_txt import decode
 from tests.asking import stating
 from tests.serving import Serving
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sky","arguments":{}}}'

@@ -1,7 +1,5 @@
 """Lines that are no message: what reads them knows no diagnostics, but the code of each."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

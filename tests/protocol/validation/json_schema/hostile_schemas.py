@@ -4,17 +4,12 @@ Held against values by a process of their own (`test_validator.py`): what hangs,
 process, takes no test with it.
 """
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
+from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.tools import StructuredUnfit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from humanmcp.protocol.json.jsonrpc import Json
 
 COSTLY: Final = "too costly"
 LARGE: Final = "too large"

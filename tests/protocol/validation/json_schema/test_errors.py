@@ -1,8 +1,6 @@
 """What a value or a schema breaks, told by rule in the language of whoever reads it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -10,10 +8,8 @@ from humanmcp import locales
 from humanmcp.host.terminal.results import sentence
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema import validator
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.json.jsonrpc import Json
 
 NAMED = {"properties": {"a": {}}, "additionalProperties": False}
 TWO_FORMS = {"oneOf": [{"type": "integer"}, {"minimum": 0}]}

@@ -1,15 +1,11 @@
 """Where the references of a JSON Schema lead, what in it is a pattern, and what looks twice."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema.errors import MOST_REFERENCES, References
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.json.jsonrpc import Json
 
 A: Json = {"title": "a"}
 B: Json = {"title": "b"}

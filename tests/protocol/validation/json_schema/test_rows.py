@@ -1,7 +1,5 @@
 """A schema as rows: what a person writes, and back again without losing anything."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,26 +1,22 @@
 """Schemas from strangers: checked as advice, without danger."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis.strategies as st
 import jsonschema
 import pytest
 from hypothesis import assume, example, given
 
+from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.tools import StructuredUnfit
 from tests.protocol.validation.json_schema.hostile_schemas import HOSTILE
 from tests.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.json.jsonrpc import Json
 
 
 @pytest.fixture(scope="module")

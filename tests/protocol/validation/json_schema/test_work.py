@@ -1,18 +1,14 @@
 """How much work a comparison is said to be: what each keyword adds, and where it is too much."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from humanmcp.protocol.json.jsonrpc import Json
 from humanmcp.protocol.validation.json_schema import work
 from humanmcp.protocol.validation.json_schema.errors import References
 from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.json.jsonrpc import Json
 
 ONE, TWO = {"type": "string"}, {"type": "string", "minLength": 1}
 """Schemas of one keyword and of two: as many steps each."""

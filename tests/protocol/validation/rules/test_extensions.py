@@ -1,7 +1,5 @@
 """What skills and apps ask of answers."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

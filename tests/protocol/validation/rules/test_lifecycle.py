@@ -1,7 +1,5 @@
 """What a task holds beside its status."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

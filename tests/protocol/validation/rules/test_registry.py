@@ -1,25 +1,19 @@
 """Rules: registered by their methods, and each can be asked alone."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pytest
 
 from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.validation import envelope, incoming, outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, registry, tools
 from humanmcp.protocol.validation.rules.lifecycle import CalledClient
-from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge, rule
+from humanmcp.protocol.validation.rules.registry import JudgedAnswer, Rule, judge, rule
 from humanmcp.protocol.validation.rules.tools import ErrorNotSeen
 from tests.asking import R2026, asked, check, codes, stating
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import pytest
-
-    from humanmcp.protocol.diagnostics.locate import RawDiagnostic
-    from humanmcp.protocol.validation.rules.registry import Rule
 
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
 

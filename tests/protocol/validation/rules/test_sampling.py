@@ -1,7 +1,5 @@
 """A turn in a model's place, held against what the host offered, before it is sent."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

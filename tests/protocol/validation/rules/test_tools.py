@@ -1,7 +1,5 @@
 """What a file is, by how it begins."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
