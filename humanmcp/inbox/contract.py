@@ -17,6 +17,7 @@ The promises
 6. Numbers are ours: nothing that came over the wire ever becomes part of a path or a key.
 7. No method blocks on a peer, a person or another process for longer than a disk takes.
 8. A session whose process has died is `GONE` for every reader, without any cleaning up.
+   What is parked in it (`Waiting.parked`) stays pending, and people may answer it.
    Where its client can come back (`SessionFacts.comes_back`), one other process may `resume` it.
    The process that ran it before records nothing more in it, and so says nothing more.
 9. Every session that is listed has a letter. It never changes, and two sessions never share one.
@@ -106,6 +107,8 @@ class SessionFacts(NamedTuple):
     """Where it comes to: the next process that listens there goes on with the session."""
     http_visitor: str = ""
     """A digest of who its client says that it is, where it has no id to come back under."""
+    parked: bool = False
+    """Calls were parked in it: they may be answered after it is over."""
 
     @property
     def is_open(self) -> bool:
@@ -161,6 +164,10 @@ class Waiting(NamedTuple):
     the client waiting now: "progress", "hold", or "" with the reason in `why_not` (a code); or it
     says that its answer is not awaited (`SUBSCRIBED`). Over HTTP nothing has gone out before
     `status_until`, so the status of the response is what the answer makes of it.
+
+    `parked` is the ticket under which its client asks for the answer later, "" where it waits for
+    it; `parked_as` says how (`protocol/rules/parking.py`), `parked_at` since when. `status` is what
+    the person tells it meanwhile.
     """
 
     limit: float | None = None
@@ -170,6 +177,10 @@ class Waiting(NamedTuple):
     means: str = ""
     why_not: str = ""
     status_until: float | None = None
+    parked: str = ""
+    parked_as: str = ""
+    parked_at: str = ""
+    status: str = ""
 
 
 class Draft(NamedTuple):
@@ -242,6 +253,8 @@ class Answer(NamedTuple):
     at: str
     deliberate: bool = False
     """It was sent although the check found errors in it."""
+    fetched: str = ""
+    """When the client came for the answer to a parked call; "" as long as it has not."""
 
 
 class Item(NamedTuple):
@@ -285,6 +298,11 @@ class Item(NamedTuple):
     def is_subscription(self) -> bool:
         """Return True for an open subscription: its answer is not awaited, and only ends it."""
         return self.state is ExchangeState.PENDING and self.waiting.means == SUBSCRIBED
+
+    @property
+    def is_parked(self) -> bool:
+        """Return True while a person may answer it for a client that asks again later."""
+        return self.state is ExchangeState.PENDING and bool(self.waiting.parked)
 
     @property
     def waits(self) -> bool:
@@ -389,6 +407,9 @@ class SessionInbox(Protocol):
     def opening_is_held(self) -> bool:
         """Return True if people want to open every session of this inbox themselves."""
 
+    def facts(self, session: str) -> SessionFacts:
+        """Return what is known of one session."""
+
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
         """Read the frames of the transcript whose `seq` is greater than `after`."""
 
@@ -485,7 +506,16 @@ class ServerInbox(SessionInbox, Protocol):
     def close(
         self, key: Key, state: ExchangeState, answer: Answer | None = None, reason: str = ""
     ) -> None:
-        """Move an exchange to its last state. The draft is kept beside it."""
+        """Move an exchange to its last state. The draft is kept beside it.
+
+        Any process may do so with what is parked in a session that is over.
+        """
+
+    def take_parked(self, key: Key) -> Reply | None:
+        """Take the reply to a parked call of a session that is over; None while there is none."""
+
+    def fetched(self, key: Key, at: str) -> None:
+        """Note when the client came for the answer to a parked call, the first time."""
 
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return the outgoing messages of people, as (ticket, text), each until it is settled."""
@@ -494,7 +524,7 @@ class ServerInbox(SessionInbox, Protocol):
         """Store an outgoing message's result: sent without problems, else returned."""
 
     def end(self, session: str) -> None:
-        """Close a session in order. What is still pending becomes abandoned."""
+        """Close a session in order. What is still pending and not parked becomes abandoned."""
 
 
 class DeskInbox(SessionInbox, Protocol):
@@ -519,9 +549,6 @@ class DeskInbox(SessionInbox, Protocol):
 
     def probes(self) -> Sequence[SessionFacts]:
         """List the open sessions that were asked nothing but `server/discover` so far."""
-
-    def facts(self, session: str) -> SessionFacts:
-        """Return what is known of one session."""
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""

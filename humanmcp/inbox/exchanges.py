@@ -201,6 +201,14 @@ class SessionFolder:
         if signature(target / records.REPLY) not in (None, taken):
             self._keep_untaken(target)
 
+    def fetched(self, number: int, at: str) -> None:
+        """Note in the ending of an exchange when its client came for the answer."""
+        path = self.at(ExchangeState.ANSWERED, number) / records.ANSWER
+        record = records.decode(read_file(path))
+        if not record.get("fetched"):
+            changed = records.encode({**record, "fetched": at})
+            replace_file(self.temporary, path, changed, durable=False)
+
     def _keep_untaken(self, path: Path) -> None:
         """Turn a reply that came too late into a draft."""
         reply = read_reply(path)
@@ -527,10 +535,12 @@ class ReplyReader:
                 for number in numbers
             }
 
-    def replies(self) -> Sequence[tuple[Key, Reply]]:
-        """Return the replies that are new, oldest first."""
+    def replies(self, only: int = 0) -> Sequence[tuple[Key, Reply]]:
+        """Return the replies that are new, oldest first: all, or the one to this exchange."""
         found: list[tuple[int, int, Reply]] = []
         for number, poll in self._current():
+            if only not in (0, number):
+                continue
             seen = signature(poll.reply)
             if seen is None or seen == poll.reply_taken:
                 continue

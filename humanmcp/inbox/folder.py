@@ -296,6 +296,16 @@ class FolderInbox:
             folder.close(key.number, state, answer, reason, reader.taken(key.number))
         reader.drop(key.number)
 
+    def take_parked(self, key: Key) -> Reply | None:
+        """Take the reply to a parked call of a session that is over; None while there is none."""
+        found = self._polls_of(key.session).replies(key.number)
+        return found[0][1] if found else None
+
+    def fetched(self, key: Key, at: str) -> None:
+        """Note when the client came for the answer to a parked call, the first time."""
+        with keeping("end", number=key.number):
+            self._folder(key.session).fetched(key.number, at)
+
     def outgoing(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return the outgoing messages of people, as (ticket, text), each until it is settled."""
         return self._outbox(session).outgoing()
@@ -330,16 +340,18 @@ class FolderInbox:
                 file.unlink(missing_ok=True)
 
     def end(self, session: str) -> None:
-        """Close a session in order. What is still pending becomes abandoned."""
+        """Close a session in order. What is still pending and not parked becomes abandoned."""
         owned = self._own.get(session)
         if owned is None:
             self.facts(session)  # ended before, or never there
             return
         try:
             with keeping("session end", session=session):
-                for number in owned.folder.numbers(ExchangeState.PENDING):
-                    taken = self._polls[session].taken(number)
-                    owned.folder.close(number, ExchangeState.ABANDONED, None, "", taken)
+                for item in self.items(session):
+                    number = item.key.number
+                    if not item.is_parked:
+                        taken = self._polls[session].taken(number)
+                        owned.folder.close(number, ExchangeState.ABANDONED, None, "", taken)
                 owned.facts = owned.facts._replace(life=Life.CLOSED)
                 self._write_facts(owned)
         finally:

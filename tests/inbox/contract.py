@@ -532,6 +532,32 @@ class InboxContract:
         assert first.draft == Draft("half", touched=True)
         assert [draft.text for draft in second.kept] == ["whole"]
 
+    def test_a_parked_call_outlives_its_session_and_is_settled_by_another_process(
+        self, store: Store, server: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`end`, `take_parked`, `fetched`: its client comes for the answer in another session."""
+        key = Key(session, 1)
+        server.deliver(item_of(session))
+        server.update(key, line=LINE, id='"東京"', waiting=Waiting(parked="t", parked_as="task"))
+        server.end(session)
+        store.kill(server)
+        assert [item.is_parked for item in desk.items(session)] == [True]
+        other = store.view()
+        assert other.take_parked(key) is None
+        desk.send(key, Reply("half", by="desk"))
+        assert other.take_parked(key) == Reply("half", by="desk")
+        other.refuse(key, (PROBLEM,))
+        assert desk.item(key).diagnostics == (PROBLEM,)
+        desk.send(key, Reply("whole", by="desk"))
+        assert store.view().take_parked(key) == Reply("whole", by="desk")  # that process dies
+        assert other.take_parked(key) == Reply("whole", by="desk")
+        other.close(key, ExchangeState.ANSWERED, Answer("whole", "desk", AT))
+        assert desk.item(key).answer == Answer("whole", "desk", AT)
+        assert desk.item(key).kept == ()
+        for at in (AT, "2026-11-21T00:00:00.000Z"):
+            other.fetched(key, at)
+        assert desk.item(key).answer == Answer("whole", "desk", AT, fetched=AT)
+
     def test_every_fact_of_a_session_is_told(self, server: Inbox, desk: Inbox) -> None:
         """`begin` and `describe`: no member is lost on the way."""
         begun = SessionFacts("", AT, Seat.TAP, pid=77, files="/tmp/x", title="3年2組")

@@ -66,6 +66,10 @@ WITH pending AS (
     RETURNING session, number)
 INSERT INTO humanmcp.replies (session, number, record)
 SELECT session, number, %(record)s FROM pending ON CONFLICT DO NOTHING RETURNING sent"""
+_TAKE_PARKED: Final = f"""
+UPDATE humanmcp.replies SET taken = %(owner)s WHERE {_THIS} RETURNING record"""
+_FETCHED: Final = f"""
+UPDATE humanmcp.exchanges SET {_NOW}, ending = %(ending)s WHERE {_THIS}"""
 _LOCK: Final = f"""
 SELECT number FROM humanmcp.exchanges WHERE {_THIS} AND state = 'pending' FOR UPDATE"""
 _REFUSE: Final = f"""
@@ -125,7 +129,7 @@ class ExchangeRows(SessionRows):
 
     def refuse(self, key: Key, diagnostics: Sequence[Diagnostic]) -> None:
         """Return the taken reply to the person, as the draft, with its problems."""
-        self._owned(key.session)
+        self._may_settle(key)
         this = self._this(key)
         with self._db.connection() as on, on.transaction():
             if not self._db.run(_LOCK, on, **this):
@@ -151,7 +155,7 @@ class ExchangeRows(SessionRows):
         """
         if state is ExchangeState.PENDING:
             raise ValueError(state)
-        self._owned(key.session)
+        self._may_settle(key)
         ending = None
         if answer is not None or reason:
             ending = text_of(records.close_record(state, answer, reason))
@@ -159,6 +163,25 @@ class ExchangeRows(SessionRows):
         if not self._db.run_soon(_CLOSE, **this, state=state.value, ending=ending):
             self.item(key)  # closed before: nothing to do
         self._ring()
+
+    def _may_settle(self, key: Key) -> None:
+        """Raise an error unless the exchange is ours, or parked in a session that is over."""
+        if self.facts(key.session).is_open or not self.item(key).waiting.parked:
+            self._owned(key.session)
+
+    def take_parked(self, key: Key) -> Reply | None:
+        """Take the reply to a parked call of a session that is over; None while there is none."""
+        rows = self._db.run(_TAKE_PARKED, **self._this(key), owner=self._db.follower.lease)
+        return records.read_reply(records.decode(rows[0][0])) if rows else None
+
+    def fetched(self, key: Key, at: str) -> None:
+        """Note when the client came for the answer to a parked call, the first time."""
+        item = self.item(key)
+        if item.answer is not None and not item.answer.fetched:
+            answer = item.answer._replace(fetched=at)
+            ending = text_of(records.close_record(item.state, answer, item.reason))
+            self._db.run(_FETCHED, **self._this(key), ending=ending)
+            self._ring()
 
     # -- the desk's side ------------------------------------------------------------------------
 

@@ -37,7 +37,8 @@ SELECT humanmcp.whole(record), seq FROM humanmcp.frames WHERE session = %(sessio
 _PAGE: Final = 500
 _ABANDON: Final = """
 UPDATE humanmcp.exchanges SET state = 'abandoned', changed = pg_current_xact_id()
-WHERE session = %(session)s AND state = 'pending'"""
+WHERE session = %(session)s AND state = 'pending'
+AND coalesce(wait::json ->> 'parked', '') = ''"""
 _FORGET: Final = """
 WITH large AS (
     DELETE FROM humanmcp.large WHERE session = %(session)s AND number = %(number)s)
@@ -123,7 +124,7 @@ class PostgresInbox(Taking):
     # -- the end --------------------------------------------------------------------------------
 
     def end(self, session: str) -> None:
-        """Close a session in order. What is still pending becomes abandoned."""
+        """Close a session in order. What is still pending and not parked becomes abandoned."""
         owned = self._own.get(self._id(session))
         if owned is None:
             self.facts(session)  # ended before, or never there

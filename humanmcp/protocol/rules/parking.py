@@ -1,0 +1,347 @@
+"""Calls that outlive the patience of their client: how each client asks for the answer later.
+
+A parked call has got a response that is no answer: a task, or a ticket. The person goes on with it,
+for hours, and its client asks for the answer under a token: by `tasks/get`, by the tool
+`ask_human_result`, or by a repeat of the call (2026-07-28). Pure: what the inbox knows comes in,
+the text to send comes out.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.tree import follow
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.versions import (
+    META_RELATED_TASK,
+    META_SUBSCRIPTION,
+    R2025_11,
+    R2026_07,
+    features,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.rules.timeouts import TimeoutPlan
+
+
+class ParkedAs(enum.Enum):
+    """How the client of a parked call asks for its answer."""
+
+    TASK = "task"
+    """By `tasks/get`: it declared tasks (2026-07-28), or asked for one (2025-11-25)."""
+    TICKET = "ticket"
+    """Its model calls `ask_human_result` with the ticket."""
+    RETRY = "retry"
+    """It repeats the call with this `requestState` (2026-07-28)."""
+
+
+KEPT_FOR: Final = 7 * 24 * 3600
+"""Seconds for which a parked call can be asked for: its `ttl`.
+
+"Receivers MAY override the requested `ttl` duration."
+https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+"""
+POLL_AFTER: Final = 5_000
+"""Milliseconds between two questions for a task."""
+LONGEST_STATUS: Final = 300
+"""Characters of what a person tells the client meanwhile."""
+STILL_WORKING: Final = "A person is working on it."
+ASK_AGAIN_AFTER: Final = 45.0
+"""Seconds that `ask_human_result` waits for the answer before it says to ask again; measured
+clients wait for 60 s at least.
+"""
+
+RESULT_TOOL: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "name": "ask_human_result",
+        "title": "Get the human's answer",
+        "description": "Get the answer to an earlier call that a person is still working on",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "ticket": {"type": "string", "description": "The ticket that the call returned"}
+            },
+            "required": ["ticket"],
+        },
+        "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": True},
+    }
+)
+"""Offered by a book that parks calls."""
+
+TASKS_2025: Final[Mapping[str, Any]] = {
+    "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+}
+TASKS_2026: Final[Mapping[str, Any]] = {"extensions": {methods.TASKS.id: {}}}
+_NOT_FOUND: Final = "Task not found"
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}", re.ASCII)
+
+
+class Ticket(NamedTuple):
+    """Names a parked call to its client, and nobody else: `SESSION.NUMBER.SECRET`.
+
+    "Task IDs act as bearer tokens": the secret is compared before anything is told.
+    """
+
+    session: str
+    number: int
+    secret: str
+
+    def __str__(self) -> str:
+        """Return the token, as the client keeps it."""
+        return f"{self.session}.{self.number}.{self.secret}"
+
+    @classmethod
+    def read(cls, token: object) -> Ticket | None:
+        """Read a token that came over the wire; None for one that is not ours."""
+        parts = token.split(".") if isinstance(token, str) else []
+        if len(parts) != 3 or _NUMBER.fullmatch(parts[1]) is None:
+            return None
+        return cls(parts[0], int(parts[1]), parts[2])
+
+
+class ParkedCall(NamedTuple):
+    """What the inbox knows of a parked call. `line` is the response that the person wrote."""
+
+    token: str
+    parked_as: ParkedAs
+    created: str
+    updated: str
+    status: str = ""
+    line: str = ""
+    cancelled: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Return True once nothing about it changes any more."""
+        return bool(self.line) or self.cancelled
+
+
+def way(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
+    """Return how a call can be parked; None where its client could not ask for the answer.
+
+    `has_tool` says that its client was offered `ask_human_result`.
+    """
+    if exchange.method not in methods.TASKS.results_of or asked_ticket(exchange) is not None:
+        return None
+    if features(exchange.revision).stateless:
+        takes_tasks = methods.declares(exchange.request, methods.TASKS)
+    else:
+        takes_tasks = wants_task(exchange)
+    if takes_tasks:
+        return ParkedAs.TASK
+    return ParkedAs.TICKET if has_tool else None
+
+
+def wants_task(exchange: Exchange) -> bool:
+    """Return True for a call of 2025-11-25 whose client asked for a task: it gets one at once."""
+    return exchange.revision == R2025_11 and isinstance(exchange.request.params.get("task"), dict)
+
+
+def park_after(
+    exchange: Exchange, parked_as: ParkedAs, plan: TimeoutPlan, wanted: float
+) -> float | None:
+    """Return after how many seconds a call is parked; None while something else keeps it alive.
+
+    A ticket costs the model a call, so it goes out as late as the client's timeout allows. With a
+    ticket, `plan` counts from the last time that the call arrived.
+    """
+    if parked_as is ParkedAs.TASK:
+        return 0.0 if wants_task(exchange) else wanted
+    if plan.hold_at is not None or plan.means == "progress":
+        return None
+    if plan.limit is not None:
+        return plan.limit - min(5.0, plan.limit * 0.2)
+    return None if plan.source == "no-limit" else wanted
+
+
+# -- what a call is parked with ------------------------------------------------------------------
+
+
+def parked_response(exchange: Exchange, call: ParkedCall, established: Established) -> str:
+    """Return the result that parks a call."""
+    if call.parked_as is ParkedAs.TASK:
+        task = _task(exchange.revision, call)
+        if exchange.revision == R2026_07:
+            return _text({"resultType": "task", **task})
+        return _text({"task": task})
+    words = (
+        "A person is still working on this. Nothing has been decided. Call the tool "
+        f'{RESULT_TOOL["name"]} with {{"ticket": "{call.token}"}} to get the answer.'
+    )
+    tool = follow(established.tools or {}, exchange.tool)
+    # "Servers MUST provide structured results that conform to this schema": an error need not.
+    is_error = follow(tool, "outputSchema") is not None
+    return _tool_result(exchange.revision, words, is_error=is_error)
+
+
+def still_waiting(exchange: Exchange, call: ParkedCall) -> str:
+    """Return the result of `ask_human_result` while there is no answer."""
+    told = f" They say: {call.status}" if call.status else ""
+    words = f"A person is still working on this.{told} Call this tool again with the same ticket."
+    return _tool_result(exchange.revision, words)
+
+
+def _tool_result(version: str, words: str, *, is_error: bool = False) -> str:
+    result: dict[str, Any] = {"content": [{"type": "text", "text": words}]}
+    if features(version).result_types:
+        result = {"resultType": "complete", **result}
+    return _text({**result, "isError": True} if is_error else result)
+
+
+def _task(version: str, call: ParkedCall) -> dict[str, Any]:
+    ms = "Ms" if version == R2026_07 else ""
+    return {
+        "taskId": call.token,
+        "status": _status(version, call),
+        **({"statusMessage": call.status or STILL_WORKING} if not call.is_over else {}),
+        "createdAt": call.created,
+        "lastUpdatedAt": call.updated,
+        f"ttl{ms}": KEPT_FOR * 1000,
+        f"pollInterval{ms}": POLL_AFTER,
+    }
+
+
+def _status(version: str, call: ParkedCall) -> str:
+    """Return the status of a task.
+
+    2025-11-25: "For tool calls specifically, […] `failed` [is] when the tool call result has
+    `isError` set to true". 2026-07-28: "The `failed` status MUST NOT be used to represent
+    non-JSON-RPC errors, such as a tool result that completed with `isError: true`."
+    """
+    if call.cancelled:
+        return "cancelled"
+    if not call.line:
+        return "working"
+    if jsonrpc.member(call.line, "error") is not None:
+        return "failed"
+    failed = jsonrpc.member(call.line, "result", "isError") == "true"
+    return "failed" if failed and version == R2025_11 else "completed"
+
+
+# -- what its client asks ------------------------------------------------------------------------
+
+
+def asked_ticket(exchange: Exchange) -> Ticket | None:
+    """Return the ticket that a request asks with; None for any other request."""
+    params = exchange.request.params
+    if exchange.method in methods.REQUESTS and exchange.method.startswith("tasks/"):
+        return Ticket.read(params.get("taskId"))
+    if exchange.method == "tools/call" and exchange.tool == RESULT_TOOL["name"]:
+        return Ticket.read(follow(params, "arguments", "ticket"))
+    if methods.of(exchange.method).asks_back and "requestState" in params:
+        return Ticket.read(params["requestState"])
+    return None
+
+
+def unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:
+    """Refuse a token that names nothing: "Invalid or nonexistent `taskId`: -32602".
+
+    The model reads a refused ticket, so that it asks its question again.
+    """
+    if exchange.method == "tools/call":
+        words = "There is no call with this ticket. Ask your question again."
+        return TextForm.RESULT, _tool_result(exchange.revision, words, is_error=True)
+    return TextForm.ERROR, _text({"code": -32602, "message": why})
+
+
+def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
+    """Return what a request for a parked call is answered with; None while it has to wait."""
+    match exchange.method:
+        case "tasks/get":
+            return TextForm.RESULT, task_state(exchange.revision, call)
+        case "tasks/update":
+            # Nothing is asked of the client of a parked call: "A server SHOULD ignore any
+            # `inputResponses` responses mapped to a key that is not currently outstanding".
+            return TextForm.RESULT, _text({"resultType": "complete"})
+        case "tasks/cancel":
+            return _cancelled(exchange, call)
+        case _:
+            return answer(exchange, call)
+
+
+def _cancelled(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str]:
+    """Acknowledge a cancel. The task is cancelled by then.
+
+    2025-11-25: "Receivers MUST reject cancellation requests for tasks already in a terminal status
+    […] with error code -32602".
+    """
+    if features(exchange.revision).stateless:
+        return TextForm.RESULT, _text({"resultType": "complete"})
+    if call.line:
+        message = f"Cannot cancel task: already {_status(exchange.revision, call)}"
+        return TextForm.ERROR, _text({"code": -32602, "message": message})
+    return TextForm.RESULT, _text(_task(exchange.revision, call))
+
+
+def answer(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:
+    """Return the person's answer, word for word; None while there is none.
+
+    "The `tasks/result` operation MUST include the `io.modelcontextprotocol/related-task` metadata
+    in its response". https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+    """
+    if call.cancelled:
+        return unknown(exchange, "The task was cancelled")
+    error = jsonrpc.member(call.line, "error") if call.line else None
+    if error is not None:
+        return TextForm.ERROR, error
+    result = jsonrpc.member(call.line, "result") if call.line else None
+    if result is None:
+        return None
+    if exchange.method == "tasks/result":
+        result = _with_meta(result, call.token)
+    return TextForm.RESULT, result
+
+
+def _with_meta(result: str, token: str) -> str:
+    """Add to the text of a result which task it is of."""
+    pair = f"{_text(META_RELATED_TASK)}:{_text({'taskId': token})}"
+    for name, _start, end in jsonrpc.members(result):
+        if name == "_meta":
+            inside = result[:end].rstrip()
+            comma = "" if inside[:-1].rstrip().endswith("{") else ","
+            return f"{inside[:-1]}{comma}{pair}}}{result[end:]}"
+    comma = "" if result.strip() == "{}" else ","
+    return f'{result.rstrip()[:-1]}{comma}"_meta":{{{pair}}}}}'
+
+
+def task_state(version: str, call: ParkedCall) -> str:
+    """Return the state of a task: with the answer in it for 2026-07-28, else without.
+
+    "If the status is `completed`, the server MUST return a `Task` object with status `completed`
+    and a `result` field containing the final result of the task."
+    https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md
+    """
+    if version != R2026_07:
+        return _text(_task(version, call))
+    state = _text({"resultType": "complete", **_task(version, call)})
+    for name in ("result", "error"):
+        inside = jsonrpc.member(call.line, name) if call.line else None
+        if inside is not None:
+            state = f'{state[:-1]},"{name}":{inside}}}'
+    return state
+
+
+def changed_task(call: ParkedCall, subscription: str) -> str:
+    """Return the `notifications/tasks` of a subscription: it tells all that `tasks/get` would.
+
+    `subscription` is the token of the id of the `subscriptions/listen`.
+    """
+    state = task_state(R2026_07, call)
+    start = len('{"resultType":"complete",')
+    return (
+        '{"jsonrpc":"2.0","method":"notifications/tasks","params":{"_meta":'
+        f'{{"{META_SUBSCRIPTION}":{subscription}}},{state[start:]}}}'
+    )
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - JSON
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
