@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.autofix import Autofix
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.spec.faults import Fault
+    from humanmcp.protocol.validation.held import HeldMessage
 
     Wake: TypeAlias = Callable[[float], object]
     """Waits until something may have changed, and no longer than so many seconds."""
@@ -197,6 +198,64 @@ def hold(case: Case, language: str, *, on: bool, by: str) -> None:
     """Pause the countdown of the answer book, or continue it."""
     draft = case.item.draft or starting_draft(case, language)
     keep(case, draft._replace(hold=on, by=by))
+
+
+# -- a message that a tap holds -------------------------------------------------------------------
+
+
+class Task(enum.StrEnum):
+    """What a person does on the page of an exchange."""
+
+    NOTHING = ""
+    """Nothing yet: a held message is let go, dropped, or one of the others is chosen."""
+    CHANGE = "change"
+    ANSWER = "answer"
+
+
+def task_of(case: Case, wanted: str) -> Task:
+    """Choose the task: the one that was asked for, else the one that a draft was begun for."""
+    held, draft = case.held, case.item.draft
+    if held is None:
+        return Task.ANSWER
+    answerable = held.question is not None
+    if (wanted == Task.CHANGE and not case.is_large) or (wanted == Task.ANSWER and answerable):
+        return Task(wanted)
+    if draft is None or not draft.touched:
+        return Task.NOTHING
+    return _task_of(held, draft)
+
+
+def _task_of(held: HeldMessage, draft: Draft) -> Task:
+    meant = draft.action is Action.ANSWER
+    answers = held_check.answers(held, draft.text, draft.form, answer=meant)
+    return Task.ANSWER if answers and held.question is not None else Task.CHANGE
+
+
+def action_of(case: Case, task: Task) -> Action:
+    """Return what becomes of a held message when the text of a task is sent."""
+    held = case.held is not None
+    return Action.ANSWER if held and task is Task.ANSWER else Action.FORWARD
+
+
+def goes_on(case: Case, task: Task) -> bool:
+    """Return True if what is written goes on in the place of a message that is no answer."""
+    return task is Task.CHANGE and not case.item.asked
+
+
+def draft_for(case: Case, task: Task, language: str) -> Draft:
+    """Return what a person has written for a task, or what they start from.
+
+    The draft is what they wrote last; what they had written for the other task was put aside.
+    """
+    held, item = case.held, case.item
+    if held is None:
+        return draft_of(case, language)
+    if item.draft is not None and item.draft.touched:
+        for one in (item.draft, *reversed(item.kept)):
+            if _task_of(held, one) is task:
+                return one
+    on = task is Task.ANSWER
+    return starting_draft(case, language) if on else as_it_came(case)
 
 
 # -- what is sent ---------------------------------------------------------------------------------

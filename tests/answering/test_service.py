@@ -9,9 +9,7 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
-from humanmcp.answering.service import Outcome
-from humanmcp.desk.presenters import conversation
-from humanmcp.desk.presenters.conversation import Task
+from humanmcp.answering.service import Outcome, Task
 from humanmcp.inbox.contract import Action, Answer, Draft, Key, Life, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -172,4 +170,4 @@ def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
     monkeypatch.setattr(jsonrpc, "LARGEST", 10)
     assert service.judge(case, CALL).line == CALL
     assert service.as_it_came(case).text == ""
-    assert conversation.task_of(case, "change") is Task.NOTHING
+    assert service.task_of(case, "change") is Task.NOTHING

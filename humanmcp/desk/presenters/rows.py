@@ -6,107 +6,33 @@ visible here (`protocol/json/jsonrpc.py`) and escaped by the templates.
 
 from __future__ import annotations
 
-import json
+import shlex
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.case import read_line
 from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import seconds_of
-from humanmcp.desk.presenters.rendering import decoded, is_text, shown, written
-from humanmcp.inbox.contract import Seat
+from humanmcp.export.markdown import fenced
+from humanmcp.inbox.contract import Draft, Seat
 from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import carried, head_of, is_beside, part_in, words_of
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message, one_line, visible
-from humanmcp.protocol.json.tree import array_at, follow, object_at, text_at
-from humanmcp.protocol.spec import methods
+from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message, one_line
+from humanmcp.protocol.json.tree import pretty
+from humanmcp.protocol.rules.book_writer import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from humanmcp.answering.summary import Badge
-    from humanmcp.inbox.contract import Item
     from humanmcp.protocol.conversation.transcript import Frame
 
-    Row = tuple[str, str]
-
-DEEPEST: Final = 5
-"""Levels of a value that are a table of their own."""
-MOST_ITEMS: Final = 50
-MOST_MEMBERS: Final = 200
-"""Members of an object that are read: it may have a million."""
-ON_ONE_LINE: Final = 60
-"""Characters of an object or a list that still stand on one line."""
-
 SHOWN: Final = 2000
-"""Characters of one value that are shown before "show all"."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One argument of a request, as the table above the composer shows it."""
-
-    name: str
-    value: str
-    type: str
-    cut: int
-    """Characters that are not shown; 0 when all of them are."""
-    about: str = ""
-    """What the tool's own schema says of it."""
-    inner: tuple[Field, ...] = ()
-    """The members or items of what does not read well on one line."""
-
-
-def fields(item: Item, schema: Any = None) -> tuple[Field, ...]:  # noqa: ANN401 - it came over a wire
-    """List what was asked: the arguments of a call, the parameters of anything else.
-
-    `schema` is what was declared of them. Numbers are shown as they were written:
-    9007199254740993 and 1.0 stay what they are.
-    """
-    text = jsonrpc.member(item.line, "params") or "{}"
-    member = methods.of(item.method).arguments
-    if member:
-        text = jsonrpc.member(text, member) or "{}"
-    return members(text, schema)
-
-
-def members(text: str, schema: Any = None, depth: int = 0) -> tuple[Field, ...]:  # noqa: ANN401 - as above
-    """List the members of a JSON object, as text."""
-    declared = object_at(schema, "properties")
-    return tuple(
-        _field(name, text[start:end], declared.get(name), depth)
-        for name, start, end in islice(jsonrpc.members(text), MOST_MEMBERS)
-        if name != "_meta"
-    )
-
-
-def _field(name: str, raw: str, schema: Any, depth: int) -> Field:  # noqa: ANN401 - as above
-    value = json.loads(raw)
-    kind = jsonrpc.json_type(value)
-    shown = value if isinstance(value, str) else raw
-    return Field(
-        one_line(name, 80),
-        visible(shown[:SHOWN]),
-        kind,
-        max(0, len(shown) - SHOWN),
-        one_line(text_at(schema, "description"), SHOWN),
-        _inner(raw, value, schema, depth + 1),
-    )
-
-
-def _inner(raw: str, value: Any, schema: Any, depth: int) -> tuple[Field, ...]:  # noqa: ANN401 - as above
-    """List what is inside a value; nothing where it reads well on one line."""
-    found: tuple[Field, ...] = ()
-    if depth <= DEEPEST and isinstance(value, dict):
-        found = members(raw, schema, depth)
-    elif depth <= DEEPEST and isinstance(value, list):
-        of = follow(schema, "items")
-        items = enumerate(decoded(raw)[:MOST_ITEMS], 1)
-        found = tuple(_field(str(at), written(one), of, depth) for at, one in items)
-    long = len(raw) > ON_ONE_LINE or any(one.inner or one.about for one in found)
-    return found if long else ()
+"""Characters of a line that a row of the history opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,104 +228,152 @@ def _step_words(
     return kind, one_line(found.method, 60), said.name, said.gist
 
 
-MOST: Final = 12
-"""Rows that stand on a projector."""
-LONGEST: Final = 1_500
-"""Characters of one row."""
+# -- requests with their answers -----------------------------------------------------------------
+
+_ANSWERS: Final = ("result", "error")
+MOST_COMPARED: Final = 3000
+"""Lines of a message, laid out, that are compared with another."""
 
 
-class ResultCard(NamedTuple):
-    """What an answer says: the code of a headline, rows of a name and a text, and how many more."""
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A row: a request with its answer, or a line by itself.
 
-    kind: str
-    rows: tuple[Row, ...]
-    more: int = 0
+    `state` is "" for what is no request. `times` counts pings that one row stands for.
+    `before` is the line to compare with: of the last row that asked the same.
+    """
 
+    step: Step
+    answer: Step | None = None
+    state: str = ""
+    times: int = 1
+    before: str = ""
 
-def result_card(method: str, line: str) -> ResultCard | None:
-    """Return what matters in an answer to a method; None where there is nothing to say."""
-    for member in ("error", "result"):
-        text = jsonrpc.member(line, member)
-        found = None if text is None else decoded(text)
-        if not isinstance(found, dict):
-            continue
-        kind, read = ("error", _members) if member == "error" else _reader(method)
-        rows = [(name, shown(said, LONGEST).text) for name, said in read(found)]
-        return ResultCard(kind, tuple(rows[:MOST]), max(0, len(rows) - MOST)) if rows else None
-    return None
+    @property
+    def took(self) -> float | None:
+        """Seconds until the answer."""
+        if self.answer is None:
+            return None
+        return max(0.0, seconds_of(self.answer.at) - seconds_of(self.step.at))
 
-
-def _reader(method: str) -> tuple[str, Callable[[dict[str, Any]], Iterable[Row]]]:
-    listing = methods.of(method).listing
-    if listing is not None:
-        return "offered", lambda found: _entries(found.get(listing.member), listing.key)
-    return _READERS.get(method, ("other", _members))
-
-
-def _members(found: Mapping[str, Any]) -> Iterable[Row]:
-    return [(name, _text(value)) for name, value in found.items() if name != "_meta"]
+    @property
+    def compared(self) -> str:
+        """The line that is compared with those before: the answer where there is one."""
+        return place(self.answer or self.step)
 
 
-def _agreed(found: Mapping[str, Any]) -> Iterable[Row]:
-    for name, text in _members(found):
-        value = found[name]
-        if name == "capabilities" and isinstance(value, dict):
-            yield name, ", ".join(value)
-        elif name == "serverInfo" and isinstance(value, dict):
-            yield name, " ".join(_text(value[one]) for one in ("name", "version") if one in value)
+def place(step: Step) -> str:
+    """Name a line: its session and its number there."""
+    return f"{step.session}/{step.seq}" if step.seq else ""
+
+
+def pairs(steps: Iterable[Step]) -> list[Pair]:
+    """Put each answer to its request, by its id, and the pings of a session into one row."""
+    found: list[Pair] = []
+    asked: dict[tuple[str, str, bool], int] = {}
+    pings: dict[str, int] = {}
+    for step in steps:
+        if step.kind in _ANSWERS:
+            at = asked.pop((step.session, step.id, not step.inwards), None)
+            if at is not None:
+                found[at] = replace(found[at], answer=step, state=answered_state(step))
+                continue
+        elif step.kind == "request":
+            if step.word == "ping" and step.session in pings:
+                at = pings[step.session]
+                found[at] = replace(found[at], times=found[at].times + 1)
+                asked[step.session, step.id, step.inwards] = at
+                continue
+            pings |= {step.session: len(found)} if step.word == "ping" else {}
+            asked[step.session, step.id, step.inwards] = len(found)
+        found.append(Pair(step, state="pending" if step.kind == "request" else ""))
+    return _by_number(found)
+
+
+def _by_number(found: list[Pair]) -> list[Pair]:
+    """Put an answer that was sent under another id on purpose to the request that it was for."""
+    open_ones: dict[tuple[str, int, bool], int] = {}
+    rows: list[Pair] = []
+    for one in found:
+        step = one.step
+        at = None
+        if step.number and one.state == "pending":
+            open_ones[step.session, step.number, step.inwards] = len(rows)
+        elif step.number and step.kind in _ANSWERS:
+            at = open_ones.pop((step.session, step.number, not step.inwards), None)
+        if at is None:
+            rows.append(one)
         else:
-            yield name, text
+            rows[at] = replace(rows[at], answer=step, state=answered_state(step))
+    return rows
 
 
-def _entries(entries: object, key: str) -> Iterable[Row]:
-    for one in array_at(entries):
-        about = one if isinstance(one, dict) else {"description": one}
-        said = about.get("description", about.get("title", about.get("name", "")))
-        yield _text(about.get(key, "")), _text(said)
+def answered_state(answer: Step) -> str:
+    """Return the state of a request that has this answer."""
+    return "error" if answer.kind == "error" or answer.failed else "answered"
 
 
-def _messages(found: Mapping[str, Any]) -> Iterable[Row]:
-    for one in array_at(found, "messages"):
-        said = one if isinstance(one, dict) else {"content": one}
-        yield _text(said.get("role", "")), _content(said.get("content"))
+def compared(found: Iterable[Pair]) -> list[Pair]:
+    """Name for each row the last one before it that asked the same, oldest first."""
+    last: dict[tuple[str, str], str] = {}
+    rows = []
+    for one in found:
+        what = (one.step.word, one.step.name)
+        rows.append(replace(one, before=last.get(what, "")) if one.state else one)
+        if one.state and one.compared:
+            last[what] = one.compared
+    return rows
 
 
-def _contents(found: Mapping[str, Any]) -> Iterable[Row]:
-    for one in array_at(found, "contents"):
-        held = one if isinstance(one, dict) else {"text": one}
-        yield _text(held.get("uri", "")), _text(held.get("text", held.get("mimeType", "")))
+def difference(before: str, now: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of two texts: `same`, `gone` or `new`, and the line."""
+    old, new = (text.split("\n")[:MOST_COMPARED] for text in (before, now))
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from (("same", line) for line in old[a:b])
+        else:
+            yield from (("gone", line) for line in old[a:b])
+            yield from (("new", line) for line in new[c:d])
 
 
-def _sampled(found: Mapping[str, Any]) -> Iterable[Row]:
-    said = found.get("content")
-    for one in said if isinstance(said, list) else [said]:
-        yield _text(found.get("model", "")), _content(one)
+# -- what may be copied --------------------------------------------------------------------------
 
 
-def _elicited(found: Mapping[str, Any]) -> Iterable[Row]:
-    yield "action", _text(found.get("action", ""))
-    yield from _members(object_at(found, "content"))
+def body_of(line: str) -> Draft | None:
+    """Return an answer without its envelope: its text alone where it is one text for a model."""
+    found = read_line(line)
+    if not isinstance(found, Message):
+        return None
+    error, result = jsonrpc.member(line, "error"), jsonrpc.member(line, "result")
+    plain = plain_text(found.body.get("result"))
+    if plain is not None:
+        return Draft(plain.text, plain.form)
+    if error is not None:
+        return Draft(error, TextForm.ERROR)
+    return None if result is None else Draft(result, TextForm.RESULT)
 
 
-def _content(block: object) -> str:
-    """Return the words of a content block; what has none as it came."""
-    found = follow(block, "text")
-    return _text(block if found is None else found)
+def copies(line: str) -> list[tuple[str, str]]:
+    """List the ways to write a line elsewhere: as it was, laid out, as a command, as Markdown."""
+    laid_out = pretty(line)
+    found = [("line", line), ("pretty", laid_out)]
+    draft = body_of(line)
+    if draft is not None:
+        found.append(("command", _command(draft)))
+    return [*found, ("markdown", "\n".join(fenced(laid_out)))]
 
 
-def _text(value: object) -> str:
-    return value if is_text(value) else written(value)
+def _command(draft: Draft) -> str:
+    """Write the command that answers so."""
+    flags = {TextForm.TEXT: "--text", TextForm.TOOL_ERROR: "--tool-error"}
+    if draft.form in flags:
+        return f"humanmcp answer {flags[draft.form]} {shlex.quote(draft.text)}"
+    whole = f'{{"{draft.form.value}":{draft.text}}}' if draft.form is TextForm.ERROR else draft.text
+    flag = "--message" if draft.form is TextForm.ERROR else "--result"
+    return f"humanmcp answer {flag} - <<'JSON'\n{pretty(whole)}\nJSON"
 
 
-_READERS: Final[dict[str, tuple[str, Callable[[dict[str, Any]], Iterable[Row]]]]] = {
-    "initialize": ("agreed", _agreed),
-    "server/discover": ("agreed", _agreed),
-    "prompts/get": ("prompt", _messages),
-    "resources/read": ("contents", _contents),
-    "sampling/createMessage": ("sampled", _sampled),
-    "elicitation/create": ("elicited", _elicited),
-}
-
+# -- a sequence diagram --------------------------------------------------------------------------
 
 WIDTH: Final = 300
 LEFT: Final = 34

@@ -20,7 +20,7 @@ from humanmcp.common.timestamps import stamp
 from humanmcp.desk.http import context
 from humanmcp.desk.http.context import Desk, FormValues, desk_of, note_version, page, spoken
 from humanmcp.desk.presenters import rules, server_definition
-from humanmcp.desk.presenters.conversation import body_of
+from humanmcp.desk.presenters.rows import body_of
 from humanmcp.inbox.contract import Draft, Key
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.transcript import Direction

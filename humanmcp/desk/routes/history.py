@@ -14,16 +14,13 @@ from starlette.responses import HTMLResponse, Response
 from humanmcp.answering.case import why_unreadable
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
 from humanmcp.desk.http.context import THEMES, Desk, desk_of, note_version, page, spoken
-from humanmcp.desk.presenters import rows
-from humanmcp.desk.presenters.conversation import (
-    ModelToolResult,
+from humanmcp.desk.presenters import nodes, rows
+from humanmcp.desk.presenters.rendering import media_in
+from humanmcp.desk.presenters.rows import (
     Pair,
     copies,
     difference,
-    tool_result,
 )
-from humanmcp.desk.presenters.rendering import media_in
-from humanmcp.desk.presenters.rows import result_card
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
 from humanmcp.export.command import FORMATS, RUNNABLE, written
@@ -257,12 +254,6 @@ def _parts(text: str) -> tuple[str, str, str]:
     return "", text, ""
 
 
-def _result(step: rows.Step, line: str) -> ModelToolResult | None:
-    """Return what the model reads of the answer to a call."""
-    text = jsonrpc.member(line, "result") if step.method == "tools/call" else None
-    return None if text is None else tool_result(text)
-
-
 def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
     """Gather one step and what stands around it: the newest one unless another is named.
 
@@ -278,8 +269,11 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
     drawn = (rows.step(name, mark.badge, one, mark.facts.seat) for one in lines if one.seq < last)
     steps = rows.folded(rows.paired(drawn))
     step = next(step for step in steps if step.seq == frames[at].seq)
-    result = _result(step, frames[at].text)
-    answer = step.kind in ("result", "error") and result is None
+    text, read = frames[at].text, None
+    if step.method == "tools/call":
+        read = nodes.tool_result(jsonrpc.member(text, "result") or "null")
+    if read is None and step.kind in ("result", "error"):
+        read = nodes.answer_card(step.method, text)
     asks = step.kind == "request"
     waits = {row.key.number: row for row in desk.board.waiting(name)}.get(step.number)
     return {
@@ -289,10 +283,9 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "before": frames[at - 1].seq if at else 0,
         "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
         "card": _card(step, mark.facts, language) if step.word else None,
-        "media": media_in(frames[at].text),
-        "parts": _parts(pretty(frames[at].text)),
-        "result": result,
-        "says": result_card(step.method, frames[at].text) if answer else None,
+        "media": media_in(text),
+        "parts": _parts(pretty(text)),
+        "read": read,
         "steps": rows.draw(
             [history.linked(desk.board, step) for step in steps[-AROUND - 1 :]],
             step.seq,

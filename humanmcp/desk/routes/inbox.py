@@ -23,7 +23,7 @@ from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, rea
 from humanmcp.answering.schema import filled
 from humanmcp.answering.schema.exchanges import diagnostic_shapes
 from humanmcp.answering.schema.interface import FaultShape, FormShape, InitialState, SavedShape
-from humanmcp.answering.service import Outcome, SayResult
+from humanmcp.answering.service import Outcome, SayResult, Task
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.demo.lesson import Lesson, lesson_of, lesson_of_client
 from humanmcp.demo.steps import HOST
@@ -39,16 +39,8 @@ from humanmcp.desk.http.context import (
     spoken,
     view_of,
 )
-from humanmcp.desk.presenters import conversation, rendering, request_form, rows
+from humanmcp.desk.presenters import nodes, rendering, request_form, rows
 from humanmcp.desk.presenters import request_form as asking_back
-from humanmcp.desk.presenters import rows as row_words
-from humanmcp.desk.presenters.conversation import (
-    Task,
-    UserAsked,
-    conversation_of,
-    copies,
-    user_asked,
-)
 from humanmcp.desk.presenters.forms import (
     AnswerForm,
     arguments_form,
@@ -60,6 +52,7 @@ from humanmcp.desk.presenters.forms import (
 )
 from humanmcp.desk.presenters.rendering import media_in
 from humanmcp.desk.presenters.request_form import Offer
+from humanmcp.desk.presenters.rows import copies
 from humanmcp.desk.presenters.server_definition import LISTS
 from humanmcp.desk.routes.settings import offered
 from humanmcp.desk.state import history, saved_answers
@@ -248,21 +241,21 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
     case = desk.case(key)
     item, outlined = case.item, case.outlined
     row = summary.row(item, summary.badge_of(case.facts), case.read)
-    task = conversation.task_of(case, do)
-    draft = conversation.draft_of(case, task, language)
+    task = service.task_of(case, do)
+    draft = service.draft_for(case, task, language)
     diagnostics = item.diagnostics
     if item.state is ExchangeState.PENDING and draft.touched:
-        action = conversation.action_of(case, task)
+        action = service.action_of(case, task)
         diagnostics = service.judge(case, draft.text, draft.form, action).diagnostics
     raw = _laid_out(item.line[:RAW])
-    talk = conversation_of(outlined)
+    talk = nodes.conversation_of(outlined)
     ours = case.facts.seat is Seat.SERVER
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
-    asked = case.inquiry
-    form = user_asked(outlined)
-    covered = frozenset[str]().union(
-        *(one.covered for one in (talk, asked, form) if one is not None)
-    )
+    asked, question = case.inquiry, nodes.user_question(outlined)
+    covered = (talk.covered if talk else frozenset()) | (asked.covered if asked else frozenset())
+    if question:
+        covered |= {"message", "requestedSchema", "mode"}
+    given = nodes.arguments(outlined, _declared(case))
     return {
         "item": item,
         "row": row,
@@ -271,10 +264,8 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "remarks": diagnostic_shapes(case.remarks, language),
         "talk": talk,
         "inquiry": asked,
-        "question": (asked or form or UserAsked("")).question,
-        "fields": [
-            one for one in row_words.fields(outlined, _declared(case)) if one.name not in covered
-        ],
+        "question": asked.question if asked else question,
+        "fields": [one for one in given if one.name not in covered],
         "large": case.is_large,
         "raw": raw[:RAW],
         "raw_is_cut": max(len(item.line), len(raw)) > RAW,
@@ -283,9 +274,9 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "media": media_in(item.line),
         "sent_media": media_in(item.answer.line) if item.answer else (),
         "filled": _is_filled(case, task, draft),
-        "goes_on": conversation.goes_on(case, task),
+        "goes_on": service.goes_on(case, task),
         "held_question": case.held is not None and case.held.question is not None,
-        "held_answer": conversation.answer_of(case),
+        "held_answer": nodes.held_answer(case),
         "faults": _faults(case, task, language),
         "offers": request_form.offers(case, language),
         "card": case.card(language),
@@ -297,7 +288,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
             held=desk.board.held(key.session),
         ),
         "earlier": "" if draft.touched else earlier_draft(desk.board, case),
-        "templates": () if conversation.goes_on(case, task) else service.templates(case),
+        "templates": () if service.goes_on(case, task) else service.templates(case),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
         "became": _became(desk, item, language),
@@ -331,7 +322,7 @@ def _plain(case: Case, task: Task, draft: Draft) -> Draft:
 
 def _faults(case: Case, task: Task, language: str) -> list[FaultShape]:
     """List the ways to break an answer; a request that goes on is changed by hand."""
-    if conversation.goes_on(case, task):
+    if service.goes_on(case, task):
         return []
     return [rendering.fault(one, language) for one in service.breakable(case)]
 
@@ -339,8 +330,8 @@ def _faults(case: Case, task: Task, language: str) -> list[FaultShape]:
 def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> InitialState | None:
     """Gather what the composer's script starts from; None where nothing is to be written."""
     item, tool = case.item, case.name
-    draft = conversation.draft_of(case, task, language)
-    goes_on = conversation.goes_on(case, task)
+    draft = service.draft_for(case, task, language)
+    goes_on = service.goes_on(case, task)
     exchange = None if goes_on else case.exchange
     if not task or (exchange is None and not goes_on):
         return None
@@ -366,7 +357,7 @@ def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> Initial
         "placeholders": [*PLACEHOLDERS.values(), PLACEHOLDER],
         "options": [] if asked is None else list(asked.options),
         "faults": _faults(case, task, language),
-        "action": conversation.action_of(case, task).value,
+        "action": service.action_of(case, task).value,
         "touched": draft.touched,
         "at": draft.at,
         "textual": item.method == "tools/call" and not goes_on,

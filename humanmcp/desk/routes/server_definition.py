@@ -22,7 +22,7 @@ from humanmcp.answering.schema.exchanges import diagnostic_shapes
 from humanmcp.answering.service import Outcome
 from humanmcp.common.book_file import read_book
 from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_version, page, spoken
-from humanmcp.desk.presenters import conversation, rules, server_definition
+from humanmcp.desk.presenters import nodes, rules, server_definition
 from humanmcp.desk.presenters.forms import MOST
 from humanmcp.desk.presenters.rendering import decoded
 from humanmcp.inbox.contract import Draft, Key, Life, Order, Reply, Seat, UnknownItemError
@@ -218,10 +218,10 @@ def _listed(entries: tuple[Any, ...], member: str, typed: dict[str, str] | None)
     }
 
 
-def _seen(entry: Any) -> conversation.Offered:  # noqa: ANN401 - any JSON value
+def _seen(entry: Any) -> nodes.Node:  # noqa: ANN401 - any JSON value
     """Return an entry as a model or a user sees it."""
     named = {"name": entry.get("uri") or entry.get("uriTemplate") or "?", **entry}
-    return conversation.offered(decoded(json.dumps(named)))
+    return nodes.tool(decoded(json.dumps(named)))
 
 
 # -- one entry ------------------------------------------------------------------------------------

@@ -18,8 +18,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.answering import service
 from humanmcp.answering.case import Case, read_line
 from humanmcp.answering.summary import line_kind, message_in
-from humanmcp.desk.presenters.conversation import Pair, answered_state, compared, pairs
-from humanmcp.desk.presenters.rows import Step, folded, is_failed, paired, step
+from humanmcp.desk.presenters.rows import (
+    Pair,
+    Step,
+    answered_state,
+    compared,
+    folded,
+    is_failed,
+    paired,
+    pairs,
+    step,
+)
 from humanmcp.inbox.contract import Item, Key, Purpose, UnknownItemError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.state import METHOD as PROGRESS

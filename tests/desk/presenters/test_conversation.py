@@ -7,18 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.desk.presenters import conversation
-from humanmcp.desk.presenters import conversation as tool_cards
-from humanmcp.desk.presenters.conversation import (
-    ModelConversation,
-    ModelText,
-    ModelToolCall,
-    ModelToolResult,
-    Speaker,
-    Thing,
-    Unread,
-    conversation_of,
-)
+from humanmcp.desk.presenters import nodes
+from humanmcp.desk.presenters.nodes import Conversation, Node, conversation_of
 from humanmcp.desk.presenters.rendering import LONGEST, render
 from humanmcp.inbox.contract import Item, Key, Seat
 from humanmcp.locales import LANGUAGES
@@ -56,13 +46,13 @@ TOOL: Final = {
 }
 
 
-def item(params: str, method: str = conversation.METHOD, **more: Any) -> Item:  # noqa: ANN401 - its fields
+def item(params: str, method: str = nodes.SAMPLING, **more: Any) -> Item:  # noqa: ANN401 - its fields
     """Return a request with these parameters that waits."""
     line = f'{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}'
     return Item(Key("s", 1), line, method, "7", "2025-11-25", "2026-11-20T18:49:07.123Z", **more)
 
 
-def read(*messages: Any, **more: Any) -> ModelConversation:  # noqa: ANN401 - any JSON value
+def read(*messages: Any, **more: Any) -> Conversation:  # noqa: ANN401 - any JSON value
     """Return the conversation of these messages."""
     found = conversation_of(item(json.dumps({"messages": messages, **more})))
     assert found is not None
@@ -71,12 +61,12 @@ def read(*messages: Any, **more: Any) -> ModelConversation:  # noqa: ANN401 - an
 
 def part(block: Any) -> Any:  # noqa: ANN401 - any JSON value, any of the parts
     """Return what is made of one block of content."""
-    (turn,) = read({"role": "user", "content": block}).recent
-    (found,) = turn.parts
+    (turn,) = read({"role": "user", "content": block}).turns
+    (found,) = turn.children
     return found
 
 
-def shown(talk: ModelConversation, language: str = "en", seat: Seat = Seat.MODEL) -> str:
+def shown(talk: Conversation, language: str = "en", seat: Seat = Seat.MODEL) -> str:
     """Return the part of the page."""
     return render("conversation.html", language, talk=talk, facts=SimpleNamespace(seat=seat))
 
@@ -89,15 +79,17 @@ def words(page: str) -> str:
 def test_each_message_is_a_turn_with_its_speaker() -> None:
     """A tool's result is a turn of its own, though MCP has it come as the user's."""
     talk = read(ASKED, CALLED, FAILED, systemPrompt="Be kind.", tools=[TOOL], maxTokens=5)
-    speakers = [turn.speaker for turn in talk.recent]
-    assert speakers == [Speaker.USER, Speaker.MODEL, Speaker.TOOL]
-    assert talk.recent[0].parts == (ModelText("Weather in 東京?"),)
-    assert talk.recent[1].parts == (
-        ModelText("I will look."),
-        ModelToolCall("forecast", 'city: "東京", days: 3'),
+    speakers = [turn.type for turn in talk.turns]
+    assert speakers == ["user", "model", "tool"]
+    assert talk.turns[0].children == (Node("words", "Weather in 東京?"),)
+    assert talk.turns[1].children == (
+        Node("words", "I will look."),
+        Node("call", 'city: "東京", days: 3', name="forecast"),
     )
-    assert talk.recent[2].parts == (ModelToolResult("forecast", True, (ModelText("too far"),)),)  # noqa: FBT003 - it failed
-    assert talk.system == ModelText("Be kind.")
+    assert talk.turns[2].children == (
+        Node("result", name="forecast", type="failed", children=(Node("words", "too far"),)),
+    )
+    assert talk.system == Node("words", "Be kind.")
     assert talk.covered == {"messages", "systemPrompt", "tools"}, "maxTokens is listed as before"
 
 
@@ -120,17 +112,17 @@ def test_the_page_says_who_speaks_what_is_called_and_what_failed() -> None:
 def test_every_sentence_of_the_view_is_there_in_both_languages(language: str) -> None:
     """A conversation with something of everything is shown without a missing sentence."""
     block = {"type": "text", "text": "x" * (LONGEST + 1)}
-    several = {"role": "user", "content": [block, *([{"type": "image"}] * conversation.MOST_PARTS)]}
+    several = {"role": "user", "content": [block, *([{"type": "image"}] * nodes.MOST)]}
     many = {"name": "b", "inputSchema": {"properties": {str(at): {} for at in range(50)}}}
     wide = {"type": "tool_result", "toolUseId": "c1", "content": [block] * 50}
     talk = read(
-        *([ASKED] * (conversation.MOST_TURNS + 5)),
+        *([ASKED] * (nodes.MOST + 5)),
         *(several, 5, {"role": "bard", "content": []}, {"content": {}}),
         *({"role": "user", "content": [wide, {**wide, "content": []}]}, CALLED, FAILED),
-        tools=[many, 5, *([{"name": "c"}] * tool_cards.MOST)],
+        tools=[many, 5, *([{"name": "c"}] * nodes.MOST)],
     )
     assert talk.left_out > 0
-    assert talk.more_tools == 2
+    assert talk.tool_count == nodes.MOST + 2
     assert words(shown(talk, language))
     assert words(shown(read(), language))
 
@@ -174,9 +166,9 @@ def test_a_line_that_nests_too_deep_or_counts_too_far_is_shown_raw() -> None:
 def test_a_message_that_is_none_is_shown_as_it_came(message: Any) -> None:  # noqa: ANN401 - any JSON value
     """The others are still read."""
     talk = read(ASKED, message)
-    assert talk.recent[0].speaker is Speaker.USER
-    assert talk.recent[1].speaker is Speaker.OTHER
-    assert isinstance(talk.recent[1].parts[0], Unread)
+    assert talk.turns[0].type == "user"
+    assert talk.turns[1].type == "other"
+    assert talk.turns[1].children[0].kind == "raw"
     assert "raw:" in shown(talk)
 
 
@@ -196,17 +188,17 @@ def test_a_message_that_is_none_is_shown_as_it_came(message: Any) -> None:  # no
 )
 def test_a_content_that_is_none_is_shown_as_it_came(block: Any) -> None:  # noqa: ANN401 - any JSON value
     """It stands at its place, as JSON."""
-    assert part(block) == Unread(json.dumps(block))
+    assert part(block) == Node("raw", json.dumps(block))
 
 
 def test_a_result_keeps_its_call_and_its_structured_content() -> None:
     """Without a known call the id says which; a result within a result is not read further."""
     block = {"type": "tool_result", "toolUseId": "c9", "content": [], "structuredContent": {"a": 1}}
-    content = (Unread('{"a": 1}', 0, "structuredContent"),)
-    assert part(block) == ModelToolResult("c9", False, content)  # noqa: FBT003 - it did not fail
+    content = (Node("raw", '{"a": 1}', name="structuredContent"),)
+    assert part(block) == Node("result", name="c9", children=content)
     inner = {"type": "tool_result", "content": []}
     nested = part({"type": "tool_result", "toolUseId": 7, "content": [inner], "isError": "true"})
-    assert nested == ModelToolResult("", False, (Unread(json.dumps(inner)),))  # noqa: FBT003 - isError must be true
+    assert nested == Node("result", children=(Node("raw", json.dumps(inner)),))
     assert "structuredContent:" in shown(read({"role": "user", "content": block}))
 
 
@@ -240,7 +232,7 @@ def test_what_is_no_text_is_named_with_its_size(
     block: dict[str, Any], what: str, about: str, size: int | None
 ) -> None:
     """A picture, a sound, a file, and what no revision knows: never its data."""
-    assert part(block) == Thing(what, about, size)
+    assert part(block) == Node("media", about, name=what, size=size)
     page = words(shown(read({"role": "user", "content": block})))
     assert f"[{what}]" in page
     assert ("bytes" in page) == (size is not None)
@@ -251,17 +243,17 @@ def test_numbers_are_shown_as_they_were_written() -> None:
     call = '{"type":"tool_use","name":"f","input":{"a":9007199254740993,"b":[1.0,1e400],"c":true}}'
     talk = conversation_of(item(f'{{"messages":[{{"role":"assistant","content":{call}}}]}}'))
     assert talk is not None
-    assert talk.recent[0].parts == (
-        ModelToolCall("f", "a: 9007199254740993, b: [1.0, 1e400], c: true"),
+    assert talk.turns[0].children == (
+        Node("call", "a: 9007199254740993, b: [1.0, 1e400], c: true", name="f"),
     )
 
 
 def test_arguments_that_are_no_object_are_shown_as_they_came() -> None:
     """And a call without any has none."""
-    assert part({"type": "tool_use", "name": "f", "input": [1, "a"]}) == ModelToolCall(
-        "f", '[1, "a"]'
+    assert part({"type": "tool_use", "name": "f", "input": [1, "a"]}) == Node(
+        "call", '[1, "a"]', name="f"
     )
-    assert part({"type": "tool_use", "name": "f"}) == ModelToolCall("f", "")
+    assert part({"type": "tool_use", "name": "f"}) == Node("call", name="f")
 
 
 EVIL: Final = "<script>x</script>\"'&\u202e\x1b[31m\x00\ud800{{ 7 * 7 }}"
@@ -296,38 +288,37 @@ def test_nothing_that_came_acts_on_the_page() -> None:
 
 def test_lines_of_a_text_stay_lines_and_a_name_is_one() -> None:
     """A line feed is kept where words stand, and is visible in a name."""
-    assert part({"type": "text", "text": "a\nb\tc"}) == ModelText("a\nb\tc")
-    assert part({"type": "tool_use", "name": "a\nb", "input": {}}) == ModelToolCall("a\\nb", "")
+    assert part({"type": "text", "text": "a\nb\tc"}) == Node("words", "a\nb\tc")
+    assert part({"type": "tool_use", "name": "a\nb", "input": {}}) == Node("call", name="a\\nb")
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:
     """A megabyte is not put into the page."""
     found = part({"type": "text", "text": "y" * 1_000_000})
-    assert found == ModelText("y" * LONGEST, 1_000_000 - LONGEST)
+    assert found == Node("words", "y" * LONGEST, 1_000_000 - LONGEST)
 
 
 def test_of_a_long_conversation_the_newest_turns_are_shown() -> None:
     """Those before the last ones are folded, those before them only in the raw message."""
     said = [
         {"role": "user", "content": {"type": "text", "text": str(at)}}
-        for at in range(conversation.MOST_TURNS + 10)
+        for at in range(nodes.MOST + 10)
     ]
     talk = read(*said)
-    assert len(talk.recent) == conversation.RECENT
-    assert talk.recent[-1].parts == (ModelText(str(conversation.MOST_TURNS + 9)),)
-    assert len(talk.earlier) == conversation.MOST_TURNS - conversation.RECENT
+    assert talk.turns[-1].children == (Node("words", str(nodes.MOST + 9)),)
+    assert len(talk.turns) == nodes.MOST
     assert talk.left_out == 10
-    assert talk.earlier[0].parts == (ModelText("10"),)
+    assert talk.turns[0].children == (Node("words", "10"),)
 
 
 def test_a_page_of_a_conversation_is_bounded() -> None:
     """Turn after turn of long texts: as many as a page can hold, one at least."""
     long = {"role": "user", "content": [{"type": "text", "text": "y" * LONGEST}] * 10}
     talk = read(*([long] * 50))
-    assert len(talk.earlier + talk.recent) == conversation.MOST_CHARACTERS // (LONGEST * 10)
-    assert talk.left_out == 50 - len(talk.earlier + talk.recent)
+    assert len(talk.turns) == nodes.MOST_CHARACTERS // (LONGEST * 10)
+    assert talk.left_out == 50 - len(talk.turns)
     huge = {"role": "user", "content": [{"type": "text", "text": "y" * LONGEST}] * 40}
-    assert len(read(huge).recent) == 1
+    assert len(read(huge).turns) == 1
 
 
 @pytest.mark.parametrize("tools", ["x", {}, 7, None])
@@ -346,11 +337,11 @@ def test_tools_that_are_no_list_are_listed_with_the_other_parameters(tools: Any)
 def test_a_tool_with_a_broken_schema_is_still_named(schema: Any) -> None:  # noqa: ANN401 - any JSON value
     """Nothing is raised; what cannot be told is left out."""
     (tool,) = read(ASKED, tools=[{"name": "a", "inputSchema": schema, "description": 7}]).tools
-    assert (tool.name, tool.about.text) == ("a", "")
-    assert len(tool.parameters) <= 1
+    assert (tool.name, tool.about) == ("a", "")
+    assert len(tool.children) <= 1
 
 
 def test_what_is_no_tool_is_shown_as_it_came() -> None:
     """It stands among the tools, as JSON."""
     talk = read(ASKED, tools=[{"title": "no name"}, 7])
-    assert [one.unread and one.unread.text for one in talk.tools] == ['{"title": "no name"}', "7"]
+    assert talk.tools == (Node("raw", '{"title": "no name"}'), Node("raw", "7"))

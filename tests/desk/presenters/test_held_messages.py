@@ -7,8 +7,7 @@ import pytest
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case, case_of
-from humanmcp.answering.service import Outcome
-from humanmcp.desk.presenters.conversation import Task, draft_of, task_of
+from humanmcp.answering.service import Outcome, Task, draft_for, task_of
 from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Seat
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.terminal.rooms import CALL, Room
@@ -39,7 +38,7 @@ def written(room: Room, key: Key, text: str, action: Action) -> Case:
 
 def shown(case: Case, task: Task) -> str:
     """Return the text that the page shows for a task."""
-    return draft_of(case, task, "en").text
+    return draft_for(case, task, "en").text
 
 
 def test_an_answer_that_looks_like_a_request_is_never_taken_for_the_change(

@@ -5,8 +5,7 @@ import shlex
 
 from humanmcp.answering.summary import Badge
 from humanmcp.common.timestamps import stamp
-from humanmcp.desk.presenters.conversation import Pair, compared, copies, difference, pairs, place
-from humanmcp.desk.presenters.rows import step
+from humanmcp.desk.presenters.rows import Pair, compared, copies, difference, pairs, place, step
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 IN, OUT = Direction.IN, Direction.OUT

@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.answering import summary
 from humanmcp.common.book_file import BookFileError, read_book
-from humanmcp.desk.presenters import forms, rendering, rows, rules
+from humanmcp.desk.presenters import forms, nodes, rendering, rows, rules
 from humanmcp.desk.presenters.forms import field_of
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
@@ -88,20 +88,20 @@ def test_a_row_says_what_became_of_a_reply() -> None:
 
 def test_numbers_are_shown_as_they_were_written() -> None:
     """What a decoder would round stays what it is."""
-    shown = {one.name: (one.value, one.type) for one in rows.fields(item(CALL))}
+    shown = {one.name: (one.text, one.type) for one in nodes.arguments(item(CALL))}
     assert shown["big"] == ("9007199254740993", "number")
     assert shown["one"] == ("1.0", "number")
     assert shown["huge"] == ("1e400", "number")
     assert shown["city"] == ("東京", "text")
-    assert shown["o"] == ('{"a":1}', "object")
+    assert shown["o"] == ('{"a": 1}', "object")
 
 
 def test_a_long_value_is_cut_and_says_so() -> None:
     """A megabyte is not put into the page."""
     line = '{"id":7,"method":"tools/call","params":{"name":"a","arguments":{"x":"%s"}}}'
-    (field,) = rows.fields(item(line % ("y" * 1_000_000)))
-    assert len(field.value) == rows.SHOWN
-    assert field.cut == 1_000_000 - rows.SHOWN
+    (field,) = nodes.arguments(item(line % ("y" * 1_000_000)))
+    assert len(field.text) == rendering.LONGEST
+    assert field.cut == 1_000_000 - rendering.LONGEST
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.desk.presenters.conversation import Pair
+from humanmcp.desk.presenters.rows import Pair
 from humanmcp.desk.state import history
 from humanmcp.desk.state.board import Board
 from humanmcp.inbox.contract import Item, Key, SessionFacts
