@@ -3,8 +3,9 @@
     python -m bench.way             the files, in the order in which the request reaches them
     python -m bench.way functions   every function as well
 
-The way in begins with the first function that is given the bytes of the request, and ends when it
-is in the inbox. The way out begins when the server takes the answer, and ends on its stdout.
+The way in begins, in each thread, with the first function that is given the bytes of the request,
+and ends when that returns, or when the request is in the inbox. The way out begins when the server
+takes the answer, and ends on its stdout.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ class Trace:
         """Begin with nothing. `finished` is given both ways when they are complete."""
         self._finished = finished
         self.ways: dict[str, list[tuple[str, str]]] = {"in": [], "out": []}
-        self._now = ""
+        self._firsts: dict[int, FrameType] = {}
+        """Of each thread on its way in, the first function that was given the request."""
+        self._is_delivered = False
+        self._is_out = False
 
     def see(self, frame: FrameType, event: str, result: object) -> None:
         """Be told of each call and return of Python."""
@@ -49,18 +53,27 @@ class Trace:
             return
         file, name = code.co_filename[len(str(PACKAGE)) + 1 :], code.co_qualname
         if event == "call":
-            if not self._now and not self.ways["in"] and _has_request(frame):
-                self._now = "in"
-            if self._now:
-                self.ways[self._now].append((file, name))
+            if self._is_out:
+                self.ways["out"].append((file, name))
+            elif not self._is_delivered:
+                self._see_request(frame, file, name)
         elif event == "return":
-            if self._now == "in" and name.endswith(".deliver"):
-                self._now = ""
-            elif self.ways["in"] and not self.ways["out"] and name.endswith(".take") and result:
-                self._now = "out"
-            elif self._now == "out" and name == "PipeConnection.send":
-                self._now = ""
+            if self._firsts.get(threading.get_ident()) is frame:
+                del self._firsts[threading.get_ident()]
+            if self._firsts and name.endswith(".deliver"):
+                self._is_delivered = True
+            elif self._is_delivered and not self.ways["out"] and name.endswith(".take") and result:
+                self._is_out = True
+            elif self._is_out and name == "PipeConnection.send":
+                self._is_out = False
                 self._finished(self.ways)
+
+    def _see_request(self, frame: FrameType, file: str, name: str) -> None:
+        thread = threading.get_ident()
+        if thread not in self._firsts and _has_request(frame):
+            self._firsts[thread] = frame
+        if thread in self._firsts:
+            self.ways["in"].append((file, name))
 
 
 def _has_request(frame: FrameType) -> bool:
@@ -94,6 +107,7 @@ def ways(home: Path) -> dict[str, list[list[str]]]:
             server.write(call(number))
             inbox.send(_arrived(inbox, number), Reply("sunny", TextForm.TEXT, by="bench"))
             server.read()
+            _is_closed(inbox, number)
         watch(report.exists)
     found: dict[str, list[list[str]]] = json.loads(report.read_text(encoding="utf-8"))
     return found
@@ -103,6 +117,11 @@ def _arrived(inbox: FolderInbox, number: int) -> Key:
     """Return the key of a request, as soon as it waits."""
     watch(lambda: bool(_waiting(inbox, number)))
     return _waiting(inbox, number)[0]
+
+
+def _is_closed(inbox: FolderInbox, number: int) -> None:
+    """Wait until a request is out of the inbox: what closes it is not on the way of the next."""
+    watch(lambda: not _waiting(inbox, number))
 
 
 def _waiting(inbox: FolderInbox, number: int) -> list[Key]:

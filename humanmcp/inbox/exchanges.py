@@ -99,11 +99,17 @@ class SessionFolder:
         Raises:
             UnknownItemError: there is none with this number.
         """
+        found = self._find(number)
+        if found is None:
+            raise UnknownItemError(f"{self.name}/{number}")
+        return found
+
+    def _find(self, number: int) -> tuple[ExchangeState, Path] | None:
         for state in ExchangeState:
             path = self.at(state, number)
             if path.is_dir() and not path.is_symlink():
                 return state, path
-        raise UnknownItemError(f"{self.name}/{number}")
+        return None
 
     def follow(self, number: int, act: Callable[[ExchangeState, Path], _Found]) -> _Found:
         """Act on an exchange; again, if it was moved meanwhile."""
@@ -119,9 +125,9 @@ class SessionFolder:
 
     def deliver(self, item: Item) -> Signature | None:
         """Make the folder of an exchange appear, complete. Returns its draft's signature."""
-        with suppress(UnknownItemError):
-            _, path = self.locate(item.key.number)
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        found = self._find(item.key.number)
+        if found is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(found[1]))
         new = make_temporary_folder(self.temporary)
         try:
             draft = _fill(new, item)

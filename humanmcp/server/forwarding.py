@@ -30,7 +30,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import sentence_of
-from humanmcp.protocol.conversation.exchange import Sent
+from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
 from humanmcp.protocol.conversation.transcript import Direction, Frame, is_log_line, to_json
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.rules.replay import Replay
-    from humanmcp.protocol.session import Session
-    from humanmcp.server.journal import Journal
-    from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.waiting import Forward
 
 logger = logging.getLogger(__name__)
@@ -157,34 +155,29 @@ class _Questions:
 class Forwarding:
     """Forwards requests to the real server."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a server
+    def __init__(
         self,
         forward: Forward,
         replay: Replay,
-        session: Session,
-        journal: Journal,
-        dispatcher: ReplyDispatcher,
+        handler: ExchangeHandler,
         *,
-        language: str,
         wake: Callable[[], object],
         tell_stderr: Callable[[str], object],
-        fall_back: Callable[[Exchange], object],
     ) -> None:
         """Begin with no server running.
 
         `wake` is called from other threads when there is something to look at, `tell_stderr` with
-        what the person has to know, `fall_back` with a request that the server does not answer.
+        what the person has to know.
         """
         self._recording = forward.recording
         self._command = ChildCommand(forward.command, os.environ)
         self._replay = replay
-        self._session = session
-        self._journal = journal
-        self._dispatcher = dispatcher
-        self._language = language
+        self._session = handler.session
+        self._journal = handler.journal
+        self._handler = handler
+        self._language = handler.options.language
         self._wake = wake
         self._tell_stderr = tell_stderr
-        self._fall_back = fall_back
         self._news: SimpleQueue[_ServerEvent] = SimpleQueue()
         self._run: _Run | None = None
         self._leaving: deque[threading.Thread] = deque()
@@ -321,7 +314,7 @@ class Forwarding:
         if not isinstance(outcome, Sent):
             logger.info("the real server answered %s too late", exchange.number)
             return
-        self._dispatcher.sent(outcome, BY_SERVER)
+        self._handler.answered(outcome, BY_SERVER)
         self._keep([*waiting.frames, self._frame(Direction.OUT, line)])
         self._replay.forwarded += 1
 
@@ -365,7 +358,10 @@ class Forwarding:
         if left:
             self._tell_stderr(sentence)
         for exchange in left:
-            self._fall_back(exchange)
+            current = self._session.exchanges.get(exchange.number)
+            if current is not None and current.state is ExchangeState.PENDING:
+                self._replay.leave(exchange)
+                self._handler.fall_back(exchange)
 
     def _stop(self, run: _Run) -> None:
         """Stop a run of the server without waiting for it."""

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.protocol.rules.rule import OfferChange
-    from humanmcp.protocol.session import Session
-    from humanmcp.server.journal import Journal
-    from humanmcp.server.replies import ReplyDispatcher
-    from humanmcp.server.waiting import Keepalive
+    from humanmcp.server.exchanges import ExchangeHandler
 
 logger = logging.getLogger(__name__)
 
@@ -32,19 +29,12 @@ KNOWN: Final = "silence on, silence off, progress on, progress off, exit STATUS,
 class HandedIn:
     """Carries out what people submit, in order."""
 
-    def __init__(
-        self,
-        session: Session,
-        journal: Journal,
-        dispatcher: ReplyDispatcher,
-        keepalive: Keepalive,
-        leave: Callable[[int], None],
-    ) -> None:
+    def __init__(self, handler: ExchangeHandler, leave: Callable[[int], None]) -> None:
         """Read from the journal's inbox. `leave` ends the session with a status."""
-        self._session = session
-        self._journal = journal
-        self._dispatcher = dispatcher
-        self._keepalive = keepalive
+        self._session = handler.session
+        self._journal = handler.journal
+        self._handler = handler
+        self._keepalive = handler.keepalive
         self._leave = leave
 
     def look(self) -> bool:
@@ -53,11 +43,11 @@ class HandedIn:
         found = False
         for key, draft in inbox.drafts(name):
             found = True
-            self._dispatcher.drafted(key.number, draft)
+            self._handler.drafted(key.number, draft)
         for mark, reply in self._journal.inbox_session.handed_in():
             found = True
             if isinstance(mark, Key):
-                self._dispatcher.reply(mark.number, reply)
+                self._handler.reply(mark.number, reply)
             else:
                 self._hear(mark, reply)
         return found
@@ -97,10 +87,10 @@ class HandedIn:
                 self._write_raw(reply)
             case Order.PROGRESS:
                 self._keepalive.progress = reply.text != "off"
-                self._dispatcher.look_again()
+                self._handler.look_again()
             case Order.SILENCE:
                 self._keepalive.silent = reply.text != "off"
-                self._dispatcher.look_again()
+                self._handler.look_again()
             case Order.OFFER:
                 self._offer(reply)
             case Order.EXIT:
@@ -119,7 +109,7 @@ class HandedIn:
         line = verdict.line or (verdict.forced if reply.anyway else None)
         if line is not None:
             self._journal.write(line, by=reply.by, note="" if verdict.sendable else DELIBERATE)
-            self._dispatcher.said()
+            self._handler.leave_progress()
         self._journal.inbox_session.settle(ticket, () if line is not None else verdict.diagnostics)
 
     def _write_raw(self, reply: Reply) -> None:
@@ -136,8 +126,8 @@ class HandedIn:
         change = offer_change(reply.text)
         if change is not None:
             self._note(reply._replace(text=_names(change)))
-            self._dispatcher.publish(change, reply.by)
-            self._dispatcher.look_again()
+            self._handler.automatic.definition.publish(change, reply.by)
+            self._handler.look_again()
 
     def _carry_wrongly(self, text: str) -> None:
         from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, Sent
 from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import DELIBERATE, read_recording
 from humanmcp.protocol.json.jsonrpc import member
+from humanmcp.protocol.rules.answer_book import Decision
 from humanmcp.protocol.rules.replay import (
     Match,
     Otherwise,
@@ -26,18 +27,20 @@ from humanmcp.protocol.rules.replay import (
     renewed,
 )
 from humanmcp.protocol.spec import versions
-from humanmcp.server.forwarding import Addition, beside, growing
+from humanmcp.server.forwarding import Addition, Forwarding, beside, growing
+from humanmcp.server.rules import LEFT_TO_A_PERSON, Acted, AutomaticAnswers
 from humanmcp.server.waiting import Forward
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.rules.replay import Recorded
-    from humanmcp.protocol.session import Session
-    from humanmcp.server.journal import Journal
+    from humanmcp.server.exchanges import ExchangeHandler
+    from humanmcp.server.rules import ServerDefinition
+    from humanmcp.server.waiting import ServeOptions
 
 
 class NoReplayError(StopError):
@@ -139,7 +142,7 @@ def read_frames(path: Path) -> Iterator[Frame]:
         yield from read_recording((line.removesuffix("\n") for line in stream), str)
 
 
-# -- speaking -------------------------------------------------------------------------------------
+# -- speaking ----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -153,38 +156,135 @@ class ReplayedExchange:
     """The id of the question that the client has to answer first."""
 
 
-class ReplaySpeaker:
-    """Sends a recorded server's notifications and requests again."""
+class ReplayedAnswers(AutomaticAnswers):
+    """Answers as a server was recorded, with all that it said; else as the answer book does.
 
-    def __init__(self, replay: Replay, session: Session, journal: Journal) -> None:
-        self.replay = replay
-        self._session = session
-        self._journal = journal
+    With `forwarding` the real server is asked what was not recorded.
+    """
+
+    forwarding: Forwarding | None = None
+
+    def __init__(
+        self,
+        replay: Replay,
+        definition: ServerDefinition,
+        options: ServeOptions,
+        end_session: Callable[[int], object],
+    ) -> None:
+        """Begin the recording."""
+        super().__init__(definition, options, end_session)
+        self._replay = replay
         self._scenes: dict[int, ReplayedExchange] = {}
         self._given: dict[str, str] = {}
         """From the id of each recorded request to that of the one that was answered like it."""
         self._said: set[int] = set()
 
-    def plays(self, number: int) -> bool:
-        """Return True if an exchange waits for the client's response to a recorded request."""
-        return number in self._scenes
+    # -- the moments of an exchange --------------------------------------------------------------
 
-    def begin(self, exchange: Exchange, seq: int | None) -> bool:
+    def decide(self, exchange: Exchange) -> Decision:
+        """Return the recorded answer, or what becomes of a request that has none."""
+        if exchange.number in self._scenes:
+            return Decision()  # first the client has to answer what it was asked
+        if self.has_begun(exchange.number):
+            return super().decide(exchange)
+        found = self._replay.find(exchange)
+        return found.decision if found else self._replay.instead(exchange, super().decide(exchange))
+
+    def begin(self, exchange: Exchange, decision: Decision) -> Decision | None:
+        """Send what precedes the answer. Forward what is to be asked of the real server."""
+        if self.forwarding is not None:
+            self.forwarding.arrived(exchange)
+            if decision.forward:
+                self.forwarding.ask(exchange)
+                return None
+        if not self._play(exchange, decision.replayed):
+            return Decision()  # the answer comes when the client has answered what it was asked
+        if decision.replayed is None:
+            self._replay.miss(exchange)
+        return decision
+
+    def act(self, exchange: Exchange, decision: Decision, waited: float) -> Acted:
+        """Give a recorded answer as it was recorded, also where the check has something to say."""
+        if decision.replayed is None:
+            return super().act(exchange, decision, waited)
+        line = self._line(exchange, decision.replayed)
+        if line is None:
+            outcome = self._session.reply(
+                exchange.number, decision.text, decision.form, anyway=True
+            )
+        else:
+            text = line.decode("utf-8", "replace")
+            outcome = self._session.reply_with_line(exchange.number, text)
+        if not isinstance(outcome, Sent):
+            return LEFT_TO_A_PERSON
+        self._replay.given(decision.replayed)
+        return Acted(decision, outcome, line)
+
+    def answered(self, exchange: Exchange, decision: Decision) -> None:
+        """Send what followed a recorded answer."""
+        super().answered(exchange, decision)
+        one = None if decision.replayed is None else self._replay.around(decision.replayed)
+        for said in one.after if one is not None else ():
+            self._say(said, {} if one is None else {"id": (one.id, exchange.id.token)})
+
+    def noticed(self, message: Message) -> None:
+        """Send what followed a notification of the client, and pass it to the real server."""
+        one = self._replay.reaction(message.method)
+        for said in (*one.before, *one.after) if one is not None else ():
+            self._say(said, {})
+        if self.forwarding is not None:
+            self.forwarding.noticed(message)
+
+    def responded(self, message: Message) -> int:
+        """Take in the answer to a question of the recorded server, or of the real one."""
+        if self.forwarding is not None:
+            self.forwarding.response(message)
+        return self._play_on(message) or super().responded(message)
+
+    def attach(
+        self,
+        handler: ExchangeHandler,
+        wake: Callable[[], object],
+        tell_stderr: Callable[[str], object],
+    ) -> None:
+        """Prepare to forward to the real server, if there is one."""
+        if self._options.forward is not None:
+            self.forwarding = Forwarding(
+                self._options.forward,
+                self._replay,
+                handler,
+                wake=wake,
+                tell_stderr=tell_stderr,
+            )
+
+    def look(self) -> None:
+        """Process what the real server wrote."""
+        if self.forwarding is not None:
+            self.forwarding.look()
+
+    def close(self) -> None:
+        """Stop the real server."""
+        if self.forwarding is not None:
+            self.forwarding.close()
+
+    # -- what was recorded -----------------------------------------------------------------------
+
+    def _play(self, exchange: Exchange, seq: int | None) -> bool:
         """Send what precedes an answer. Return False while it waits for the client.
 
         `seq` names the recorded answer; None for a request without any, which may have been spoken
         about all the same.
         """
-        recorded = self.replay.unanswered(exchange) if seq is None else self.replay.around(seq)
+        recorded = self._replay.unanswered(exchange) if seq is None else self._replay.around(seq)
         if recorded is None:
             return True
         self._given[recorded.id] = exchange.id.token
         scene = self._scenes[exchange.number] = ReplayedExchange(
             exchange, recorded, list(recorded.before)
         )
-        return self._go_on(scene)
+        return self._go_on_with(scene)
 
-    def response(self, message: Message) -> int:
+    def _play_on(self, message: Message) -> int:
         """Process the client's response. Return the exchange to answer now, or 0."""
         for number, scene in tuple(self._scenes.items()):
             if message.id is None or scene.question != message.id.key:
@@ -193,30 +293,18 @@ class ReplaySpeaker:
             current = self._session.exchanges.get(number)
             if current is None or current.state is not ExchangeState.PENDING:  # cancelled, say
                 del self._scenes[number]
-            elif self._go_on(scene) and scene.recorded.answered:
+            elif self._go_on_with(scene) and scene.recorded.answered:
                 return number
         return 0
 
-    def line(self, exchange: Exchange, seq: int) -> bytes | None:
+    def _line(self, exchange: Exchange, seq: int) -> bytes | None:
         """Return the raw line of an invalid recorded answer; None if it was valid."""
-        recorded = self.replay.around(seq)
+        recorded = self._replay.around(seq)
         if recorded is None or recorded.raw is None or exchange.batch:
             return None
         return renewed(recorded.raw, {"id": (recorded.id, exchange.id.token)})
 
-    def finish(self, exchange: Exchange, seq: int) -> None:
-        """Send what followed a recorded answer."""
-        one = self.replay.around(seq)
-        for said in one.after if one is not None else ():
-            self._say(said, {} if one is None else {"id": (one.id, exchange.id.token)})
-
-    def noticed(self, method: str) -> None:
-        """Send what followed a notification of the client."""
-        one = self.replay.reaction(method)
-        for said in (*one.before, *one.after) if one is not None else ():
-            self._say(said, {})
-
-    def _go_on(self, scene: ReplayedExchange) -> bool:
+    def _go_on_with(self, scene: ReplayedExchange) -> bool:
         """Send the next lines, up to a request. Return True if none are left."""
         recorded, exchange = scene.recorded, scene.exchange
         names = {"id": (recorded.id, exchange.id.token)}

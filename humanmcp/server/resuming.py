@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import ServerInbox
     from humanmcp.protocol.conversation.exchange import Established, Exchange
-    from humanmcp.server.arrivals import Arrivals
-    from humanmcp.server.journal import Journal
-    from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.exchanges import ExchangeHandler
 
 logger = logging.getLogger(__name__)
 
@@ -134,15 +132,12 @@ def _answer(resumed: Resumed, exchange: Exchange, line: str, frame: Frame) -> No
 class Resumption:
     """Brings the inbox and the session to one state again, before anything else happens."""
 
-    def __init__(
-        self, resumed: Resumed, journal: Journal, dispatcher: ReplyDispatcher, arrivals: Arrivals
-    ) -> None:
+    def __init__(self, resumed: Resumed, handler: ExchangeHandler) -> None:
         """Settle what was found."""
         self._resumed = resumed
         self._session = resumed.session
-        self._journal = journal
-        self._dispatcher = dispatcher
-        self._arrivals = arrivals
+        self._journal = handler.journal
+        self._handler = handler
 
     def settle(self) -> None:
         """Do what the other process did not come to do."""
@@ -194,14 +189,14 @@ class Resumption:
         try:
             item = self._journal.inbox.item(self._journal.key(exchange.number))
         except UnknownItemError:
-            self._arrivals.come_again(exchange, self._decision(exchange), self._came(exchange))
+            self._handler.begin(exchange, self._decision(exchange), self._came(exchange))
             return
         if item.state is ExchangeState.PENDING:
             self._wait_on(exchange)
         elif item.answer is not None:
             outcome = self._session.reply_with_line(exchange.number, item.answer.line)
             if isinstance(outcome, Sent):
-                self._dispatcher.sent(outcome, item.answer.by)
+                self._handler.answered(outcome, item.answer.by)
         else:
             self._session.cancelled(exchange.number)
 
@@ -212,9 +207,9 @@ class Resumption:
         begun anew by its client, and is over.
         """
         if methods.of(exchange.method).stays_open:
-            self._arrivals.hung_up(exchange.number)
+            self._handler.hung_up(exchange.number)
             return
-        timers = self._dispatcher.timers[exchange.number]
+        timers = self._handler.timers[exchange.number]
         if exchange.awaiting_retry not in ("", CUT):
             timers.retry_awaited(self._journal.clock.now())
             return
@@ -225,16 +220,16 @@ class Resumption:
         self._journal.update(self._session.exchanges[exchange.number], timers)
 
     def _wait_on(self, exchange: Exchange) -> None:
-        plan = self._dispatcher.timeouts(exchange)
+        plan = self._handler.keepalive.plan(exchange)
         timers = PendingTimers(self._came(exchange), self._decision(exchange), plan)
-        self._dispatcher.timers[exchange.number] = timers
+        self._handler.timers[exchange.number] = timers
         self._journal.update(exchange, timers)
 
     def _decision(self, exchange: Exchange) -> Decision:
         if exchange.number in self._resumed.begun:
             logger.warning("what was begun about %s is left to a person", exchange.number)
             return Decision()
-        return self._dispatcher.decision(exchange)
+        return self._handler.decide(exchange)
 
     def _came(self, exchange: Exchange) -> float:
         """Return when a request came, by the clock that only rises."""

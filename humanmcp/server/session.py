@@ -7,10 +7,9 @@ reply from a desk, a saved `out.txt` and the answer book's turn are seen one aft
 each exchange is answered once. That thread is the attendant's (`inbox/attendant.py`), which serves
 other sessions as well. A step
 
-1. takes one line of the client, or the next part of a long array, and lets everything react to it
-   (`arrivals.py`);
+1. takes one line of the client, or the next part of a long array, along its way (`exchanges.py`);
 2. looks at what is due by the schedule: what people handed in (`handed_in.py`), what they typed in
-   the files (`text_files/text_desk.py`), what the clocks call for (`waiting.py`), the rest;
+   the files (`text_files/text_desk.py`), what the clocks of those that wait call for, the rest;
 3. says in `status.txt` what has become of it, and when the next step is.
 
 Whatever answers, writes through the one journal (`journal.py`): transcript first, then connection.
@@ -27,12 +26,12 @@ from humanmcp.common.line_cutter import Cut
 from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.server.arrivals import Arrivals
 from humanmcp.server.connection import EndOfInput, HungUp
+from humanmcp.server.exchanges import ExchangeHandler
 from humanmcp.server.handed_in import HandedIn
-from humanmcp.server.replies import ReplyDispatcher
+from humanmcp.server.rules import AutomaticAnswers, ServerDefinition
 from humanmcp.server.text_files.text_desk import TextFileAnswers
-from humanmcp.server.waiting import Keepalive, Timekeeper
+from humanmcp.server.waiting import Keepalive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from humanmcp.inbox.attendant import Crowd
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Incoming
-    from humanmcp.server.forwarding import Forwarding
     from humanmcp.server.journal import Journal
     from humanmcp.server.resuming import Resumed
     from humanmcp.server.text_files.files import TextFiles
@@ -96,57 +94,35 @@ class ServedSession:
         """What a process that serves this session alone ends with."""
         self._schedule = PollSchedule(journal.inbox.bell(journal.name), crowd)
         self._crowd = crowd
-        keepalive = Keepalive(session, options, book_file)
-        self.dispatcher = ReplyDispatcher(session, journal, book_file, options, keepalive)
-        self.dispatcher.exit = self._exit
-        self._handed_in = HandedIn(session, journal, self.dispatcher, keepalive, self._exit)
+        self._tell_stderr = tell_stderr
+        self._wake: Callable[[], object] = lambda: None
+        keepalive = Keepalive(session, journal, options, book_file, token)
+        definition = ServerDefinition(session, journal, book_file, keepalive)
+        self._automatic = self._automatic_answers(definition, options)
+        self.handler = ExchangeHandler(
+            session, journal, self._automatic, keepalive, options, self._schedule
+        )
+        self._handed_in = HandedIn(self.handler, self._exit)
         self.texts = TextFileAnswers(
             claim_files,
-            session,
-            journal,
-            self.dispatcher,
-            options,
+            self.handler,
             schedule=self._schedule,
             do=self._handed_in.do,
             tell_stderr=tell_stderr,
         )
-        self._arrivals = Arrivals(
-            session,
-            journal,
-            self.dispatcher,
-            keepalive,
-            options,
-            texts=self.texts,
-            schedule=self._schedule,
-        )
-        self.dispatcher.before_late_answer = self._arrivals.before_late_answer
-        self._timekeeper = Timekeeper(session, journal, self.dispatcher, token)
-        self._forwarding = self._way_to_the_server(options, tell_stderr)
-        self._wake: Callable[[], object] = lambda: None
         self._when_quiet: Callable[[ServedSession], object] | None = when_quiet
         self._quiet_at = self.clock.now() + QUIET_AFTER
         self._over = False
         self._resumed = resumed
 
-    def _way_to_the_server(
-        self, options: ServeOptions, tell_stderr: Callable[[str], object]
-    ) -> Forwarding | None:
-        if options.forward is None or options.replay is None:
-            return None
-        from humanmcp.server.forwarding import Forwarding  # noqa: PLC0415 - seldom wanted
+    def _automatic_answers(
+        self, definition: ServerDefinition, options: ServeOptions
+    ) -> AutomaticAnswers:
+        if options.replay is None:
+            return AutomaticAnswers(definition, options, self._exit)
+        from humanmcp.server.replaying import ReplayedAnswers  # noqa: PLC0415 - seldom wanted
 
-        self._arrivals.forwarding = Forwarding(
-            options.forward,
-            options.replay,
-            self.session,
-            self.journal,
-            self.dispatcher,
-            language=options.language,
-            wake=lambda: self._wake(),  # noqa: PLW0108 - it is learned when this is attended
-            tell_stderr=tell_stderr,
-            fall_back=self._arrivals.fall_back,
-        )
-        return self._arrivals.forwarding
+        return ReplayedAnswers(options.replay, definition, options, self._exit)
 
     # -- attended ---------------------------------------------------------------------------------
 
@@ -154,6 +130,7 @@ class ServedSession:
         """Begin: listen to the client's lines and to the inbox."""
         self._wake = wake
         self._crowd.size += 1
+        self._automatic.attach(self.handler, wake, self._tell_stderr)
         if self._resumed is not None:
             self._resume(self._resumed)
         self.connection.listen(wake)
@@ -164,25 +141,24 @@ class ServedSession:
         from humanmcp.server.resuming import Resumption  # noqa: PLC0415 - over HTTP alone
 
         self._resumed = None
-        Resumption(resumed, self.journal, self.dispatcher, self._arrivals).settle()
+        Resumption(resumed, self.handler).settle()
         self._schedule.duties = self.clock.now()
 
     def step(self, now: float) -> float | None:
         """Process one input and the due work. Return the time of the next step."""
-        has_more = self._arrivals.has_more
+        has_more = self.handler.has_more
         got = None if has_more else self.connection.get()
         if has_more or got is not None:
             self._quiet_at = now + QUIET_AFTER
         if has_more:
-            self._arrivals.go_on()
+            self.handler.go_on()
         elif got is not None:
             self._take_in(got)
         elif self._has_to_announce:
             if now < self._quiet_at and not self._schedule.rung:
                 return self._quiet_at
             self._announce()
-        if self._forwarding is not None:
-            self._forwarding.look()
+        self._automatic.look()
         # Not after each line: of a client that says much at once thousands may wait.
         if self._schedule.is_due(self.clock.now()):
             self._look(self.clock.now())
@@ -199,11 +175,11 @@ class ServedSession:
     def _take_in(self, got: Incoming) -> None:
         match got:
             case bytes():
-                self._arrivals.line(got)
+                self.handler.line(got)
             case Cut():
-                self._arrivals.too_long(got)
+                self.handler.too_long(got)
             case HungUp():
-                self._arrivals.hung_up(got.number)
+                self.handler.hung_up(got.number)
             case EndOfInput():
                 self._over = True
             case impossible:
@@ -236,7 +212,7 @@ class ServedSession:
 
     def _look(self, now: float) -> None:
         """Do the due work: submissions, text files, timers."""
-        waiting = bool(self.dispatcher.timers)
+        waiting = bool(self.handler.timers)
         if self._schedule.desks_are_due(now):
             if self._handed_in.look():
                 self._schedule.duties = now  # what people wish may change them
@@ -248,10 +224,11 @@ class ServedSession:
             self._look_at_the_rest(now)
         if now >= self._schedule.duties:
             self._schedule.duties = now + FALLBACK_POLL  # should one of them fail
-            self._schedule.duties = self._timekeeper.look(now)
+            self._schedule.duties = self.handler.look(now)
 
     def _look_at_the_rest(self, now: float) -> None:
-        if self.dispatcher.follow_people(now):
+        if self._automatic.follow_people(now):
+            self.handler.look_again()
             self._schedule.duties = now
         self.journal.inbox_session.catch_up()
         self.texts.bring_back()
@@ -271,7 +248,7 @@ class ServedSession:
         self._crowd.size -= 1
         if not to_others:
             self.session.end()
-        self.dispatcher.timers.clear()
+        self.handler.timers.clear()
         self.journal.changes += 1  # what waited is over
         self._keep_the_rest()
         self.connection.flush(FLUSH_WITHIN)
@@ -280,8 +257,7 @@ class ServedSession:
         self.texts.tell()
         self.texts.release()
         self.journal.end(to_others=to_others)
-        if self._forwarding is not None:
-            self._forwarding.close()
+        self._automatic.close()
 
     def _keep_the_rest(self) -> None:
         """Record the unread lines, within a short time limit."""

@@ -2,15 +2,15 @@
 
 The clocks of each (`PendingTimers`) say when the answer book steps in, when the client is told that
 a person is at it, and when a 2026-07-28 client is asked to repeat its request before it gives up.
-The `Timekeeper` of a session looks at them all and does it. `ServeOptions` and `Keepalive` say
-what a session was asked to do meanwhile, by the command line and by a person.
+`Keepalive` plans it by what is known of the client, and does it; the options of the command line
+and a person may have it otherwise.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-from typing import TYPE_CHECKING, NamedTuple, assert_never
+from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import SUBSCRIBED, Waiting
 from humanmcp.protocol.rules import timeouts
@@ -20,7 +20,9 @@ from humanmcp.protocol.rules.timeouts import (
     PROGRESS_EVERY,
     REPEAT_WITHIN,
     STATUS_WITHIN,
-    TimeoutPlan,
+    gave_up_after,
+    outlasted,
+    timeout_plan,
 )
 from humanmcp.server.journal import BY_US, HOLD
 
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.rules.answer_book import Decision
     from humanmcp.protocol.rules.replay import Replay
+    from humanmcp.protocol.rules.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session
     from humanmcp.server.forwarding import Addition
     from humanmcp.server.journal import Journal
-    from humanmcp.server.replies import ReplyDispatcher
 
 
 class DueAction(enum.Enum):
@@ -154,61 +156,6 @@ class PendingTimers:
         return min(STATUS_WITHIN, PROGRESS_EVERY if self.timeouts.progress else STATUS_WITHIN)
 
 
-class Timekeeper:
-    """Acts on the timers of one session. `token` makes an unguessable `requestState`."""
-
-    def __init__(
-        self,
-        session: Session,
-        journal: Journal,
-        dispatcher: ReplyDispatcher,
-        token: Callable[[], str],
-    ) -> None:
-        self._session = session
-        self._journal = journal
-        self._dispatcher = dispatcher
-        self._token = token
-
-    def look(self, now: float) -> float:
-        """Do the due actions. Return the time of the next one."""
-        waiting = self._dispatcher.timers
-        for number, timers in list(waiting.items()):
-            action = timers.due(now)
-            if action is not None:
-                self._do(action, self._session.exchanges[number], timers, now)
-        return min((timers.next() for timers in waiting.values()), default=math.inf)
-
-    def _do(self, action: DueAction, exchange: Exchange, timers: PendingTimers, now: float) -> None:
-        match action:
-            case DueAction.ANSWER_BY_BOOK:
-                self._dispatcher.let_book_go_on(exchange, timers, now)
-            case DueAction.SEND_PROGRESS:
-                said = _waited_for(now - timers.arrived)
-                line = self._session.progress(exchange.number, timers.progressed(), said)
-                if line is not None and not self._journal.is_mid_line:
-                    self._journal.write(line, exchange.number, by=BY_US)
-            case DueAction.HOLD:
-                line = self._session.hold(exchange.number, self._token())
-                if line is None:
-                    timers.timeouts = timers.timeouts._replace(hold_at=None)
-                else:
-                    timers.retry_awaited(now)
-                    self._journal.write(line, exchange.number, by=BY_US, note=HOLD)
-            case DueAction.GIVE_UP:
-                quiet = self._session.went_quiet(exchange.number)
-                self._dispatcher.forget(exchange.number)
-                if quiet is not None:
-                    self._journal.close(quiet, reason="quiet")
-            case impossible:
-                assert_never(impossible)
-
-
-def _waited_for(seconds: float) -> str:
-    """Return the progress message with the time waited."""
-    minutes = int(seconds // 60)
-    return f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"
-
-
 class Forward(NamedTuple):
     """What was not recorded is asked of this command, and its answers are added to a recording."""
 
@@ -237,25 +184,43 @@ class ServeOptions(NamedTuple):
 
 
 class Keepalive:
-    """Decides whether progress notifications or any keepalive is sent.
+    """Keeps the client of a session from timing out, as far as that is wanted.
 
     `progress` is the person's last word, None as long as there is none: the command line's and the
     answer book's count then. `silent` keeps back everything that was not typed.
     """
 
-    def __init__(self, session: Session, options: ServeOptions, book_file: BookFile) -> None:
+    def __init__(
+        self,
+        session: Session,
+        journal: Journal,
+        options: ServeOptions,
+        book_file: BookFile,
+        token: Callable[[], str],
+    ) -> None:
+        """Begin. `token` makes an unguessable `requestState`."""
         self.progress: bool | None = None
         self.silent = False
         self._session = session
+        self._journal = journal
         self._options = options
         self._book_file = book_file
+        self._token = token
 
     @property
     def may_acknowledge(self) -> bool:
         """Whether what only has to be confirmed is confirmed."""
         return self._options.mode is not Mode.BY_HAND and not self.silent
 
-    def means(self, number: int) -> frozenset[str]:
+    def plan(self, exchange: Exchange) -> TimeoutPlan:
+        """Return how long the client waits for an answer, and what keeps it waiting."""
+        client = self._session.established.client_name
+        seen = None if timeouts.is_shared(client) else self._journal.limits.of(client)
+        own = self._options.client_limit or self._journal.call_limits.of(client)
+        means = self._means(exchange.number)
+        return timeout_plan(exchange, client, own or 0.0, seen or 0.0, means)
+
+    def _means(self, number: int) -> frozenset[str]:
         """Return which keepalive a request allows.
 
         Who sends progress of their own is not interrupted: a client expects one rising value.
@@ -270,3 +235,41 @@ class Keepalive:
         if self.progress is not None:
             return self.progress
         return self._options.progress and self._book_file.book.progress
+
+    def send_progress(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+        """Tell the client that a person is at its request."""
+        said = _waited_for(now - timers.arrived)
+        line = self._session.progress(exchange.number, timers.progressed(), said)
+        if line is not None and not self._journal.is_mid_line:
+            self._journal.write(line, exchange.number, by=BY_US)
+
+    def ask_to_retry(self, exchange: Exchange, timers: PendingTimers, now: float) -> None:
+        """Ask a 2026-07-28 client to repeat its request."""
+        line = self._session.hold(exchange.number, self._token())
+        if line is None:
+            timers.timeouts = timers.timeouts._replace(hold_at=None)
+        else:
+            timers.retry_awaited(now)
+            self._journal.write(line, exchange.number, by=BY_US, note=HOLD)
+
+    def gave_up(
+        self, exchange: Exchange, timers: PendingTimers | None, reason: str, now: float
+    ) -> None:
+        """Remember the client's timeout, if its cancellation was one."""
+        client = self._session.established.client_name
+        if timers is not None and not timeouts.is_shared(client):
+            seconds = gave_up_after(exchange, reason, now - timers.arrived, timers.timeouts)
+            if seconds:
+                self._journal.limits.put(client, seconds)
+
+    def was_answered(self, exchange: Exchange, waited: float) -> None:
+        """Forget how long this client was seen to wait, when it has just waited longer."""
+        client, limits = self._session.established.client_name, self._journal.limits
+        if outlasted(exchange, waited, limits.of(client) or 0.0):
+            limits.forget(client)
+
+
+def _waited_for(seconds: float) -> str:
+    """Return the progress message with the time waited."""
+    minutes = int(seconds // 60)
+    return f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"

@@ -17,8 +17,8 @@ from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
-from humanmcp.server.arrivals import AT_ONCE
 from humanmcp.server.connection import MemoryConnection
+from humanmcp.server.exchanges import AT_ONCE
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.session import ServedSession
 from humanmcp.server.waiting import ServeOptions

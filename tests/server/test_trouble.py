@@ -501,8 +501,8 @@ def test_the_page_is_opened_beside_the_server(home: Path, tmp_path: Path) -> Non
 ASKED_TOO_MUCH: Final = """
 import sys
 from humanmcp.cli import main
-from humanmcp.server import arrivals
-arrivals.MOST_WAITING = 3
+from humanmcp.server import exchanges
+exchanges.MOST_WAITING = 3
 sys.exit(main(sys.argv[1:]))
 """
 

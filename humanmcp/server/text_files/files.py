@@ -268,8 +268,8 @@ class TextFiles:
         self._sent = SentFolder(folder, archive)
         self._on_purpose = OnPurpose(folder, self._sent)
         self._trouble: OSError | None = None
-        self._arrivals = InTxt(folder, before)
-        aside = "" if self._arrivals.was_ours else self._set_old_out_aside()
+        self.in_txt = InTxt(folder, before)
+        aside = "" if self.in_txt.was_ours else self._set_old_out_aside()
         self._tell(aside + self._left_over())
         self.tell_status("")
 
@@ -335,19 +335,11 @@ class TextFiles:
     @property
     def trouble(self) -> OSError | None:
         """What keeps one of the files from being written; None when nothing does."""
-        return self._trouble or self._arrivals.trouble
-
-    def arrived(self, line: bytes, *, later: bool = False) -> None:
-        """Add a line from the client to `in.txt`, verbatim, with one write.
-
-        What the disk does not take now is written later, in order; `trouble` says why. With `later`
-        it is written with `status.txt`.
-        """
-        self._arrivals.add(line, later=later)
+        return self._trouble or self.in_txt.trouble
 
     def tell_status(self, text: str) -> None:
         """Write `status.txt`: what has become of the lines of `in.txt`, and what will."""
-        self._arrivals.catch_up()
+        self.in_txt.catch_up()
         with self._noting_trouble():
             self._folder.replace(STATUS, text.encode("utf-8", "replace"))
 
@@ -360,7 +352,7 @@ class TextFiles:
         these was accepted or refused.
         """
         self._now = now
-        self._arrivals.catch_up()
+        self.in_txt.catch_up()
         if self._round is not None:
             return ()
         with self._noting_trouble():

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, Outcome
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import RequestId
-    from humanmcp.protocol.session import Session
     from humanmcp.protocol.validation.results import Documents
-    from humanmcp.server.journal import Journal
-    from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.text_files.files import TextFiles
 
 logger = logging.getLogger(__name__)
@@ -41,15 +39,13 @@ BY_FILES: Final = "files"
 class OutTxt:
     """Judges the documents of one `out.txt`, one after the other."""
 
-    def __init__(
-        self, files: TextFiles, session: Session, journal: Journal, dispatcher: ReplyDispatcher
-    ) -> None:
+    def __init__(self, files: TextFiles, handler: ExchangeHandler) -> None:
         """Read what `files` hands out."""
         self._files = files
         self._early: RequestId | None = None
-        self._session = session
-        self._journal = journal
-        self._dispatcher = dispatcher
+        self._session = handler.session
+        self._journal = handler.journal
+        self._handler = handler
 
     def look(self, now: float) -> float | None:
         """Judge what is complete since the last look.
@@ -85,14 +81,14 @@ class OutTxt:
     def _send_anyway(self, text: str) -> None:
         exchange = addressed(text, self._session.pending) if check.id_of(text) else None
         if exchange is not None and kind_of(text) in (Kind.RESULT, Kind.ERROR):
-            self._dispatcher.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
+            self._handler.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
             return
         verdict = self._session.submit(text, anyway=True)
         line = verdict.line or verdict.forced
         if line:
             note = "" if verdict.sendable else DELIBERATE
             self._journal.write(line, by=BY_FILES, note=note)
-            self._dispatcher.said()
+            self._handler.leave_progress()
 
     def _take(self, document: Document) -> None:
         """Judge one document of `out.txt`: an answer to what waits, or an outgoing message."""
@@ -116,18 +112,18 @@ class OutTxt:
             self._give_back(document, verdict.diagnostics, self._session.judge)
             return
         self._journal.write(verdict.line, by=BY_FILES)
-        self._dispatcher.said()
+        self._handler.leave_progress()
         self._files.accept(document, verdict.diagnostics)
 
     def _settle(self, document: Document, outcome: Outcome) -> None:
         match outcome:
             case Sent():
-                self._dispatcher.sent(outcome, BY_FILES)
+                self._handler.answered(outcome, BY_FILES)
                 self._files.accept(document, outcome.verdict.diagnostics)
             case Refused():
                 self._give_back(document, outcome.verdict.diagnostics, self._judge)
             case AwaitingRetry(exchange):
-                self._dispatcher.keep(exchange.number, Reply(document.text, by=BY_FILES))
+                self._handler.keep(exchange.number, Reply(document.text, by=BY_FILES))
                 self._files.accept(document, ())
             case Late():
                 self._refuse(document)

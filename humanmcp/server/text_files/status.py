@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Event, Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
-    from humanmcp.protocol.session import Session
-    from humanmcp.server.journal import Journal
-    from humanmcp.server.replies import ReplyDispatcher
-    from humanmcp.server.waiting import PendingTimers, ServeOptions
+    from humanmcp.server.exchanges import ExchangeHandler
+    from humanmcp.server.waiting import PendingTimers
 
 ROOM: Final = "status"
 MOST: Final = 200
@@ -59,20 +57,13 @@ class StatusLine(NamedTuple):
 class StatusTxt:
     """Tells what becomes of the lines of one session."""
 
-    def __init__(
-        self,
-        session: Session,
-        dispatcher: ReplyDispatcher,
-        journal: Journal,
-        options: ServeOptions,
-        tell_stderr: Callable[[str], object],
-    ) -> None:
+    def __init__(self, handler: ExchangeHandler, tell_stderr: Callable[[str], object]) -> None:
         """Begin with no line. `tell_stderr` receives what the book does instead of a person."""
-        self._session = session
-        self._dispatcher = dispatcher
-        self._journal = journal
-        self._clock = journal.clock
-        self._options = options
+        self._session = handler.session
+        self._handler = handler
+        self._journal = handler.journal
+        self._clock = handler.journal.clock
+        self._options = handler.options
         self._tell_stderr = tell_stderr
         self._entries: list[StatusLine] = []
         self._over = 0
@@ -87,7 +78,7 @@ class StatusTxt:
 
     def text(self, now: float) -> str:
         """Return what has become of the lines, newest last."""
-        waiting = [one for one in self._entries[:-MOST] if one.number in self._dispatcher.timers]
+        waiting = [one for one in self._entries[:-MOST] if one.number in self._handler.timers]
         newest = self._entries[-MOST:]
         self._over += len(self._entries) - len(waiting) - len(newest)
         self._entries = [*waiting, *newest]
@@ -98,14 +89,14 @@ class StatusTxt:
 
     def tell_aside(self, now: float) -> None:
         """Say once of each exchange that the book is about to answer it, and that it did."""
-        for number, timers in self._dispatcher.timers.items():
+        for number, timers in self._handler.timers.items():
             if number not in self._warned and timers.stops_at is not None:
                 self._warned.add(number)
                 self._say_aside(self._session.exchanges[number], now)
-        for number in [one for one in self._warned if one not in self._dispatcher.timers]:
+        for number in [one for one in self._warned if one not in self._handler.timers]:
             self._warned.discard(number)
             exchange = self._session.exchanges.get(number)
-            if exchange is not None and self._dispatcher.by.get(number, "").startswith("book"):
+            if exchange is not None and self._handler.by.get(number, "").startswith("book"):
                 self._say_aside(exchange, now)
 
     def _say_aside(self, exchange: Exchange, now: float) -> None:
@@ -117,7 +108,7 @@ class StatusTxt:
         return say(ROOM, code, self._options.language, **fillings)
 
     def _head(self, left_out: int) -> Iterator[str]:
-        mode, opening = self._options.mode, self._dispatcher.opening
+        mode, opening = self._options.mode, self._handler.automatic.opening
         yield self._say("head")
         yield self._say(f"opening {opening.value}" if mode is Mode.NORMAL else f"mode {mode.value}")
         if version := self._session.agreed:
@@ -131,7 +122,7 @@ class StatusTxt:
             exchange = self._session.exchanges.get(entry.number) if entry.number else None
             fate = entry.fate or (self._fate(exchange, now) if exchange else self._say("forgotten"))
             yield self._say("line", line=entry.line, title=entry.title, fate=fate)
-            if exchange is not None and entry.number in self._dispatcher.timers:
+            if exchange is not None and entry.number in self._handler.timers:
                 yield from self._question(exchange)
             for diagnostic in entry.look():
                 yield f"    {one_line(sentence(diagnostic, self._options.language))}"
@@ -191,11 +182,11 @@ class StatusTxt:
         return self._say("response", method=one_line(request.method, LONGEST))
 
     def _fate(self, exchange: Exchange, now: float) -> str:
-        timers = self._dispatcher.timers.get(exchange.number)
+        timers = self._handler.timers.get(exchange.number)
         if timers is not None:
             return self._say("and").join(self._prospects(timers, now))
         if exchange.state is ExchangeState.ANSWERED:
-            by = self._dispatcher.by.get(exchange.number, "")
+            by = self._handler.by.get(exchange.number, "")
             return self._say("answered", who=self._who(by))
         # What came with the end of input was put before nobody: it is about to be abandoned.
         over = (

@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.inbox.text_events import FolderEvents
     from humanmcp.protocol.conversation.exchange import Event, Exchange
-    from humanmcp.protocol.session import Session
-    from humanmcp.server.journal import Journal
-    from humanmcp.server.replies import ReplyDispatcher
+    from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.text_files.files import TextFiles
     from humanmcp.server.text_files.status import StatusTxt
-    from humanmcp.server.waiting import ServeOptions
 
 logger = logging.getLogger(__name__)
 
@@ -40,13 +37,10 @@ TELL_WITHIN: Final = 1.0
 class TextFileAnswers:
     """The files of one session, as long as it has them: a probe gives them back."""
 
-    def __init__(  # noqa: PLR0913 - everything that a text may concern
+    def __init__(
         self,
         claim: Callable[[Sequence[bytes]], TextFiles],
-        session: Session,
-        journal: Journal,
-        dispatcher: ReplyDispatcher,
-        options: ServeOptions,
+        handler: ExchangeHandler,
         *,
         schedule: PollSchedule,
         do: Callable[[bytes, str], str],
@@ -58,12 +52,12 @@ class TextFileAnswers:
         says why one cannot be followed.
         """
         self._claim = claim
-        self._session = session
-        self._journal = journal
-        self._dispatcher = dispatcher
+        self._session = handler.session
+        self._journal = handler.journal
+        self._handler = handler
+        handler.texts = self
         self._schedule = schedule
         self._do = do
-        self._options = options
         self._tell_stderr = tell_stderr
         self._came: list[tuple[int, Sequence[Event]]] = []
         """The lines that `status.txt` does not know yet, and what they meant."""
@@ -78,7 +72,7 @@ class TextFileAnswers:
         self._wake: Callable[[], object] | None = None
         self._have(claim(()))
 
-    def claim_again(self) -> None:
+    def shown(self) -> None:
         """Have files again, if there are none, with the lines before the one that came now."""
         if self.files is None:
             self._have(self._claim(self._came_before(now=1)))
@@ -93,7 +87,7 @@ class TextFileAnswers:
     def _have(self, files: TextFiles) -> None:
         self.files = files
         self._schedule.files = files.shared
-        self._out_txt = OutTxt(files, self._session, self._journal, self._dispatcher)
+        self._out_txt = OutTxt(files, self._handler)
         self._journal.facts = self._journal.facts._replace(files=str(files.folder))
         self._journal.describe(self._session)
         self._follow_events()
@@ -124,7 +118,7 @@ class TextFileAnswers:
             self._events.close()
         self._events, self._schedule.is_told = None, False
 
-    def make_room(self) -> None:
+    def probed(self) -> None:
         """Give a folder that others may want back: a probe gets no answer by hand."""
         if self.files is not None and self.files.shared:
             self._forget_events()
@@ -146,7 +140,7 @@ class TextFileAnswers:
             self._first_came_at = self._journal.clock.now()
         self._came.append((self._lines, events))
         if self.files is not None:
-            self.files.arrived(line, later=later)
+            self.files.in_txt.add(line, later=later)
 
     def waits(self, exchange: Exchange) -> None:
         """Learn that a request waits now: an answer to it may stand in `out.txt` already."""
@@ -170,12 +164,12 @@ class TextFileAnswers:
             elif saved.name == ANYWAY:
                 self._out_txt.send_anyway(saved.content)
             else:
-                self.files.complain(self._do(saved.content, self._options.language))
+                self.files.complain(self._do(saved.content, self._handler.options.language))
             self._schedule.duties = now  # silence may be over
         again = self._out_txt.look(now)
         if again is not None:
             self._schedule.text_changes(now, again)
-        if self._dispatcher.somebody_writes(writing=self.is_being_written):
+        if self._handler.text_is_being_written(writing=self.is_being_written):
             self._schedule.duties = -math.inf
 
     # -- what is told -----------------------------------------------------------------------------
@@ -205,9 +199,7 @@ class TextFileAnswers:
     def _status(self) -> StatusTxt:
         from humanmcp.server.text_files.status import StatusTxt  # noqa: PLC0415 - no start waits for it
 
-        return StatusTxt(
-            self._session, self._dispatcher, self._journal, self._options, self._tell_stderr
-        )
+        return StatusTxt(self._handler, self._tell_stderr)
 
     # -- a folder that somebody took away ---------------------------------------------------------
 

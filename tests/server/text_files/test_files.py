@@ -127,7 +127,7 @@ def test_lines_arrive_verbatim(desk: Desk) -> None:
     """Byte for byte, Japanese as UTF-8, bytes that are no text included."""
     lines = [TWO.encode(), b"\xff\xfe\x00", b'{"a":1}\r', b""]
     for line in lines:
-        desk.files.arrived(line)
+        desk.files.in_txt.add(line)
     assert desk.in_txt == b"".join(line + b"\n" for line in lines)
 
 
@@ -144,11 +144,11 @@ def test_lines_that_are_answered_already_are_added_together_and_in_their_order(
 
     monkeypatch.setattr(OpenFolder, "append", counting)
     for line in (b"one", b"two"):
-        desk.files.arrived(line, later=True)
+        desk.files.in_txt.add(line, later=True)
     assert (desk.in_txt, writes) == (b"", [])
     desk.files.tell_status("")
-    desk.files.arrived(b"three", later=True)
-    desk.files.arrived(b"four")
+    desk.files.in_txt.add(b"three", later=True)
+    desk.files.in_txt.add(b"four")
     assert desk.in_txt == b"one\ntwo\nthree\nfour\n"
     assert writes == [b"one\ntwo\n", b"three\nfour\n"]
 
@@ -158,7 +158,7 @@ def test_tail_follows_in_txt(desk: Desk) -> None:
     with subprocess.Popen(["tail", "-f", desk.folder / "in.txt"], stdout=subprocess.PIPE) as tail:
         assert tail.stdout is not None
         for line in (b"one", b"two"):
-            desk.files.arrived(line)
+            desk.files.in_txt.add(line)
             assert tail.stdout.readline() == line + b"\n"
         tail.kill()
 
@@ -166,7 +166,7 @@ def test_tail_follows_in_txt(desk: Desk) -> None:
 def test_tail_that_is_left_running_shows_the_next_session(tmp_path: Path) -> None:
     """The old lines are kept beside; the file itself stays the same one and begins anew."""
     first = Desk(tmp_path)
-    first.files.arrived(b"old")
+    first.files.in_txt.add(b"old")
     first.files.release()
     in_txt = tmp_path / "in.txt"
     inode = in_txt.stat().st_ino
@@ -180,7 +180,7 @@ def test_tail_that_is_left_running_shows_the_next_session(tmp_path: Path) -> Non
         assert in_txt.stat().st_ino == inode
 
         def next_line() -> bytes:
-            second.files.arrived(b"new")  # tail looks once a second, and must see it shrink
+            second.files.in_txt.add(b"new")  # tail looks once a second, and must see it shrink
             return os.read(tail.stdout.fileno(), 4) if tail.stdout and ready(tail) else b""
 
         assert until(next_line, "the new session's line") == b"new\n"
@@ -200,7 +200,7 @@ def test_no_session_loses_the_lines_of_another(tmp_path: Path) -> None:
     """Each is kept under a name of its own, also when they end in the same second."""
     for number in range(4):
         desk = Desk(tmp_path)
-        desk.files.arrived(b"%d" % number)
+        desk.files.in_txt.add(b"%d" % number)
         os.utime(tmp_path / "in.txt", (1_700_000_000, 1_700_000_000))
         desk.files.release()
     kept = {file.name: file.read_bytes() for file in tmp_path.glob("in.*.txt")}
@@ -242,8 +242,8 @@ def test_a_line_that_the_disk_does_not_take_is_written_later(
         return write(descriptor, content[: takes.pop()])
 
     monkeypatch.setattr(os, "write", full)
-    desk.files.arrived(b"first")
-    desk.files.arrived(b"second")
+    desk.files.in_txt.add(b"first")
+    desk.files.in_txt.add(b"second")
     assert desk.has_trouble()
     assert desk.in_txt == b"fir"
     monkeypatch.undo()
@@ -254,9 +254,9 @@ def test_a_line_that_the_disk_does_not_take_is_written_later(
 
 def test_an_in_txt_that_was_removed_is_made_again(desk: Desk) -> None:
     """The person may tidy up."""
-    desk.files.arrived(b"one")
+    desk.files.in_txt.add(b"one")
     (desk.folder / "in.txt").unlink()
-    desk.files.arrived(b"two")
+    desk.files.in_txt.add(b"two")
     assert desk.in_txt == b"two\n"
 
 
@@ -1011,7 +1011,7 @@ def test_a_full_disk_ends_no_session(desk: Desk, monkeypatch: pytest.MonkeyPatch
 def test_a_second_server_takes_the_next_folder(tmp_path: Path) -> None:
     """It says so, and touches nothing of the first one's."""
     first = Desk(tmp_path / "mcp")
-    first.files.arrived(b"first")
+    first.files.in_txt.add(b"first")
     first.type(ONE)
     second = Desk(tmp_path / "mcp")
     third = Desk(tmp_path / "mcp")
@@ -1155,7 +1155,7 @@ def test_a_folder_that_is_swapped_leads_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "mcp").mkdir()
     (tmp_path / "mcp" / "out.txt").write_text(ONE)
     assert desk.looks(0.2) == []
-    desk.files.arrived(b"line")
+    desk.files.in_txt.add(b"line")
     assert (tmp_path / "moved" / "in.txt").read_bytes() == b"line\n"
     (tmp_path / "moved" / "out.txt").write_text(TWO)
     assert desk.looks(0.2) == [TWO]

@@ -1,0 +1,294 @@
+"""What is answered without a person: by a rule of the answer book, or by what the book offers.
+
+An exchange meets `AutomaticAnswers` at a few moments of its way (`exchanges.py`); `replaying.py`
+has one that prefers recorded answers. `ServerDefinition` says what is offered, and tells the client
+when that is something else: the book was saved, a rule changed it, or a person published it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from humanmcp.protocol.conversation.exchange import Refused, Sent
+from humanmcp.protocol.rules.answer_book import (
+    Book,
+    Decision,
+    OpeningPolicy,
+    book_lists,
+    changed_lists,
+    decide,
+    server_info,
+)
+from humanmcp.protocol.spec import methods
+from humanmcp.server.journal import BY_US
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.common.book_file import BookFile
+    from humanmcp.protocol.conversation.exchange import Exchange, Outcome
+    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.rules.following import BookMemory
+    from humanmcp.protocol.rules.rule import OfferChange
+    from humanmcp.protocol.session import Session
+    from humanmcp.server.exchanges import ExchangeHandler
+    from humanmcp.server.journal import Journal
+    from humanmcp.server.rule_steps import RuleSteps
+    from humanmcp.server.waiting import Keepalive, ServeOptions
+
+logger = logging.getLogger(__name__)
+
+
+class ServerDefinition:
+    """What the played server offers, from the book, and what its client was told of it."""
+
+    def __init__(
+        self, session: Session, journal: Journal, book_file: BookFile, keepalive: Keepalive
+    ) -> None:
+        self.session = session
+        self.journal = journal
+        self._book_file = book_file
+        self._keepalive = keepalive
+        self._told = book_file.book
+        """The book that the client was last told of."""
+        self._complaint = book_file.complaint
+        self._prepare()
+
+    @property
+    def book(self) -> Book:
+        """The book as it is now."""
+        return self._book_file.book
+
+    def _prepare(self) -> None:
+        """Let drafts start from what the book has, and answers name the server that it names."""
+        established, book = self.session.established, self.book
+        self.session.offers = book.offered()
+        named = (book.name, book.title) != (Book().name, Book().title)
+        self.session.established = established._replace(
+            prepared=book_lists(book), server=server_info(book) if named else {}
+        )
+
+    def follow(self, now: float) -> bool:
+        """Read the book again if it was saved. Returns whether it is another one."""
+        self._book_file.poll(now)
+        if self._book_file.complaint is not self._complaint:
+            self._complaint = self._book_file.complaint
+            if self._complaint is not None:
+                logger.warning("the answer book cannot be used: %s", self._complaint)
+        changed = self.book is not self._told
+        if changed:
+            self._publish(BY_US)
+        return changed
+
+    def publish(self, change: OfferChange, by: str = BY_US) -> None:
+        """Change what is offered, and tell the client: what a person publishes, in any case."""
+        self._book_file.offer(self.book.changed(change))
+        self._publish(by)
+
+    def _publish(self, by: str) -> None:
+        self._prepare()
+        self.session.established = self.session.established._replace(newly_prepared=True)
+        before, self._told = self._told, self.book
+        if by != BY_US or self._keepalive.may_acknowledge:
+            for capability in changed_lists(before, self._told):
+                for line in self.session.list_changed(capability):
+                    self.journal.write(line, by=by)
+        self.journal.describe(self.session)
+
+
+class Acted(NamedTuple):
+    """What became of a decision that was due: its answer was `sent`, or something is left to do.
+
+    `line` goes out where the answer is a broken line that was recorded.
+    """
+
+    decision: Decision
+    sent: Sent | None = None
+    line: bytes | None = None
+
+
+LEFT_TO_A_PERSON = Acted(Decision())
+
+
+class AutomaticAnswers:
+    """The answer book's turn in one session."""
+
+    def __init__(
+        self,
+        definition: ServerDefinition,
+        options: ServeOptions,
+        end_session: Callable[[int], object],
+    ) -> None:
+        """Begin. `end_session` ends the session with a status, where a rule says so."""
+        self.definition = definition
+        self._session = definition.session
+        self._journal = definition.journal
+        self._options = options
+        self._end_session = end_session
+        self._steps: RuleSteps | None = None
+        self._memory: BookMemory | None = None
+        """What its rules have done and keep; None until there are rules."""
+        self._rules = definition.book.rules
+        self._opening_held = definition.journal.inbox.opening_is_held()
+
+    # -- the moments of an exchange --------------------------------------------------------------
+
+    def decide(self, exchange: Exchange) -> Decision:
+        """Return what the book does about an exchange, or what is left of its rule."""
+        begun = None if self._steps is None else self._steps.left(exchange.number)
+        if begun is not None:
+            return begun
+        book = self.definition.book
+        if self._memory is None and book.rules:
+            from humanmcp.protocol.rules.following import BookMemory  # noqa: PLC0415 - only with rules
+
+            self._memory = BookMemory(os.urandom(16), self._journal.clock.stamp)
+        opens = methods.of(exchange.method).opening
+        held = opens and self._journal.inbox.opening_is_held()
+        graces = self._journal.graces
+        return decide(
+            exchange,
+            book,
+            self._session.established,
+            mode=self._options.mode,
+            opening=OpeningPolicy.HELD if held else self._options.opening,
+            grace=graces.of(self._session.established.client_name) if opens else None,
+            memory=self._memory,
+            refuse=self._options.refuse,
+        )
+
+    def begin(self, _exchange: Exchange, decision: Decision) -> Decision | None:
+        """Prepare for a new request. Returns its decision; None if another server answers it."""
+        return decision
+
+    def act(self, exchange: Exchange, decision: Decision, waited: float) -> Acted:
+        """Do the steps of a rule that are due, then answer as it says."""
+        if decision.has_steps:
+            decision = self._go_on(exchange, decision, waited)
+            if decision.has_steps:
+                return Acted(decision)
+        if self._is_done_instead(decision):
+            return LEFT_TO_A_PERSON
+        outcome = self._answer(exchange, decision)
+        if isinstance(outcome, Sent):
+            self._count(decision)
+            return Acted(decision, outcome)
+        if isinstance(outcome, Refused):
+            first = outcome.verdict.errors[0]
+            logger.warning("%s does not pass the check: %s", decision.by, first.code)
+        return LEFT_TO_A_PERSON
+
+    def answered(self, _exchange: Exchange, decision: Decision) -> None:
+        """Keep what a rule knows from its answer on."""
+        if self._memory is not None:
+            self._memory.keep(decision)
+
+    def noticed(self, message: Message) -> None:
+        """Take in a notification of the client."""
+
+    def responded(self, message: Message) -> int:
+        """Take in a response of the client. Returns the request that goes on with it, or 0."""
+        return 0 if self._steps is None else self._steps.response(message)
+
+    def over(self, number: int) -> None:
+        """Forget what a rule has begun about a request."""
+        if self._steps is not None:
+            self._steps.over(number)
+
+    def has_begun(self, number: int) -> bool:
+        """Return True for a request in the middle of its rule."""
+        return self._steps is not None and self._steps.left(number) is not None
+
+    def attach(
+        self,
+        handler: ExchangeHandler,
+        wake: Callable[[], object],
+        tell_stderr: Callable[[str], object],
+    ) -> None:
+        """Learn who takes answers that come from elsewhere, at any time: after a `wake`."""
+
+    # -- the rest of the session -----------------------------------------------------------------
+
+    def look(self) -> None:
+        """Process what came meanwhile."""
+
+    def close(self) -> None:
+        """End with the session."""
+
+    @property
+    def opening(self) -> OpeningPolicy:
+        """Who opens the session, as far as is known since it was last asked for."""
+        return OpeningPolicy.HELD if self._opening_held else self._options.opening
+
+    def follow_people(self, now: float) -> bool:
+        """Take in that they saved the book, took the opening, or gave it back; return if so."""
+        held, was_held = self._journal.inbox.opening_is_held(), self._opening_held
+        self._opening_held = held
+        changed = self.definition.follow(now)
+        if self.definition.book.rules is not self._rules:
+            self._rules = self.definition.book.rules
+            if self._memory is not None:
+                self._memory.clear()
+        return changed or held != was_held
+
+    # -- a rule ----------------------------------------------------------------------------------
+
+    def _go_on(self, exchange: Exchange, decision: Decision, waited: float) -> Decision:
+        """Do the steps of a rule that are due before its answer."""
+        self._count(decision)
+        if self._steps is None:
+            from humanmcp.server.rule_steps import RuleSteps  # noqa: PLC0415 - seldom wanted
+
+            self._steps = RuleSteps(self._session, self._journal)
+        left = self._steps.go_on(exchange, decision._replace(counts=False), waited)
+        if left.notices or left.ask or left.change is None:
+            return left
+        self.definition.publish(left.change)
+        return left._replace(change=None)
+
+    def _count(self, decision: Decision) -> None:
+        """Count a rule as followed once more."""
+        if self._memory is not None:
+            self._memory.count(decision)
+
+    def _is_done_instead(self, decision: Decision) -> bool:
+        """Do what a rule does in the place of an answer: nothing, or end the server."""
+        if not decision.fault:
+            return False
+        from humanmcp.protocol.spec.faults import RuleFault  # noqa: PLC0415 - seldom wanted
+
+        if decision.fault not in {one.value for one in RuleFault}:
+            return False
+        self._count(decision)
+        if decision.fault == RuleFault.EXIT.value:
+            self._end_session(0)
+        elif decision.fault == RuleFault.CRASH.value:
+            self._journal.connection.crash()
+        return True
+
+    def _answer(self, exchange: Exchange, decision: Decision) -> Outcome | None:
+        """Judge the book's answer; one with a fault goes out as it is."""
+        session = self._session
+        if not decision.fault or self._is_sent_wrongly(decision.fault):
+            return session.reply(exchange.number, decision.text, decision.form)
+        from humanmcp.protocol.validation.check import check  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.validation.faults import broken, faults  # noqa: PLC0415 - likewise
+
+        verdict = check(exchange, decision.text, decision.form, session.established)
+        whole = verdict.forced or decision.text
+        fault = next((one for one in faults(exchange) if one.value == decision.fault), None)
+        if fault is None:
+            logger.warning("%s: this answer cannot have the fault %s", decision.by, decision.fault)
+            return None
+        return session.reply(exchange.number, broken(exchange, whole, fault), anyway=True)
+
+    def _is_sent_wrongly(self, fault: str) -> bool:
+        """Let HTTP send the next answer wrongly, if the fault of a rule is one of those."""
+        from humanmcp.protocol.http.outbound import HttpFault  # noqa: PLC0415 - seldom wanted
+
+        broken = HttpFault.read(fault)
+        if broken is not None:
+            self._journal.connection.carry_wrongly(broken)
+        return broken is not None

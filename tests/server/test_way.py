@@ -1,0 +1,23 @@
+"""Through how many files a stranger has to read to follow one request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bench.way import ways
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_IN: Final = 30
+MOST_OUT: Final = 32
+
+
+def test_a_request_passes_few_files_to_the_inbox_and_its_answer_few_to_stdout(
+    tmp_path: Path,
+) -> None:
+    """`python -m bench.way` lists them."""
+    found = ways(tmp_path)
+    files_in, files_out = ({file for file, _ in found[way]} for way in ("in", "out"))
+    assert len(files_in) <= MOST_IN, sorted(files_in)
+    assert len(files_out) <= MOST_OUT, sorted(files_out)
