@@ -1,11 +1,12 @@
-"""An answer from elsewhere while somebody is about to press Send: told rightly, sent once."""
+"""News and answers that overtake each other: the page shows the newest, and sends once."""
 
 import json
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
-from humanmcp.inbox.contract import Reply
+from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.browser.seats import Windows, begin, call
@@ -40,3 +41,114 @@ def test_send_just_after_an_answer_from_elsewhere_says_who_was_first(
     expect(page.locator("#send")).to_be_disabled()
     assert any("sunny" in one.text for one in inbox.item(item.key).kept)
     assert host.close()[1] == []
+
+
+def answer_elsewhere(home: Path, number: int) -> None:
+    """Answer an exchange of the only session as a terminal does."""
+    inbox = FolderInbox(home)
+    key = Key(inbox.sessions()[0].name, number)
+    inbox.send(key, Reply(CLOUDY, TextForm.RESULT, by="terminal"))
+
+
+def test_a_request_that_was_answered_while_the_page_opened_it_is_shown_as_answered(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The page of it was on its way when the news came, and shows how it stood before."""
+    begin(host, desk)
+    page = window().page
+    expect(page.locator("#live")).to_have_attribute("data-how", "live")
+    expect(page.locator(".empty")).to_be_visible()
+    row = page.locator("#rows .row")
+    opened: list[Route] = []
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        if "Tokyo" in answer.text() and not opened:
+            opened.append(route)
+            expect(row).to_have_count(1)
+            answer_elsewhere(host.home, 2)
+            expect(row).to_have_count(0)
+        route.fulfill(response=answer)
+
+    page.route(page.url, late)
+    host.say(call(city="Tokyo"))
+    expect(page.locator(".asked")).to_contain_text("Tokyo")
+    expect(page.locator("#status")).to_have_attribute("data-state", "answered")
+
+
+def test_an_older_status_never_takes_the_place_of_a_newer_one(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Of one exchange the page asks for one status at a time, and once more for later news."""
+    begin(host, desk)
+    host.say(call(city="Tokyo"))
+    page = window().page
+    expect(page.locator("#live")).to_have_attribute("data-how", "live")
+    asked: list[str] = []
+    before: list[str] = []
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        expect(page.locator("#rows .row .state", has_text="draft")).to_be_visible()
+        answer_elsewhere(host.home, 2)
+        expect(page.locator("#rows .row")).to_have_count(0)
+        before.extend(asked)
+        route.fulfill(response=answer)
+
+    page.on("request", lambda one: asked.extend([one.url] * one.url.endswith("/status")))
+    page.route("**/status", late, times=1)
+    session = FolderInbox(host.home).sessions()[0].name
+    desk.post(
+        f"/api/exchanges/{session}/2/draft", {"text": "somebody else writes", "who": "another"}
+    )
+    expect(page.locator("#status")).to_have_attribute("data-state", "answered")
+    assert len(before) == 1
+
+
+def test_a_tab_shows_what_came_before_its_script_began(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Another tab of the browser has the live stream, and heard of it."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    opened = window()
+    expect(opened.page.locator("#live")).to_have_attribute("data-how", "live")
+    second = opened.new_page()
+    held: list[Route] = []
+    second.route("**/desk.js", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    second.goto(opened.page.url, wait_until="commit")
+    expect(second.locator("#rows .row")).to_have_count(1)
+    host.say(call("2", city="Osaka"))
+    expect(opened.page.locator("#rows .row")).to_have_count(2)
+    held[0].continue_()
+    expect(second.locator("#rows .row")).to_have_count(2)
+
+
+def test_the_draft_that_the_desk_keeps_is_the_one_that_was_saved_last(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """A slow line holds back the first of two: the second waits for it."""
+    begin(host, desk)
+    host.say(call(city="Tokyo"))
+    page = window().page
+    page.evaluate(
+        """() => {
+          const { fetch } = window;
+          window.held = [];
+          window.fetch = (address, options) => String(address).endsWith("/draft")
+            ? new Promise((done) => held.push(() => done(fetch(address, options))))
+            : fetch(address, options);
+        }"""
+    )
+    for text in ("sunny", "sunny all day"):
+        page.locator("#sentence").fill(text)
+        page.keyboard.press("Control+s")
+    assert page.evaluate("held.length") == 1
+    page.evaluate("held.pop()()")
+    until(lambda: page.evaluate("held.length"), "the second is saved, too")
+    page.evaluate("held.pop()()")
+    expect(page.locator("#saved-at")).not_to_be_empty()
+    inbox = FolderInbox(host.home)
+    draft = inbox.item(Key(inbox.sessions()[0].name, 2)).draft
+    assert draft is not None
+    assert "sunny all day" in draft.text

@@ -12,7 +12,6 @@ import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
 import { keep, place } from "./place.js";
-import { refreshStatus } from "./status.js";
 import { call, follow } from "./talk.js";
 
 const page = new Page();
@@ -29,7 +28,7 @@ function changed(changes) {
   const session = key.split("/")[0];
   const touches = changes.some((one) => one.what === "everything"
     || (one.session === session && one.what !== "lines" && (one.number === 0 || `${one.session}/${one.number}` === key)));
-  if (touches) refreshStatus(page, key);
+  if (touches) page.refreshStatus();
 }
 
 if (document.querySelector("#around[data-role=learner]")) keep(place);

@@ -3,7 +3,7 @@
 import { keep } from "./choices.js";
 import { byId } from "./dom.js";
 import { MessageDocument } from "./document.js";
-import { call, Pause } from "./talk.js";
+import { call, oneAtATime, Pause } from "./talk.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 
@@ -43,7 +43,9 @@ export class DraftStore {
     byId("saved-at").textContent = "";
   }
 
-  async save() {
+  // Of two at once the older one might be the last to arrive.
+  save = oneAtATime(async () => {
+    if (this.closed) return;
     this.pause.stop();
     const { text, touched, replaced, facts } = this.draft;
     const aside = replaced?.text ?? "";
@@ -55,7 +57,7 @@ export class DraftStore {
     } catch {
       if (!this.closed) byId("saved-at").textContent = say("unsaved");
     }
-  }
+  });
 
   forget() {
     this.pause.stop();

@@ -10,7 +10,7 @@ export async function startForms() {
   for (const form of all("form[data-draft]", document, HTMLFormElement)) await open(form);
   // The forms that are there from here on.
   for (const form of all("form[data-preview]", document, HTMLFormElement)) {
-    form.addEventListener("input", new Pause(300, () => look(form)).soon);
+    form.addEventListener("input", new Pause(300, oneAtATime(() => look(form))).soon);
     form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("button"));
     });

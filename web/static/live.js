@@ -13,7 +13,7 @@ const SILENT_FOR = 45_000;
 const NAME = `humanmcp-live${place}`; // one browser may have several places: a teacher has
 const GREETED_WITHIN = 10_000; // the desk greets at once
 
-let version = Number(document.body.dataset.version);
+export let version = Number(document.body.dataset.version);
 /** @type {OnChanges} */
 let act = () => {};
 /** @type {EventSource | null} */
@@ -30,8 +30,8 @@ const channel = new BroadcastChannel(NAME);
 export function startLive(onChange) {
   act = onChange;
   channel.onmessage = ({ data }) => {
-    if (data.changes) heard(data);
-    else show(data.how);
+    if (data.how) show(data.how);
+    if (data.changes || data.version > version) heard(data);
   };
   show("live");
   if (navigator.locks) navigator.locks.request(NAME, lead);
@@ -109,20 +109,22 @@ async function poll() {
 
 /** @param {LiveRecord} record what this tab heard for all of them */
 function spread(record) {
-  channel.postMessage(record);
-  heard(record);
+  channel.postMessage({ ...record, since: version });
+  heard({ ...record, since: version });
 }
 
-/** @param {LiveRecord} record */
-function heard(record) {
-  if (record.version === version) return;
-  version = record.version;
-  act(record.changes);
+// A tab that was not there yet, or led until just now, may have missed something.
+/** @param {LiveRecord & {since?: number}} record */
+function heard({ version: now, since = now, changes }) {
+  if (now === version) return;
+  const missed = since > version;
+  version = now;
+  act(missed ? [{ what: "everything" }] : changes);
 }
 
 /** @param {string} state */
 function how(state) {
-  channel.postMessage({ how: state });
+  channel.postMessage({ how: state, version });
   show(state);
 }
 

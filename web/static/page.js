@@ -5,9 +5,10 @@ import { tick } from "./clock.js";
 import { openComposer } from "./composer.js";
 import { all, atRest, first, isWide, keyOfOpen, maybe } from "./dom.js";
 import { refreshList } from "./list.js";
+import { version } from "./live.js";
 import { oneAtATime, part } from "./talk.js";
 import { at, here } from "./place.js";
-import { hideOwn, listenToCopies, listenToStatus } from "./status.js";
+import { hideOwn, listenToCopies, listenToStatus, takeStatus } from "./status.js";
 import { composed, goOnTyping } from "./typeahead.js";
 import { tell } from "./words.js";
 
@@ -37,7 +38,10 @@ export class Page {
     if (focus) this.placeFocus();
     nameOpen();
     this.address = location.pathname + location.search;
+    if (Number(document.body.dataset.version) < version) this.refreshStatus(); // something was heard while this was on its way
   }
+
+  refreshStatus = oneAtATime(() => takeStatus(this));
 
   /** @param {OutcomeShape} outcome @param {Composer} from */
   async sent(outcome, from) {
@@ -69,6 +73,7 @@ export class Page {
     this.composer?.close();
     this.composer = null;
     document.body.className = page.body.className;
+    document.body.dataset.version = page.body.dataset.version;
     old.replaceWith(young);
     stamp();
     tick();

@@ -6,9 +6,10 @@ import { at } from "./place.js";
 import { part } from "./talk.js";
 import { copy, say, tell } from "./words.js";
 
-/** @param {Page} page @param {string} key */
-export async function refreshStatus(page, key) {
-  const answer = await part(`/m/${key}/status`);
+/** @param {Page} page */
+export async function takeStatus(page) {
+  const key = keyOfOpen();
+  const answer = key ? await part(`/m/${key}/status`) : null;
   const [old, fresh] = [maybe("status"), answer?.getElementById("status")];
   if (!old || !fresh || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   hideOwn(page, fresh);
@@ -46,7 +47,7 @@ export function listenToStatus(page) {
     const key = keyOfOpen();
     if (!(await part(`/m/${key}`, new URLSearchParams({ act: one.value })))) return;
     tell(one.id === "hold" ? "held" : "ordered");
-    refreshStatus(page, key);
+    page.refreshStatus();
   });
 }
 

@@ -78,17 +78,17 @@ export class Pause {
   }
 }
 
-/** One at a time: what is asked for meanwhile is done once more at the end. @param {() => Promise<void>} act */
+/** One at a time: who asks meanwhile waits until it was done once more. @param {() => Promise<void>} act */
 export function oneAtATime(act) {
   /** @type {Promise<void> | null} */
   let running = null;
-  let again = false;
-  return function run() {
-    again = running !== null;
-    running ??= act().finally(() => {
-      running = null;
-      if (again) run();
+  /** @type {Promise<void> | null} */
+  let next = null;
+  return /** @returns {Promise<void>} */ function run() {
+    if (!running) return running = act().finally(() => { running = null; });
+    return next ??= running.catch(() => {}).then(() => {
+      next = null;
+      return run();
     });
-    return running;
   };
 }

@@ -547,6 +547,10 @@ class Live:
             self._waiting.discard(future)
 
 
+_SAYS_LESS: Final = {("arrived", "changed"), ("session", "lines")}
+"""Where the later of two changes tells less than the earlier one."""
+
+
 def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
     """Return what changed as the page reads it; an exchange that changed often is named once."""
     if changes is None:
@@ -555,7 +559,7 @@ def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
     for change in changes:
         key = (change.session, change.number)
         before = latest.pop(key, None)
-        if before is not None and before.what == "arrived" and change.what == "changed":
+        if before is not None and (before.what, change.what) in _SAYS_LESS:
             change = before  # noqa: PLW2901 - to a page that saw neither, it still arrived
         latest[key] = change
     return [

@@ -214,13 +214,14 @@ def test_idle_connections_do_not_starve_the_desk(home: Path) -> None:
 
 
 def test_several_changes_of_one_exchange_are_one() -> None:
-    """It arrived and changed: to who saw neither, it arrived. It arrived and closed: it closed."""
+    """To who saw neither, what arrived and changed arrived, and a session ended that said more."""
     changes = (
         BoardChange(1, "arrived", "s", 1),
         BoardChange(2, "changed", "s", 1),
         BoardChange(3, "arrived", "s", 2),
         BoardChange(4, "closed", "s", 2),
         BoardChange(5, "session", "s"),
+        BoardChange(6, "lines", "s"),
     )
     assert report(changes) == [
         {"what": "arrived", "session": "s", "number": 1},
