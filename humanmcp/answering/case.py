@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales.explain import explain
+from humanmcp.protocol.conversation.approvals import approval_of
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import unreadable
@@ -32,6 +33,7 @@ from humanmcp.protocol.validation.held import HeldMessage
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
     from humanmcp.locales.explain import Card
+    from humanmcp.protocol.conversation.approvals import Approval
     from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -174,6 +176,18 @@ class Case:
         if not isinstance(found, Message) or self.held is not None:
             return None
         return incoming.inquiry_of(found)
+
+    @property
+    def approval(self) -> Approval | None:
+        """What it asks the person to allow; None if it asks for nothing.
+
+        Of a call that a tap holds, that is the call, unless it cannot be read.
+        """
+        item, held = self.item, self.item.purpose is Purpose.HELD
+        if not isinstance(self.message, Message) or (held and item.way is Direction.OUT):
+            return None
+        found = approval_of(item.line, self.message, self.established.tools, held=held)
+        return None if found is not None and held and found.problem else found
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:

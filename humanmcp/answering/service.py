@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Action, Draft, Order, Reply, Seat, TakenError
 from humanmcp.inbox.ordering import hand_in
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics import autofix as fixing
+from humanmcp.protocol.diagnostics.kinds import ShownOther
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.http.outbound import TAKEN_BACK
 from humanmcp.protocol.json.tree import pretty
@@ -284,6 +286,8 @@ def send(
     kept as the draft, and the answer book waits for the person.
     """
     case, reply = case.again(), reply._replace(at=now())
+    if reply.shown and reply.shown != digest_of(case.item.line):
+        return SendResult(Outcome.BLOCKED, case.item, (ShownOther().unplaced(),), reply.text)
     if case.item.state is ExchangeState.ANSWERED:  # the inbox keeps the text beside what was sent
         return _hand_in(case, reply, Verdict(reply.text, None, None), within, wake)
     if case.item.state is not ExchangeState.PENDING or not case.is_open:

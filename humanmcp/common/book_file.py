@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, in_language
-from humanmcp.protocol.rules.answer_book import Book
+from humanmcp.protocol.rules.answer_book import APPROVE_TOOL, Book
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -108,16 +108,24 @@ class BookFile:
     """A book and the file that it is read from. Without a file it stays the default book."""
 
     def __init__(
-        self, path: Path, revisions: Sequence[str] = (), *, must_exist: bool = False
+        self,
+        path: Path,
+        revisions: Sequence[str] = (),
+        *,
+        must_exist: bool = False,
+        approvals: bool = False,
     ) -> None:
         """Read the book. `revisions` are served, whichever it names; none leaves that to it.
+
+        With `approvals` it offers the tool for permission prompts, unless it has one.
 
         Raises:
             BookFileError: the file is missing although it must exist, or it cannot be used.
         """
         self.path = path
         self._revisions = tuple(revisions)
-        self.book = self._with_revisions(Book())
+        self._approvals = approvals
+        self.book = self._as_served(Book())
         self.complaint: BookFileError | None = None
         """Why the file, as it is now, cannot be used; the last good book stays in force."""
         self._stamp: tuple[int, int] | None = None
@@ -145,7 +153,10 @@ class BookFile:
         """Have another book in force until the file is saved: a rule changed what is offered."""
         self.book = book
 
-    def _with_revisions(self, book: Book) -> Book:
+    def _as_served(self, book: Book) -> Book:
+        named = {one.get("name") for one in book.tools}
+        if self._approvals and APPROVE_TOOL["name"] not in named:
+            book = book._replace(tools=(*book.tools, APPROVE_TOOL))
         return book._replace(revisions=self._revisions) if self._revisions else book
 
     def _look(self) -> bool:
@@ -158,7 +169,7 @@ class BookFile:
             return False
         self._stamp = stamp
         try:
-            self.book = self._with_revisions(read_book(self.path))
+            self.book = self._as_served(read_book(self.path))
         except BookFileError as error:
             self.complaint = error
         else:

@@ -109,6 +109,8 @@ class SessionFacts(NamedTuple):
     """A digest of who its client says that it is, where it has no id to come back under."""
     parked: bool = False
     """Calls were parked in it: they may be answered after it is over."""
+    folder: str = ""
+    """The folder in which its client started it, usually that of the project; "" if unknown."""
 
     @property
     def is_open(self) -> bool:
@@ -237,6 +239,8 @@ class Reply(NamedTuple):
     at: str = ""
     action: Action = Action.FORWARD
     order: Order = Order.SAY
+    shown: str = ""
+    """A digest of the arguments that the person saw: to others nothing is sent. "" asks nothing."""
 
     @property
     def as_draft(self) -> Draft:
@@ -399,10 +403,10 @@ class SessionInbox(Protocol):
         """Return what the conversation has established: a check needs it."""
 
     def holds(self, session: str) -> Sequence[str]:
-        """Return what a tap is to hold: the patterns of `humanmcp tap --hold`."""
+        """Return what a tap is to hold (`humanmcp tap --hold`), and what is allowed unasked."""
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
-        """Replace the patterns of messages that a tap holds."""
+        """Replace the patterns of messages that a tap holds, and of calls that were allowed."""
 
     def opening_is_held(self) -> bool:
         """Return True if people want to open every session of this inbox themselves."""

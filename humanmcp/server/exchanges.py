@@ -24,6 +24,7 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item
+from humanmcp.protocol.conversation.approvals import digest_of
 from humanmcp.protocol.conversation.exchange import (
     REMEMBERED,
     AwaitingRetry,
@@ -41,6 +42,7 @@ from humanmcp.protocol.conversation.exchange import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
+from humanmcp.protocol.diagnostics.kinds import ShownOther
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Decision
 from humanmcp.protocol.rules.timeouts import PROBE
@@ -335,6 +337,10 @@ class ExchangeHandler:
 
     def reply(self, number: int, reply: Reply) -> None:
         """Judge a person's reply: it goes out, or back to them with its problems."""
+        exchange = self.session.exchanges.get(number)
+        if reply.shown and exchange and reply.shown != digest_of(exchange.request.raw):
+            self.journal.inbox_session.refuse(number, (ShownOther().unplaced(),))
+            return
         try:
             outcome = self.session.reply(number, reply.text, reply.form, anyway=reply.anyway)
         except Exception as error:

@@ -77,6 +77,7 @@ def add_arguments(parser: Parser) -> None:
     flag("--by-hand", to=manner, action="store_true")
     flag("--auto", to=manner, action="store_true")
     flag("--opening", to=manner, choices=OPENINGS, metavar="WHO")
+    flag("--approvals", action="store_true")
     flag("--no-progress", action="store_true")
     flag("--open", action="store_true")
     flag("--replay", metavar="TRANSCRIPT")
@@ -293,7 +294,9 @@ class ServerParts(NamedTuple):
 
             facts, waiting = inbox.resume(facts.name)
             return facts, resumed(inbox, facts.name, waiting)
+        where = "" if facts.http_port else str(Path.cwd())
         facts = facts._replace(started=clock.stamp(), pid=os.getpid(), title=self.title, probe=True)
+        facts = facts._replace(folder=where)
         return facts._replace(name=inbox.begin(facts)), None
 
 
@@ -309,7 +312,12 @@ def _parts(
     home = paths.make_private(paths.home_folder(settings.home))
     log_to(home)
     book = paths.book_file(settings.book, home)
-    book_file = BookFile(book, _versions(settings.versions), must_exist=bool(settings.book))
+    book_file = BookFile(
+        book,
+        _versions(settings.versions),
+        must_exist=bool(settings.book),
+        approvals=arguments.approvals,
+    )
     replay, forward = _replay(arguments, home, settings.inbox, _command(arguments))
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
     options = ServeOptions(

@@ -274,6 +274,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> tuple[ServerInbox, SessionFac
         pid=os.getpid(),
         title=title,
         probe=True,
+        folder=str(Path.cwd()),
     )
     facts = facts._replace(name=inbox.begin(facts))
     inbox.hold(facts.name, tuple(pattern.text for pattern in wanted.patterns))

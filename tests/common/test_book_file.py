@@ -67,3 +67,16 @@ def test_a_mistake_while_saving_keeps_the_last_good_book(tmp_path: Path) -> None
     write(path, '[server]\nname = "c"', 3)
     assert book_file.poll(12.0)
     assert (book_file.book.name, book_file.complaint) == ("c", None)
+
+
+def test_the_tool_for_permission_prompts_is_offered_beside_the_book_unless_it_has_one(
+    tmp_path: Path,
+) -> None:
+    """Also by a book that is saved later."""
+    path = tmp_path / "book.toml"
+    book_file = BookFile(path, approvals=True)
+    assert [one["name"] for one in book_file.book.tools] == ["ask_human", "approve"]
+    path.write_text('[[tools]]\nname = "add"\n[[tools]]\nname = "approve"', encoding="utf-8")
+    assert book_file.poll(10)
+    assert [one["name"] for one in book_file.book.tools] == ["add", "approve"]
+    assert "approve" not in [one["name"] for one in BookFile(tmp_path / "none").book.tools]

@@ -18,6 +18,7 @@ from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.rules.answer_book import APPROVE_TOOL
 from tests.waiting import EVERY
 
 CALL: Final = (
@@ -146,6 +147,25 @@ class Shell:
         status = self.main([*words, "--home", str(self.home)])
         out, err = self.capsys.readouterr()
         return Ran(status, out, err)
+
+
+TOOLS: Final = {"approve": APPROVE_TOOL}
+"""What `serve --approvals` offers besides."""
+
+
+def approving(room: Room, **facts: Any) -> str:  # noqa: ANN401 - facts of any type
+    """Begin a session whose client was told of the tool for permission prompts."""
+    name = room.session(**facts)
+    established = Established(client_name="claude-code", tools=TOOLS)
+    room.inbox.describe(room.inbox.facts(name), established)
+    return name
+
+
+def permission(tool: str, **given: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write the permission prompt of a host, as a real one sends it."""
+    arguments = {"tool_name": tool, "input": given, "tool_use_id": "toolu_01"}
+    params = {"name": "approve", "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params})
 
 
 def stamp(moment: datetime) -> str:

@@ -365,6 +365,10 @@ class SaidFirstAtTap(RawDiagnostic, code="N34"):
     """Ids that neither side has counted would confuse both."""
 
 
+class ShownOther(RawDiagnostic, code="N40"):
+    """A client may repeat a request with other arguments; a page may be open in two windows."""
+
+
 class AnswersMissing(RawDiagnostic, code="N35"):
     """The sender of the array waits for an answer to every request in it."""
 

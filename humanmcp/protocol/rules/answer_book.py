@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
 from humanmcp import __version__
+from humanmcp.protocol.conversation.approvals import APPROVAL, KIND
 from humanmcp.protocol.conversation.state import name_of
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules import timeouts
@@ -83,6 +84,25 @@ ASK_TOOL: Final[Mapping[str, Any]] = {
     # disturbed twice.
     "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
 }
+
+
+APPROVE_TOOL: Final[Mapping[str, Any]] = {
+    "name": "approve",
+    "title": "Ask the human for permission",
+    "description": "Hosts send permission prompts here. Not for the model",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "tool_name": {"type": "string", "description": "The tool that is to run"},
+            "input": {"type": "object", "description": "What it is to run with"},
+            "tool_use_id": {"type": "string"},
+        },
+        "required": ["tool_name", "input"],
+    },
+    "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
+    "_meta": {KIND: APPROVAL},
+}
+"""What `humanmcp serve --approvals` offers besides."""
 
 
 ATTRIBUTES: Final[Mapping[str, str]] = {

@@ -10,6 +10,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.conversation.approvals import KIND, KINDS
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import ATTRIBUTES, Book
 from humanmcp.protocol.rules.rule import Notice, OfferChange, Question, Rule, RuleAction
@@ -18,7 +19,7 @@ from humanmcp.protocol.spec.faults import Fault, RuleFault
 from humanmcp.protocol.spec.objects import ASKS, LOG_LEVEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 class BookError(Exception):
@@ -393,7 +394,8 @@ def parse(written: Mapping[str, Any]) -> Book:
         chosen["progress"] = flag(server["progress"], "server.progress")
     for key, attribute in ATTRIBUTES.items():
         if key in written:
-            chosen[attribute] = tuple(tables(written[key], key))
+            entries = tables(written[key], key)
+            chosen[attribute] = tuple(_tools(entries) if key == "tools" else entries)
             json_text(chosen[attribute], key)
     rules = enumerate(tables(written.get("rules", []), "rules"))
     wait = table(written.get("wait", {}), "wait")
@@ -402,6 +404,18 @@ def parse(written: Mapping[str, Any]) -> Book:
         rules=tuple(read_rule(rule, f"rules[{index}]") for index, rule in rules),
         wait={method: _wait(value, f"wait.{method!r}") for method, value in wait.items()},
     )
+
+
+def _tools(entries: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Move what a tool is for to where every desk, and no model, reads it."""
+    for index, entry in enumerate(entries):
+        kind = entry.get("kind")
+        if kind is None:
+            yield entry
+            continue
+        meta = table(entry.get("_meta", {}), f"tools[{index}]._meta")
+        rest = {name: value for name, value in entry.items() if name != "kind"}
+        yield {**rest, "_meta": {**meta, KIND: one_of(kind, KINDS, f"tools[{index}].kind")}}
 
 
 def _wait(value: Any, place: str) -> float | None:  # noqa: ANN401 - TOML's types

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.locales import LANGUAGES, say
+from humanmcp.protocol.conversation.approvals import APPROVAL, KIND
 from humanmcp.protocol.conversation.exchange import Established, Exchange, TransportFacts
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
@@ -703,3 +704,16 @@ def test_a_revision_that_is_not_served_is_told_with_those_that_are() -> None:
 def test_a_name_that_many_programs_give_is_known_as_such(name: str, *, shared: bool) -> None:
     """The defaults of SDKs: what one of them does says nothing of another."""
     assert timeouts.is_shared(name) == shared
+
+
+def test_a_tool_of_the_book_says_what_it_is_for_where_desks_read_it_and_models_do_not() -> None:
+    """`kind` is no member of a tool in MCP; its `_meta` keeps what a person wrote there."""
+    text = (
+        '[[tools]]\nname = "may_i"\nkind = "approval"\n_meta = {"x/y" = 1}\n[[tools]]\nname = "add"'
+    )
+    tools = book(text).tools
+    assert tools[0] == {"name": "may_i", "_meta": {"x/y": 1, KIND: APPROVAL}}
+    assert tools[1] == {"name": "add"}
+    with pytest.raises(BookError) as refused:
+        book('[[tools]]\nname = "may_i"\nkind = "anything"')
+    assert (refused.value.place, refused.value.code) == ("tools[0].kind", "word")

@@ -1,0 +1,270 @@
+"""The approval card: what a person reads before they allow something, and what their choice sends.
+
+The same at every desk. What stands on the card is the whole input: a command with its description,
+an edit as a difference, a file as its text, and every other member beside it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.answering.summary import client_of
+from humanmcp.inbox.contract import Action, Reply
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation import approvals
+from humanmcp.protocol.conversation.approvals import pattern_of
+from humanmcp.protocol.diagnostics.model import TextForm
+from humanmcp.protocol.json.jsonrpc import member, members, one_line, visible
+from humanmcp.protocol.json.tree import objects_at, pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from humanmcp.answering.case import Case
+    from humanmcp.protocol.conversation.approvals import AllowPattern, Approval
+
+ROOM: Final = "approval"
+LONG_LINES: Final = 40
+LONG_TEXT: Final = 3_000
+"""More lines or characters than this must be opened before they can be allowed."""
+_UNUSUAL_SPACE: Final = re.compile(
+    "[\t\xa0\u034f\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ufe00-\ufe0f]"
+)
+"""What looks like a space, or like nothing, and is none to a program."""
+
+
+def plainly(text: str) -> str:
+    """Return a text with everything shown that could hide: also spaces that are none."""
+    return _UNUSUAL_SPACE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", visible(text))
+
+
+class CardLine(NamedTuple):
+    """One line of a part. `sign` is "-" or "+" in a difference, else ""."""
+
+    text: str
+    sign: str = ""
+
+
+class CardPart(NamedTuple):
+    """One part of a card: a member of the input. `kind` is "code", "text" or "difference"."""
+
+    name: str
+    kind: str
+    lines: tuple[CardLine, ...]
+
+
+class ApprovalCard(NamedTuple):
+    """What is to be done: the code of its headline, and its parts.
+
+    `is_long` says that it must be opened before it can be allowed.
+    """
+
+    kind: str
+    parts: tuple[CardPart, ...]
+
+    @property
+    def is_long(self) -> bool:
+        """Return True if it is too long to be seen at once."""
+        lines = [line for part in self.parts for line in part.lines]
+        return len(lines) > LONG_LINES or sum(len(line.text) for line in lines) > LONG_TEXT
+
+    def beginning(self) -> ApprovalCard:
+        """Return the first lines of a long card."""
+        parts, left = [], LONG_LINES // 2
+        for part in self.parts:
+            lines = tuple(one._replace(text=one.text[:300]) for one in part.lines[:left])
+            left -= len(lines)
+            if lines:
+                parts.append(part._replace(lines=lines))
+        return self._replace(parts=tuple(parts))
+
+
+def card_of(approval: Approval) -> ApprovalCard:
+    """Lay out what is to be allowed; every member of the input is on the card."""
+    given = approval.input
+    edits = _edits(given)
+    content = given.get("content")
+    kind = "other"
+    first: list[CardPart] = []
+    shown: set[str] = set()
+    if isinstance(given.get("command"), str):
+        kind, shown = "command", {"command", "description"}
+        first = [_part("command", given["command"])]
+        if isinstance(given.get("description"), str):
+            first.append(_part("description", given["description"], "text"))
+        elif "description" in given:
+            shown.discard("description")
+    elif edits:
+        kind, shown = "edit", {"old_string", "new_string", "edits"} & set(given)
+        first = [CardPart("", "difference", _difference(*edit)) for edit in edits]
+    elif isinstance(content, str) and isinstance(given.get("file_path"), str):
+        kind, shown = "file", {"content"}
+        first = [_part("content", content)]
+    rest = [
+        _part(name, given[name] if isinstance(given[name], str) else pretty(raw))
+        for name, raw in _members(approval)
+        if name not in shown
+    ]
+    before = kind in ("edit", "file")  # the path comes before what is done to it
+    parts = (*rest, *first) if before else (*first, *rest)
+    return ApprovalCard(kind, parts)
+
+
+def _members(approval: Approval) -> Iterator[tuple[str, str]]:
+    text = approval.text
+    return ((name, text[start:end]) for name, start, end in members(text))
+
+
+def _part(name: str, text: str, kind: str = "code") -> CardPart:
+    lines = tuple(CardLine(plainly(line)) for line in text.split("\n"))
+    return CardPart(plainly(name)[:200], kind, lines)
+
+
+def _edits(given: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return each pair of an old and a new text; nothing where there is more to it."""
+    several = objects_at(given, "edits") if "edits" in given else [dict(given)]
+    pairs = [(one.get("old_string"), one.get("new_string")) for one in several]
+    found = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
+    plain = "edits" not in given or (
+        isinstance(given["edits"], list)
+        and len(given["edits"]) == len(several)
+        and all(set(one) == {"old_string", "new_string"} for one in several)
+        and not {"old_string", "new_string"} & set(given)
+    )
+    return found if plain and len(found) == len(several) else []
+
+
+_MOST_COMPARED: Final = 1_000
+"""Lines of which a difference is made; of more, all go and all come."""
+
+
+def _difference(old: str, new: str) -> tuple[CardLine, ...]:
+    before, after = old.split("\n") if old else [], new.split("\n") if new else []
+    if len(before) + len(after) > _MOST_COMPARED:
+        changes = [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
+    else:
+        every = len(before) + len(after)
+        found = list(difflib.unified_diff(before, after, lineterm="", n=every))
+        changes = found[3:] or [f" {line}" for line in before]
+    return tuple(CardLine(plainly(line[1:]), line[0].strip()) for line in changes)
+
+
+def headline(case: Case, approval: Approval, language: str) -> str:
+    """Return who wants to do what."""
+    who = client_of(case.facts) or say(ROOM, "an agent", language)
+    kind = card_of(approval).kind
+    kind = "problem" if approval.problem else "question" if approval.questions else kind
+    return say(ROOM, f"kind {kind}", language, who=who, tool=one_line(approval.tool, 80))
+
+
+def pattern_in_words(pattern: AllowPattern, language: str) -> str:
+    """Say what a pattern allows."""
+    tool, value = one_line(pattern.tool, 80), plainly(pattern.value)
+    return say(ROOM, f"like {pattern.way}", language, tool=tool, value=value)
+
+
+# -- what a choice sends --------------------------------------------------------------------------
+
+
+class ApprovalError(StopError):
+    """A choice cannot be sent: nothing was allowed."""
+
+    room = ROOM
+
+
+def allow(case: Case, approval: Approval, *, seen: bool, shown: str = "") -> Reply:
+    """Return the reply that allows what was shown, unchanged. `seen` says that all of it was.
+
+    Raises:
+        ApprovalError: it cannot be allowed, or was not seen whole.
+    """
+    _may_be_allowed(approval)
+    if card_of(approval).is_long and not seen:
+        raise ApprovalError("unseen")
+    if case.held is not None:
+        return Reply(case.item.line, action=Action.FORWARD, shown=shown)
+    return Reply(approvals.allowed(approval), TextForm.TEXT, shown=shown)
+
+
+def change(case: Case, approval: Approval, text: str, *, shown: str = "") -> Reply:
+    """Return the reply that allows another input, which is JSON.
+
+    Raises:
+        ApprovalError: it cannot be allowed, or the text is no JSON object.
+    """
+    _may_be_allowed(approval)
+    try:
+        sound = isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        sound = False
+    if not sound:
+        raise ApprovalError("no object")
+    if case.held is not None:
+        line = case.item.line
+        params = approvals.with_members(member(line, "params") or "{}", {"arguments": text})
+        return Reply(approvals.with_members(line, {"params": params}), shown=shown)
+    return Reply(approvals.allowed(approval, text), TextForm.TEXT, shown=shown)
+
+
+def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
+    """Return the input with what was typed in the fields of its form; the rest as it was written.
+
+    A text is typed as it is, anything else as JSON.
+    """
+    changed: dict[str, str] = {}
+    for name, raw in _members(approval):
+        before = approval.input[name]
+        words = typed.get(name)
+        if words is None:
+            continue
+        if not isinstance(before, str):
+            if words.strip() != raw.strip():
+                changed[name] = words
+        elif words != _newlines(before):
+            changed[name] = approvals.as_json(words)
+    return approvals.with_members(approval.text, changed) if changed else approval.text
+
+
+def _newlines(text: str) -> str:
+    """Return a text with the line ends that a form sends."""
+    return re.sub("\r\n?", "\n", text)
+
+
+def deny(case: Case, reason: str, *, shown: str = "") -> Reply:
+    """Return the reply that denies it; the model reads the reason."""
+    if case.held is not None:
+        words = reason.strip() or approvals.DENIED
+        return Reply(words, TextForm.TOOL_ERROR, action=Action.ANSWER, shown=shown)
+    return Reply(approvals.denied(reason), TextForm.TEXT, shown=shown)
+
+
+def _may_be_allowed(approval: Approval) -> None:
+    if approval.problem:
+        raise ApprovalError(approval.problem)
+    if approval.questions:
+        raise ApprovalError("questions")
+
+
+# -- allow like this ------------------------------------------------------------------------------
+
+
+def allowed_patterns(case: Case) -> tuple[AllowPattern, ...]:
+    """List what a person has allowed for the session of this request."""
+    found = map(pattern_of, case.inbox.holds(case.key.session))
+    return tuple(one for one in found if one is not None)
+
+
+def allow_like(case: Case, pattern: AllowPattern) -> None:
+    """Allow what fits a pattern in this session from now on."""
+    kept = case.inbox.holds(case.key.session)
+    case.inbox.hold(case.key.session, tuple(dict.fromkeys((*kept, str(pattern)))))
+
+
+def take_back(case: Case, pattern: str) -> None:
+    """Ask again for what fits a pattern."""
+    kept = case.inbox.holds(case.key.session)
+    case.inbox.hold(case.key.session, tuple(one for one in kept if one != pattern))

@@ -1,0 +1,212 @@
+"""The approval card at every desk: what stands on it, and what each choice sends."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.answering import approvals, service
+from humanmcp.answering.approvals import ApprovalError, card_of, plainly
+from humanmcp.answering.case import Case, case_of
+from humanmcp.answering.service import Outcome
+from humanmcp.inbox.contract import Action, Purpose, Seat
+from humanmcp.protocol.conversation.approvals import Approval, patterns_for
+from humanmcp.protocol.diagnostics.model import TextForm
+from tests.terminal.rooms import Room, approving, permission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    """Make an inbox folder without any session."""
+    made = Room(tmp_path / "home")
+    yield made
+    made.close()
+
+
+def asked(room: Room, tool: str = "Bash", **given: Any) -> tuple[Case, Approval]:  # noqa: ANN401 - any JSON value
+    """Let a host ask for permission."""
+    case = case_of(room.inbox, room.ask(approving(room), 1, permission(tool, **given)))
+    assert case.approval is not None
+    return case, case.approval
+
+
+def laid_out(room: Room, tool: str = "Bash", **given: Any) -> list[str]:  # noqa: ANN401 - any JSON value
+    """Return the lines of a card, each with the name of its part."""
+    parts = card_of(asked(room, tool, **given)[1]).parts
+    return [f"{part.name}: {line.sign}{line.text}" for part in parts for line in part.lines]
+
+
+def test_a_command_stands_before_its_description_and_everything_else_beside_them(
+    room: Room,
+) -> None:
+    """A member that changes what the command does is seen."""
+    given: dict[str, Any] = {"description": "Look", "run_in_background": True, "command": "ls\npwd"}
+    assert laid_out(room, **given) == [
+        "command: ls",
+        "command: pwd",
+        "description: Look",
+        "run_in_background: true",
+    ]
+
+
+def test_an_edit_is_a_difference_below_its_path(room: Room) -> None:
+    """Lines that stay are shown, too."""
+    lines = laid_out(room, "Edit", file_path="/a.py", old_string="a\nb", new_string="a\nc")
+    assert lines == ["file_path: /a.py", ": a", ": -b", ": +c"]
+    several = [{"old_string": "", "new_string": "x"}, {"old_string": "y", "new_string": ""}]
+    lines = laid_out(room, "MultiEdit", file_path="/a.py", edits=several)
+    assert lines == ["file_path: /a.py", ": +x", ": -y"]
+
+
+def test_edits_with_more_in_them_are_shown_as_they_came(room: Room) -> None:
+    """What a difference cannot show is never left out."""
+    several = [{"old_string": "", "new_string": "x", "replace_all": True}]
+    assert any("replace_all" in line for line in laid_out(room, "MultiEdit", edits=several))
+    assert any("42" in line for line in laid_out(room, "Edit", old_string=42, new_string="x"))
+
+
+def test_a_new_file_is_its_text_and_anything_else_is_json(room: Room) -> None:
+    """Numbers stay as they were written."""
+    lines = laid_out(room, "Write", file_path="/a", content="1\n2")
+    assert lines == ["file_path: /a", "content: 1", "content: 2"]
+    assert laid_out(room, "mcp__x__y", deep={"n": 1}) == ["deep: {", 'deep:   "n": 1', "deep: }"]
+    assert laid_out(room, "mcp__x__y") == []
+
+
+def test_what_could_hide_in_a_command_is_shown() -> None:
+    """Directions, nothing at all, control characters, and spaces that are none to a shell."""
+    assert plainly("rm\u202e\u200b\x1b[2K\u2800-rf\xa0/") == (
+        "rm⟦U+202E⟧⟦U+200B⟧⟦U+001B⟧[2K⟦U+2800⟧-rf⟦U+00A0⟧/"
+    )
+    assert plainly("a\ud800") == "a⟦U+D800⟧"
+    assert plainly("東京 é") == "東京 é"
+
+
+@pytest.mark.parametrize("command", ["x" * 3_001, "echo\n" * 41, "ls" + "\n" * 60 + "rm -rf /"])
+def test_what_is_too_long_to_be_seen_at_once_is_allowed_only_after_it_was_opened(
+    room: Room, command: str
+) -> None:
+    """Its beginning is short, and nothing goes out."""
+    case, approval = asked(room, command=command)
+    assert card_of(approval).is_long
+    beginning = card_of(approval).beginning()
+    assert sum(len(part.lines) for part in beginning.parts) <= 20
+    with pytest.raises(ApprovalError) as stopped:
+        approvals.allow(case, approval, seen=False)
+    assert stopped.value.code == "unseen"
+    assert json.loads(approvals.allow(case, approval, seen=True).text)["behavior"] == "allow"
+
+
+def test_allowing_denying_and_changing_send_what_the_host_reads(room: Room) -> None:
+    """Each passes the check as the text of a tool's result."""
+    case, approval = asked(room, command="ls", timeout=1.0)
+    replies = (
+        approvals.allow(case, approval, seen=True, shown=approval.digest),
+        approvals.change(case, approval, '{"command": "pwd"}', shown=approval.digest),
+        approvals.deny(case, "not now", shown=approval.digest),
+    )
+    assert [json.loads(one.text) for one in replies] == [
+        {"behavior": "allow", "updatedInput": {"command": "ls", "timeout": 1.0}},
+        {"behavior": "allow", "updatedInput": {"command": "pwd"}},
+        {"behavior": "deny", "message": "not now"},
+    ]
+    for one in replies:
+        assert one.form is TextForm.TEXT
+        assert one.shown == approval.digest
+        assert service.judge(case, one.text, one.form).sendable
+
+
+@pytest.mark.parametrize("text", ["", "yes", "[]", '{"command": ', "[" * 100_000])
+def test_a_changed_input_that_is_no_object_is_not_sent(room: Room, text: str) -> None:
+    """The sentence says what it must be."""
+    case, approval = asked(room, command="ls")
+    with pytest.raises(ApprovalError) as stopped:
+        approvals.change(case, approval, text)
+    assert "JSON" in stopped.value.sentence("en")
+
+
+def test_the_form_of_the_input_changes_only_what_was_typed(room: Room) -> None:
+    """A browser sends other line ends than the text had."""
+    approval = asked(room, command="a\r\nb", timeout=1e3, n=1)[1]
+    same = {"command": "a\nb", "timeout": "1000.0", "n": "1"}
+    assert approvals.changed_input(approval, same) == approval.text
+    changed = json.loads(approvals.changed_input(approval, {**same, "command": "a\nc", "n": "2"}))
+    assert changed == {"command": "a\nc", "timeout": 1000.0, "n": 2}
+
+
+def test_what_cannot_be_read_can_only_be_denied(room: Room) -> None:
+    """Nonsense in the place of the arguments allows nothing."""
+    line = permission("Bash").replace('"input": {}', '"input": "rm"')
+    case = case_of(room.inbox, room.ask(approving(room), 1, line))
+    approval = case.approval
+    assert approval is not None
+    with pytest.raises(ApprovalError):
+        approvals.allow(case, approval, seen=True)
+    with pytest.raises(ApprovalError) as stopped:
+        approvals.change(case, approval, "{}")
+    assert "only deny" in stopped.value.sentence("en")
+    assert json.loads(approvals.deny(case, "").text)["behavior"] == "deny"
+
+
+def test_nothing_is_sent_for_other_arguments_than_those_that_were_shown(room: Room) -> None:
+    """A client repeats its request with another command, and the person still sees the first."""
+    case, approval = asked(room, command="ls")
+    reply = approvals.allow(case, approval, seen=True, shown=approval.digest)
+    room.inbox.update(
+        case.key, line=permission("Bash", command="rm"), id="1", waiting=case.item.waiting
+    )
+    result = service.send(case, reply, within=0)
+    assert result.outcome is Outcome.BLOCKED
+    assert [one.code for one in result.diagnostics] == ["N40"]
+    assert room.inbox.item(case.key).reply is None
+
+
+def test_a_call_that_a_tap_holds_is_released_changed_or_fails_with_the_reason(room: Room) -> None:
+    """Released as it came, byte for byte; a denial is a tool error that the model reads."""
+    params = '{"name":"add","arguments":{"a": 1}}'
+    line = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
+    session = room.session(seat=Seat.TAP)
+    case = case_of(room.inbox, room.ask(session, 1, line, purpose=Purpose.HELD))
+    approval = case.approval
+    assert approval is not None
+    assert approvals.allow(case, approval, seen=True).text == line
+    assert approvals.allow(case, approval, seen=True).action is Action.FORWARD
+    changed = approvals.change(case, approval, '{"a": 2}')
+    assert json.loads(changed.text)["params"]["arguments"] == {"a": 2}
+    assert service.judge(case, changed.text, changed.form, changed.action).sendable
+    denied = approvals.deny(case, "not that one")
+    assert (denied.form, denied.action) == (TextForm.TOOL_ERROR, Action.ANSWER)
+    sent = service.judge(case, denied.text, denied.form, denied.action).line
+    assert sent is not None
+    assert json.loads(sent)["result"]["isError"] is True
+
+
+def test_what_a_person_allowed_is_kept_for_its_session_alone_and_can_be_taken_back(
+    room: Room,
+) -> None:
+    """Beside what a tap is to hold."""
+    case, approval = asked(room, command="git status")
+    other, _ = asked(room, command="git status")
+    room.inbox.hold(case.key.session, ["tools/call"])
+    (same, begins) = patterns_for(approval)
+    approvals.allow_like(case, same)
+    approvals.allow_like(case, same)
+    approvals.allow_like(case, begins)
+    assert approvals.allowed_patterns(case) == (same, begins)
+    assert approvals.allowed_patterns(other) == ()
+    approvals.take_back(case, str(same))
+    assert room.inbox.holds(case.key.session) == ("tools/call", str(begins))
+    assert "git status" in approvals.pattern_in_words(begins, "en")
+
+
+def test_the_headline_names_the_client_and_what_it_wants(room: Room) -> None:
+    """In the person's own language."""
+    case, approval = asked(room, command="ls")
+    assert approvals.headline(case, approval, "en") == "claude-code 2.1 wants to run a command"
+    assert "claude-code" in approvals.headline(case, approval, "ja")
