@@ -21,6 +21,7 @@ from humanmcp.http.listening import (
 )
 from humanmcp.inbox.contract import InboxError, StoreError
 from humanmcp.locales import say
+from humanmcp.protocol.conversation.transcript import HTTP
 from humanmcp.protocol.http import inbound
 from humanmcp.protocol.http.http_headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import (
@@ -587,9 +588,9 @@ def _noted(
 
 
 def _had(session: HttpSession, last_event_id: EventId) -> bool:
-    """Return True if the session had this stream."""
+    """Return True if the session had this stream: a note of a wrong GET names one, too."""
     frames = session.server.journal.inbox.frames(session.server.journal.name)
-    return any(frame.number == last_event_id.stream for frame in frames)
+    return any(frame.number == last_event_id.stream and frame.note != HTTP for frame in frames)
 
 
 def _missed(session: HttpSession, last_event_id: EventId) -> list[OutEvent]:

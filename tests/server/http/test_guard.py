@@ -148,6 +148,9 @@ def test_a_stream_that_a_session_never_had_is_400(server: ServingHttp) -> None:
     assert server.ask(body=ping, headers=session).status == 200
     for name, status in (("1-0", 200), ("2-9", 200), ("3-0", 400), ("9999-1", 400)):
         assert server.ask("GET", headers={**session, "Last-Event-ID": name}).status == status
+    # what is noted of the refused request is no stream either
+    until(lambda: any('"number":9999' in line for line in transcripts(server)), "its note")
+    assert server.ask("GET", headers={**session, "Last-Event-ID": "9999-1"}).status == 400
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_a_client_of_2026_that_hangs_up_has_cancelled(home: Path) -> None:
 
 def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home: Path) -> None:
     """The rule: "Disconnection SHOULD NOT be interpreted as the client cancelling its request"."""
-    with ServingHttp(home, "--opening", "book", quick=1) as server:
+    with ServingHttp(home, "--opening", "book", quick=PATIENCE) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         name, data = next(waiting.events())
@@ -212,7 +212,7 @@ def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home
 
 def test_a_stream_that_is_resumed_goes_on_where_it_was(home: Path) -> None:
     """The client is there again before the answer."""
-    with ServingHttp(home, "--opening", "book", quick=1) as server:
+    with ServingHttp(home, "--opening", "book", quick=PATIENCE) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         name, _ = next(waiting.events())
@@ -378,7 +378,7 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
         assert [name for name, _data in waiting.events()] == ["2-0"]
         assert server.process.wait(PATIENCE) == 0
         waiting.close()
-    with ServingHttp(home, "--opening", "book", quick=1, address=port) as server:
+    with ServingHttp(home, "--opening", "book", quick=PATIENCE, address=port) as server:
         again = server.open({**headers, "Last-Event-ID": "2-0"}, verb="GET")
         assert next(again.events()) == ("2-0", b"")
         server.kill()
@@ -386,7 +386,7 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
     assert [path.name for path in folder.glob("pending/*")] == ["0002"]
     flags = ("--opening", "book", "--book", str(book))
     book.write_text('[[tools]]\nname = "new"\n', encoding="utf-8")
-    with ServingHttp(home, *flags, quick=1, address=port) as server:
+    with ServingHttp(home, *flags, quick=PATIENCE, address=port) as server:
         changes = server.open(headers, verb="GET").events()
         found = next(json.loads(data) for _name, data in changes if data)
         assert found["method"] == "notifications/tools/list_changed"
