@@ -14,4 +14,4 @@ ENV PATH="/opt/humanmcp/bin:$PATH" HUMANMCP_HOME=/inbox
 VOLUME /inbox
 USER 1000
 ENTRYPOINT ["humanmcp"]
-CMD ["serve", "--opening", "book"]
+CMD ["serve", "--handshake", "book"]

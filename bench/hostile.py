@@ -131,7 +131,7 @@ def others_wait(folder: Path, rounds: int) -> Iterator[Figure]:
         with ExitStack() as stack:
             port = free_port()
             command = serving(folder / f"hostile-{number}", port, "--book", str(book))
-            server = stack.enter_context(Peer((*command, "--opening", "book")))
+            server = stack.enter_context(Peer((*command, "--handshake", "book")))
             client = client_of(stack, server, port, BOTH)
             for warm in range(20):
                 client.ask(call(warm))

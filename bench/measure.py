@@ -164,7 +164,7 @@ def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]
     tools = ",".join(['{"name":"a","inputSchema":{"type":"object"}}'] * count)
     request = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
     assert isinstance(request, Message)
-    yield "one tool name for all", Exchange(1, request, call.revision), f'{{"tools":[{tools}]}}'
+    yield "one tool name for all", Exchange(1, request, call.version), f'{{"tools":[{tools}]}}'
 
 
 def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:

@@ -22,8 +22,8 @@ from bench.figures import Figure, percentile, spread
 from bench.load import BARELY, affordable
 from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import InboxError, Item, Key, Reply, SessionFacts
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.inbox.postgres import database
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame

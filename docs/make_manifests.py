@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parent.parent
 
 COMMAND: Final = HostCommand(
-    "uvx", (f"{published.NAME}@{__version__}", "serve", "--opening", "book")
+    "uvx", (f"{published.NAME}@{__version__}", "serve", "--handshake", "book")
 )
 """What starts the server on a computer that has nothing but uv."""
 

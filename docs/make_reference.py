@@ -243,7 +243,7 @@ def _example(example: mistakes.Example, language: str) -> Iterator[str]:
     for quote in example.quotes:
         yield from ("", f"[{quote.source}]({quote.link}):", "", "```text", quote.says, "```")
     if example.pages:
-        links = (f"[{revision}]({page})" for revision, page in example.pages.items())
+        links = (f"[{version}]({page})" for version, page in example.pages.items())
         yield from ("", f"`{example.method}`: {', '.join(links)}")
 
 

@@ -17,8 +17,8 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.table import Chair, Plan, Table
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Life
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import USAGE_ERROR, StopError, sentence_of
 

@@ -26,7 +26,7 @@ def asked(
     params: Mapping[str, Any] | None = None,
     *,
     token: str = "3",
-    revision: str = R2025,
+    version: str = R2025,
 ) -> Exchange:
     """Make the exchange of a request with an id token, as a session would."""
     text = f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(method)}'
@@ -34,7 +34,7 @@ def asked(
         text += f',"params":{json.dumps(params, ensure_ascii=False)}'
     message = jsonrpc.read(f"{text}}}".encode())
     assert isinstance(message, Message), message
-    return Exchange(1, message, revision)
+    return Exchange(1, message, version)
 
 
 def stating(capabilities: Mapping[str, Any] | None = None) -> dict[str, Any]:

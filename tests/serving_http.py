@@ -136,13 +136,13 @@ class ServingHttp(AbstractContextManager["ServingHttp"]):
         self._opened.append(Open(self.port, verb, body, {**JSON, **headers}))
         return self._opened[-1]
 
-    def initialize(self, revision: str = "2025-11-25") -> dict[str, str]:
+    def initialize(self, version: str = "2025-11-25") -> dict[str, str]:
         """Begin a session. Returns the headers of every further request."""
-        got = self.ask(body=initialize(revision))
+        got = self.ask(body=initialize(version))
         assert got.status == 200, got
         headers = {"Mcp-Session-Id": got.headers["mcp-session-id"]}
-        if revision >= "2025-06-18":
-            headers["MCP-Protocol-Version"] = revision
+        if version >= "2025-06-18":
+            headers["MCP-Protocol-Version"] = version
         done = self.ask(
             body='{"jsonrpc":"2.0","method":"notifications/initialized"}', headers=headers
         )
@@ -214,11 +214,11 @@ def own_port() -> str:
         return str(listening.getsockname()[1])
 
 
-def initialize(revision: str) -> str:
+def initialize(version: str) -> str:
     """Return an `initialize`."""
     return (
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":'
-        f'"{revision}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}}}'
+        f'"{version}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}}}'
     )
 
 
@@ -234,7 +234,7 @@ def call(number: int = 2, token: str = "", **params: Any) -> str:  # noqa: ANN40
 def modern(method: str, number: int = 1, client: str = "test", **params: Any) -> Modern:  # noqa: ANN401 - any JSON value
     """Return a request of 2026-07-28 with its headers."""
     meta = {
-        versions.META_REVISION: MODERN,
+        versions.META_VERSION: MODERN,
         versions.META_CAPABILITIES: {},
         versions.META_CLIENT: {"name": client, "version": "1"},
     }

@@ -24,7 +24,7 @@ from tests.waiting import until
 __all__ = ["humanmcp_server"]
 
 ROOT = Path(__file__).parent.parent
-OPENING = {
+HANDSHAKE = {
     "protocolVersion": R2025,
     "capabilities": {},
     "clientInfo": {"name": "c", "version": "1"},
@@ -49,7 +49,7 @@ def start(server: MockServer) -> Serving:
     """Be its client."""
     words = tuple(server.command)
     client = Serving(server.home, *server.flags, command=words[: words.index("--home")])
-    client.say(request(1, "initialize", **OPENING))
+    client.say(request(1, "initialize", **HANDSHAKE))
     client.hear()
     return client
 
@@ -171,12 +171,12 @@ def test_it_has_an_address_for_a_client_that_takes_a_url(server: MockServer) -> 
     address = server.address
     assert server.address == address
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    body = request(1, "initialize", **OPENING).encode()
-    opening = urllib.request.Request(address, body, headers)
-    with urllib.request.urlopen(opening) as answer:
+    body = request(1, "initialize", **HANDSHAKE).encode()
+    handshake = urllib.request.Request(address, body, headers)
+    with urllib.request.urlopen(handshake) as answer:
         assert b'"protocolVersion"' in answer.read()
     until(server.calls, "the session is shown")  # that follows the first answer
     assert [one.method for one in server.calls()] == ["initialize"]
     server.stop()
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(opening)
+        urllib.request.urlopen(handshake)

@@ -159,7 +159,7 @@ class Case:
         found = self.read(item.asked or item.line)
         if not isinstance(found, Message) or found.kind is not Kind.REQUEST:
             return None
-        return Exchange(self.key.number, found, item.revision, item.state)
+        return Exchange(self.key.number, found, item.protocol_version, item.state)
 
     @property
     def held(self) -> HeldMessage | None:
@@ -167,7 +167,7 @@ class Case:
         if self.item.purpose is Purpose.ANSWER:
             return None
         item = self.outlined
-        return HeldMessage(item.line, item.way, item.revision, item.asked)
+        return HeldMessage(item.line, item.way, item.protocol_version, item.asked)
 
     @property
     def inquiry(self) -> Inquiry | None:
@@ -199,9 +199,12 @@ class Case:
             return check.check(
                 held.answered, self.item.line, established=self.established
             ).diagnostics
-        remarks = (*self.item.headers, *check.remarks(found, self.item.revision, self.established))
+        remarks = (
+            *self.item.headers,
+            *check.remarks(found, self.item.protocol_version, self.established),
+        )
         if self.has_twin:
-            return (*remarks, check.same_id(found, self.item.revision))
+            return (*remarks, check.same_id(found, self.item.protocol_version))
         return remarks
 
     def card(self, language: str) -> Card:
@@ -209,7 +212,7 @@ class Case:
         item = self.item
         return explain(
             item.method,
-            item.revision,
+            item.protocol_version,
             language,
             asks=bool(item.id),
             seat=self.facts.seat.value,

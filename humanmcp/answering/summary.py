@@ -328,7 +328,7 @@ def answered_at_once(
             call.line,
             call.method,
             asked.id.token if asked.id else "",
-            facts.revision,
+            facts.protocol_version,
             call.at,
             ExchangeState.ANSWERED,
             answer=Answer(call.answer, call.by, call.answered_at),

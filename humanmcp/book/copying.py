@@ -10,7 +10,7 @@ from humanmcp.common.timestamps import now
 from humanmcp.common.toml_edit import element_text, table_text
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Identity, Opening
+from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.client.transport import connect
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -65,7 +65,7 @@ def listed(target: ServerTarget) -> list[Frame]:
         observer=listener,
     )
     try:
-        client.open(Opening.PROBE)
+        client.open(SessionStart.PROBE)
         for method in methods.LISTS:
             if method.capability in client.offered:
                 for _page in client.pages(method.name):

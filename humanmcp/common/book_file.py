@@ -110,12 +110,12 @@ class BookFile:
     def __init__(
         self,
         path: Path,
-        revisions: Sequence[str] = (),
+        versions: Sequence[str] = (),
         *,
         must_exist: bool = False,
         approvals: bool = False,
     ) -> None:
-        """Read the book. `revisions` are served, whichever it names; none leaves that to it.
+        """Read the book. `versions` are served, whichever it names; none leaves that to it.
 
         With `approvals` it offers the tool for permission prompts, unless it has one.
 
@@ -123,7 +123,7 @@ class BookFile:
             BookFileError: the file is missing although it must exist, or it cannot be used.
         """
         self.path = path
-        self._revisions = tuple(revisions)
+        self._versions = tuple(versions)
         self._approvals = approvals
         self.book = self._as_served(Book())
         self.complaint: BookFileError | None = None
@@ -157,7 +157,7 @@ class BookFile:
         named = {one.get("name") for one in book.tools}
         if self._approvals and APPROVE_TOOL["name"] not in named:
             book = book._replace(tools=(*book.tools, APPROVE_TOOL))
-        return book._replace(revisions=self._revisions) if self._revisions else book
+        return book._replace(protocol_versions=self._versions) if self._versions else book
 
     def _look(self) -> bool:
         try:

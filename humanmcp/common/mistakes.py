@@ -44,11 +44,11 @@ class Example(NamedTuple):
     method: str = ""
     request: str = ""
     form: str = ""
-    revision: str = ""
+    protocol_version: str = ""
 
     @property
     def pages(self) -> Mapping[str, str]:
-        """The page on its method in each revision that has the method."""
+        """The page on its method in each protocol_version that has the method."""
         record = methods.of(self.method)
         return {one: record.page_in(one) for one in versions.ALL if record.is_in(one)}
 

@@ -16,7 +16,7 @@ from humanmcp.demo.good_host import Strictness
 from humanmcp.demo.runner import DemoRunner, DemoServer, HttpDemoServer, Screen
 from humanmcp.demo.steps import weather
 from humanmcp.locales import language_of
-from humanmcp.protocol.spec.versions import META_REVISION
+from humanmcp.protocol.spec.versions import META_VERSION
 
 if TYPE_CHECKING:
     import argparse
@@ -85,7 +85,7 @@ def play(  # noqa: PLR0913 - a lesson, and how to play it
     typed = by_hand and sys.stdin.isatty()
     pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
     screen = Screen(language, program(), by_hand=by_hand, typed=typed, opened=opened, command=name)
-    version = course.meta.get(META_REVISION, "")
+    version = course.meta.get(META_VERSION, "")
     started = HttpDemoServer(command, version) if course.http else DemoServer(command)
     with in_order(), started as child:
         runner = DemoRunner(

@@ -100,7 +100,7 @@ Reaction: TypeAlias = Ignored | Answered | Failed | Noticed | WasAsked
 
 
 class GoodHost:
-    """The host's side of one session of a revision with a handshake."""
+    """The host's side of one session of a version with a handshake."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class GoodHost:
         return understood or Failed(request, message, wrong)
 
     def _speaks_not(self, message: Message) -> bool:
-        """Return True if the server chose a revision that this host does not speak."""
+        """Return True if the server chose a version that this host does not speak."""
         chosen = follow(message.body, "result", "protocolVersion")
         return isinstance(chosen, str) and chosen not in versions.HANDSHAKE
 

@@ -236,7 +236,7 @@ def cut(text: str, language: str) -> str:
 
 LANGUAGES: Final = ("en", "ja")
 LESSON_KEYS: Final = frozenset(
-    {"title", "teaches", "revision", "transport", "capabilities", "host_answers", "steps"}
+    {"title", "teaches", "protocol_version", "transport", "capabilities", "host_answers", "steps"}
 )
 TRANSPORTS: Final = ("stdio", "http")
 STEP_KEYS: Final = frozenset(
@@ -267,7 +267,7 @@ def parse_lesson(written: Mapping[str, Any], language: str) -> Course:
     """
     only(written, LESSON_KEYS, "the lesson")
     steps = tables(written.get("steps", []), "steps")
-    stateless = written.get("revision") in versions.STATELESS
+    stateless = written.get("protocol_version") in versions.STATELESS
     known = STATELESS_METHODS if stateless else HOST_METHODS
     found = [_step(one, f"steps[{index}]", language, known) for index, one in enumerate(steps)]
     if not found or (found[0].method != "initialize" and not stateless):
@@ -291,7 +291,7 @@ def parse_lesson(written: Mapping[str, Any], language: str) -> Course:
 def _meta(written: Mapping[str, Any]) -> JsonObject:
     """Return what each request says of itself where there is no handshake."""
     return {
-        versions.META_REVISION: written["revision"],
+        versions.META_VERSION: written["protocol_version"],
         versions.META_CLIENT: INITIALIZE["clientInfo"],
         versions.META_CAPABILITIES: _capabilities(written),
     }
@@ -306,9 +306,9 @@ def _capabilities(written: Mapping[str, Any]) -> JsonObject:
 def _initialize(written: Mapping[str, Any], step: DemoStep) -> JsonObject:
     """Return what the host introduces itself with."""
     params: JsonObject = {**INITIALIZE, **(step.params or {})}
-    if "revision" in written:
+    if "protocol_version" in written:
         params["protocolVersion"] = one_of(
-            written["revision"], tuple(versions.VERSIONS), "revision"
+            written["protocol_version"], tuple(versions.VERSIONS), "protocol_version"
         )
     if "capabilities" in written:
         params["capabilities"] = _capabilities(written)
@@ -321,7 +321,7 @@ def _step(
     only(written, STEP_KEYS, place)
     method = text(written.get("method"), f"{place}.method")
     if method not in known and method in {*HOST_METHODS, *STATELESS_METHODS}:
-        raise BookError(f"{place}.method", "other revision", known=versions.LATEST_STATELESS)
+        raise BookError(f"{place}.method", "other version", known=versions.LATEST_STATELESS)
     one_of(method, known, f"{place}.method")
     if method.startswith("notifications/"):
         only(written, frozenset({"title", "method"}), place)

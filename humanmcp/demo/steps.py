@@ -115,7 +115,7 @@ def _is_there(body: JsonObject, passing: Passing) -> bool:
 
 
 TOOL: Final = "get-japan-forecast"
-REVISION: Final = "2024-11-05"
+VERSION: Final = "2024-11-05"
 HOST: Final = "humanmcp demo host"
 """What the demo's host calls itself."""
 
@@ -279,12 +279,12 @@ def script(language: str) -> tuple[DemoStep, ...]:
 
 
 INITIALIZE: Final = {
-    "protocolVersion": REVISION,
+    "protocolVersion": VERSION,
     "capabilities": {"roots": {"listChanged": True}},
     "clientInfo": {"name": HOST, "version": "1.0.0"},
 }
 _SERVER: Final = {
-    "protocolVersion": REVISION,
+    "protocolVersion": VERSION,
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "humanmcp", "version": "1.0.0"},
 }

@@ -29,7 +29,7 @@ from humanmcp.desk.state.board import Board, Following, Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.http.listening import QuietServer, listen, outside_of
 from humanmcp.inbox.atomic import LifeLock, is_held
-from humanmcp.inbox.opening import open_inbox
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 

@@ -46,7 +46,7 @@ class Entry:
 
     frame: Frame
     kind: LineKind
-    revision: str
+    version: str
     message: Message | None = None
     observed: ObservedMessage | None = None
     hints: tuple[Diagnostic, ...] = ()
@@ -76,7 +76,7 @@ class Entry:
         """Return what it means, in words, to a reader who takes no part."""
         return explain(
             self.method,
-            self.revision,
+            self.version,
             language,
             asks=self.kind is LineKind.REQUEST,
             seat="reader",
@@ -126,7 +126,7 @@ class Conversation:
     seen: tuple[Entry, ...]
     calls: tuple[Call, ...]
     established: Established
-    revision: str
+    version: str
     server_info: Mapping[str, Any] = field(default_factory=dict)
     """What the server says of itself: name, version, title."""
 
@@ -191,18 +191,18 @@ class _ConversationBuilder:
             seen=tuple(self._seen),
             calls=tuple(self._calls.values()),
             established=self._state.established,
-            revision=self._state.revision or (facts.revision if facts else ""),
+            version=self._state.version or (facts.protocol_version if facts else ""),
             server_info=self._server,
         )
 
     def _entry(self, frame: Frame) -> Entry:
-        revision = self._state.revision or versions.LATEST_HANDSHAKE
+        version = self._state.version or versions.LATEST_HANDSHAKE
         found = message_in(frame)
         kind = line_kind(frame, found)
         message = found if isinstance(found, Message) else None
         wrong = found if kind is LineKind.BROKEN and isinstance(found, Malformed) else None
         noted = hints(wrong, self._established, "") if wrong is not None else ()
-        return Entry(frame, kind, revision, message, hints=noted)
+        return Entry(frame, kind, version, message, hints=noted)
 
     @property
     def _established(self) -> Established:
@@ -221,9 +221,9 @@ class _ConversationBuilder:
 
     def _observe_message(self, entry: Entry, message: Message) -> Entry:
         observed = self._state.observe(entry.frame.direction, message)
-        revision = observed.request.revision if observed.request else self._state.revision
-        found = hints(observed, self._established, self._state.revision)
-        entry = replace(entry, observed=observed, hints=found, revision=revision or entry.revision)
+        version = observed.request.version if observed.request else self._state.version
+        found = hints(observed, self._established, self._state.version)
+        entry = replace(entry, observed=observed, hints=found, version=version or entry.version)
         request = observed.request
         if request is not None and message.kind is Kind.REQUEST:
             self._calls[request.number] = Call(request, entry)

@@ -40,7 +40,7 @@ def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 
     log = {
         "version": "1.2",
         "creator": {"name": "humanmcp", "version": __version__},
-        "comment": f"MCP {conversation.revision} over {way}; {speakers}".strip(),
+        "comment": f"MCP {conversation.version} over {way}; {speakers}".strip(),
         "entries": _entries(conversation, records, address),
     }
     return json.dumps({"log": log}, ensure_ascii=False, indent=1) + "\n"
@@ -166,7 +166,7 @@ def _as_posted(entry: dict[str, Any], request: Entry, answer: Entry | None, addr
     status = 202 if request.kind is LineKind.NOTIFICATION else 0
     if answer is not None:
         streamed = entry["time"] >= STATUS_WITHIN * 1000
-        status = 200 if streamed else status_of(answer.frame.raw, request.revision)
+        status = 200 if streamed else status_of(answer.frame.raw, request.version)
     entry["request"] |= {"url": address, "httpVersion": "HTTP/1.1"}
     phrase = HTTPStatus(status).phrase if status else "no answer"
     entry["response"] |= {"status": status, "statusText": phrase, "httpVersion": "HTTP/1.1"}

@@ -65,7 +65,7 @@ def _facts(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
         ("began", began.partition(".")[0]),
         ("client", conversation.client),
         ("server", server),
-        ("spoken", conversation.revision),
+        ("spoken", conversation.version),
         ("messages", count),
         ("found", str(found) if found else ""),
     )

@@ -50,7 +50,7 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
     for code, value in (
         ("client", conversation.client),
         ("server", server),
-        ("spoken", conversation.revision),
+        ("spoken", conversation.version),
     ):
         if value:
             yield f"- {say(ROOM, code, language)}: {markdown_cell(value)}"

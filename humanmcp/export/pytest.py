@@ -73,7 +73,7 @@ def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
 
 
 def _refused_probes(conversation: Conversation) -> list[Call]:
-    """List what a client asked only to find out which revision the server speaks, in vain.
+    """List what a client asked only to find out which version the server speaks, in vain.
 
     A server that has learned 2026-07-28 since would take the probe and refuse the handshake that
     follows in the recording.

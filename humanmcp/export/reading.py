@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import from_log_time
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import DeskInbox, InboxError, SessionFacts
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales.stop import stopped
 from humanmcp.protocol.conversation.transcript import read_recording
 

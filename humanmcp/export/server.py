@@ -154,7 +154,7 @@ def _pages(conversation: Conversation) -> dict[str, list[tuple[str, int]]]:
 
 
 _OWN_WAY: Final = frozenset(
-    {"ping", *(one.name for one in methods.REQUESTS.values() if one.opening or one.stays_open)}
+    {"ping", *(one.name for one in methods.REQUESTS.values() if one.in_handshake or one.stays_open)}
 )
 """What the SDK, or a list above, answers."""
 

@@ -110,7 +110,7 @@ class AskedSession:
             number = self._numbers
             self._questions[number] = question  # before it can be answered
         try:
-            self.describe(exchange.revision, established)
+            self.describe(exchange.version, established)
             self.inbox.deliver(self._item(number, exchange, established))
         except InboxError:  # a full disk, say: better an error than silence
             logger.exception("a question cannot be kept")
@@ -143,21 +143,21 @@ class AskedSession:
             line=exchange.request.raw,
             method=exchange.method,
             id=exchange.id.token,
-            revision=exchange.revision,
+            protocol_version=exchange.version,
             arrived=now(),
             draft=Draft(check.start(exchange, established, self.language), by=BY_US, at=now()),
         )
 
-    def describe(self, revision: str, established: Established) -> None:
+    def describe(self, version: str, established: Established) -> None:
         """Tell the desks what the check needs, when it has changed.
 
         Raises:
             InboxError: the inbox cannot be used.
         """
         with self._lock:
-            if self._last_noted != (revision, established) and not self._over.is_set():
-                self.inbox.describe(self.facts._replace(revision=revision), established)
-                self._last_noted = (revision, established)
+            if self._last_noted != (version, established) and not self._over.is_set():
+                self.inbox.describe(self.facts._replace(protocol_version=version), established)
+                self._last_noted = (version, established)
 
     # -- the transcript ------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class PersonAsked:
     """A person who is asked by us, not by a server: the host is the peer of their session.
 
     What is asked is a request of MCP all the same (`sampling/createMessage` of a model's seat,
-    `elicitation/create` of a host's), in a revision that has it. So the ordinary check judges the
+    `elicitation/create` of a host's), in a version that has it. So the ordinary check judges the
     answers, and the ordinary pages show them.
     """
 

@@ -44,7 +44,7 @@ class SessionRecorder(ClientObserver):
     def _describe(self, client: Client) -> None:
         session = client.session
         try:
-            self.session.describe(client.stated or session.revision, session.established)
+            self.session.describe(client.stated or session.version, session.established)
         except InboxError:  # a full disk, say: the session goes on
             logger.exception("the desks do not learn what has been established")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, asse
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, PATIENCE, Client, first_done
-from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError, entries_of
+from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, SessionStart, entries_of
 from humanmcp.host.client.transport import connect
 from humanmcp.host.conversation import (
     BETWEEN,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from humanmcp.http.transport import HttpPart
     from humanmcp.protocol.conversation.exchange import Event
 
-_TROUBLE: Final = (StartError, OpeningError, NoAnswerError, EndedError)
+_TROUBLE: Final = (StartError, HandshakeError, NoAnswerError, EndedError)
 
 
 class NoServerError(StopError):
@@ -152,7 +152,7 @@ class Servers:
         *,
         identity: Identity | None = None,
         observer: Callable[[str], ClientObserver] = lambda _name: ClientObserver(),
-        opening: Opening = Opening.PROBE,
+        session_start: SessionStart = SessionStart.PROBE,
         patience: float = PATIENCE,
         longest: float = LONGEST,
         wait: Wait = first_done,
@@ -168,7 +168,7 @@ class Servers:
         self.wait = wait
         self.identity = identity
         self.observer = observer
-        self.opening = opening
+        self.session_start = session_start
         self.filter = tools or ToolFilter()
         self.patience = patience
         self.longest = longest
@@ -249,7 +249,7 @@ class Servers:
                 wait=self.wait,
             )
         try:
-            server.client.open(self.opening)
+            server.client.open(self.session_start)
             server.list_tools()
         except _TROUBLE as error:
             server.trouble = error

@@ -21,7 +21,7 @@ from humanmcp.common.parsing import LONGEST_SECONDS
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.at_inbox import AskedSession, PersonAsked
 from humanmcp.host.client.callbacks import ClientObserver, Nobody
-from humanmcp.host.client.handshake import Identity, Opening
+from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.choose import ModelChoice, seat_model
@@ -241,7 +241,7 @@ class Table:
             lambda _name: handler,
             identity=IDENTITY,
             observer=lambda _name: observer,
-            opening=Opening.HANDSHAKE,
+            session_start=SessionStart.HANDSHAKE,
             patience=LONGEST_SECONDS,
         )
         self.loop = HostLoop(model, self.servers, Narrator(self.host, plan.language))

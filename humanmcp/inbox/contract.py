@@ -75,8 +75,8 @@ class Key(NamedTuple):
 class SessionFacts(NamedTuple):
     """What is known of a session. `started` is UTC, ISO 8601; `files` is where its text files are.
 
-    `revision` is the negotiated one, "" before there is any; a 2026-07-28 session states it with
-    every request, and the last one counts here.
+    `protocol_version` is the negotiated one, "" before there is any; a 2026-07-28 session states it
+    with every request, and the last one counts here.
     """
 
     name: str
@@ -86,7 +86,7 @@ class SessionFacts(NamedTuple):
     pid: int = 0
     client: str = ""
     client_version: str = ""
-    revision: str = ""
+    protocol_version: str = ""
     files: str = ""
     title: str = ""
     """What the person calls it (`--title`)."""
@@ -273,7 +273,7 @@ class Item(NamedTuple):
     line: str
     method: str
     id: str
-    revision: str
+    protocol_version: str
     arrived: str
     state: ExchangeState = ExchangeState.PENDING
     purpose: Purpose = Purpose.ANSWER
@@ -408,7 +408,7 @@ class SessionInbox(Protocol):
     def hold(self, session: str, patterns: Sequence[str]) -> None:
         """Replace the patterns of messages that a tap holds, and of calls that were allowed."""
 
-    def opening_is_held(self) -> bool:
+    def handshake_is_by_hand(self) -> bool:
         """Return True if people want to open every session of this inbox themselves."""
 
     def facts(self, session: str) -> SessionFacts:
@@ -573,7 +573,7 @@ class DeskInbox(SessionInbox, Protocol):
     def submit(self, session: str, reply: Reply) -> str:
         """Submit an outgoing message. Return its ticket."""
 
-    def hold_opening(self, *, on: bool) -> None:
+    def answer_handshake_by_hand(self, *, on: bool) -> None:
         """Let people answer the handshake of every session, or stop that.
 
         Raises:

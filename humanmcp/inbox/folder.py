@@ -326,14 +326,14 @@ class FolderInbox:
         path = self._folder(session).path / records.HOLDS
         return self._holds.read(path, records.read_holds) or ()
 
-    def opening_is_held(self) -> bool:
+    def handshake_is_by_hand(self) -> bool:
         """Return True if people answer the handshake of every session."""
-        return (self.home / records.HELD_OPENING).exists()
+        return (self.home / records.HANDSHAKE_BY_HAND).exists()
 
-    def hold_opening(self, *, on: bool) -> None:
+    def answer_handshake_by_hand(self, *, on: bool) -> None:
         """Let people answer the handshake of every session, or stop that."""
-        file = self.home / records.HELD_OPENING
-        with keeping("opening"):
+        file = self.home / records.HANDSHAKE_BY_HAND
+        with keeping("handshake"):
             if on:
                 file.touch(mode=0o600)
             else:

@@ -39,10 +39,10 @@ LEARNED: Final = "learned.json"
 CALL_LIMITS: Final = "limits.json"
 """How long clients wait for a call, as a person has set it."""
 GRACE: Final = "grace.json"
-"""How long the opening messages of clients may wait for a person, as a person has set it."""
+"""How long the handshake messages of clients may wait for a person, as a person has set it."""
 LETTERS: Final = "letters"
 """Which session has which letter."""
-HELD_OPENING: Final = "opening.held"
+HANDSHAKE_BY_HAND: Final = "handshake.by-hand"
 """It is there while people want to open every session themselves."""
 
 # -- in a session's folder --------------------------------------------------------------------
@@ -95,7 +95,7 @@ NAMES: Final = (
         PROBLEMS_TEXT,
         STATUS_TEXT,
     ),
-    *(LEARNED, CALL_LIMITS, GRACE, HELD_OPENING, LETTERS, LETTER),
+    *(LEARNED, CALL_LIMITS, GRACE, HANDSHAKE_BY_HAND, LETTERS, LETTER),
     *(OUTBOX, HOLDS, TEMPORARY, *STATES),
     FORWARDED.format(TRANSCRIPT),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
@@ -294,7 +294,7 @@ def read_letter(record: Record) -> str:
 
 # -- exchanges --------------------------------------------------------------------------------
 
-_REQUEST: Final = ("line", "method", "id", "revision", "arrived", "purpose", "way", "asked")
+_REQUEST: Final = ("line", "method", "id", "protocol_version", "arrived", "purpose", "way", "asked")
 """The fields of an item that `request.json` holds. `line` is the request as it came, as text."""
 
 

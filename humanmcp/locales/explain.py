@@ -27,7 +27,7 @@ class Card:
 
     `title` is a headline, `what` one or two sentences, `sender` who sent it to whom, `silence` what
     happens without an answer, `note` what is unusual about it ("" for nothing), and `page` the
-    address of the specification's page on it, for the revision that is spoken.
+    address of the specification's page on it, for the version that is spoken.
     """
 
     method: str
@@ -41,7 +41,7 @@ class Card:
 
 def explain(  # noqa: PLR0913 - all but the first two have defaults
     method: str,
-    revision: str,
+    version: str,
     language: str,
     *,
     asks: bool = True,
@@ -61,7 +61,7 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
     if direction is MethodDirection.BOTH:
         to_client = inwards is (seat in CLIENT_SIDE)
         direction = MethodDirection.TO_CLIENT if to_client else MethodDirection.TO_SERVER
-    absent = known and revision in versions.ALL and revision not in record.versions
+    absent = known and version in versions.ALL and version not in record.versions
 
     def text(*codes: str, **fillings: str) -> str:
         return _text(codes, seat, language, fillings)
@@ -73,8 +73,8 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
         what=text(f"{room}.what", **({} if known or not method else {"method": method})),
         sender=text(direction.value),
         silence=text(f"{room}.silence", f"{direction.value} {others}", others),
-        note=text("not in revision", method=method, revision=revision) if absent else "",
-        page=methods.page(method, revision),
+        note=text("not in version", method=method, version=version) if absent else "",
+        page=methods.page(method, version),
     )
 
 

@@ -111,14 +111,14 @@ class Session:
         return self.exchanges.waiting
 
     @property
-    def revision(self) -> str:
+    def version(self) -> str:
         """The protocol version: stated last, else negotiated, else the latest one."""
         return self.agreed or versions.LATEST_HANDSHAKE
 
     @property
     def agreed(self) -> str:
         """The protocol version that both sides know: stated last, else negotiated; else ""."""
-        return self.state.revision
+        return self.state.version
 
     @property
     def established(self) -> Established:
@@ -217,25 +217,25 @@ class Session:
         repeated = self.repeated_by(message)
         number = self.exchanges.last + 1 if repeated is None else repeated.number
         request = self._observed(
-            message, number, transport_facts.revision if transport_facts else ""
+            message, number, transport_facts.version if transport_facts else ""
         )
         if repeated is not None:
             again = repeated._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
         found = transport_facts.found if transport_facts else ()
         # Once, and when it is first asked for: most requests are answered before.
-        look = cache(partial(check.remarks, message, request.revision, self.established, found))
+        look = cache(partial(check.remarks, message, request.version, self.established, found))
         exchange = Exchange(
             number=number,
             request=message,
-            revision=request.revision,
+            version=request.version,
             batch=batch,
             continues=request.continues,
             make_remarks=look,
             transport_facts=transport_facts,
         )
         if self.same_id_pending(exchange):
-            twice = check.same_id(message, request.revision)
+            twice = check.same_id(message, request.version)
             exchange = exchange._replace(make_remarks=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
 
@@ -264,9 +264,9 @@ class Session:
         return asked
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
-        established, revision = self.established, self.revision
+        established, version = self.established, self.version
         observed = self.state.observe(self._peer, message)
-        remarks = check.remarks(message, revision, established, observed.found)
+        remarks = check.remarks(message, version, established, observed.found)
         notice = NoticeArrived(message, remarks)
         cancelled = (
             None if observed.request is None else self.exchanges.get(observed.request.number)
@@ -378,7 +378,7 @@ class Session:
         token = exchange.progress_token
         if token is None:
             return None
-        speaks = features(exchange.revision).progress_messages
+        speaks = features(exchange.version).progress_messages
         said = f',"message":{_text(message)}' if speaks else ""
         step = max(step, math.floor(self._theirs.last(exchange.request)) + 1)
         line = (
@@ -398,7 +398,7 @@ class Session:
         exchange = self._pending_of(number)
         if exchange is None or exchange.awaiting_retry:
             return None
-        may_ask = features(exchange.revision).input_required
+        may_ask = features(exchange.version).input_required
         if not may_ask or not methods.of(exchange.method).asks_back:
             return None
         if self.same_id_pending(exchange):  # it would be the one answer that this id can have
@@ -473,7 +473,7 @@ class Session:
 
         In 2026-07-28 one goes to each subscription that asked for it, and names that one.
         """
-        if not features(self.revision).subscriptions:
+        if not features(self.version).subscriptions:
             said = {"params": params} if params else {}
             notice = _text({"jsonrpc": "2.0", "method": method, **said})
             return (notice,) if wanted and self.established.initialized else ()
@@ -525,7 +525,7 @@ class Session:
         """Check an outgoing message without sending it."""
         verdict = check.check_outgoing(
             text,
-            self.revision,
+            self.version,
             self.established,
             unreadable=self.unreadable > 0,
             invalid=frozenset(self._invalid),
@@ -539,8 +539,8 @@ class Session:
         message = jsonrpc.read_text(verdict.forced or "")
         if not isinstance(message, Message) or not message.method:
             return verdict
-        revision = state.revision_of(message, self.state.negotiated)
-        found = check.remarks(message, revision, self.established)
+        version = state.version_of(message, self.state.negotiated)
+        found = check.remarks(message, version, self.established)
         return verdict._replace(line=verdict.forced, diagnostics=found)
 
     def ask(

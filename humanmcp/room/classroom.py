@@ -19,7 +19,7 @@ from humanmcp.demo.lesson import WEATHER, find_lesson, lesson_files, name_of
 from humanmcp.desk.state.board import Following
 from humanmcp.inbox.atomic import keeping
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.opening import open_inbox
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import stopped
 from humanmcp.room import records

@@ -418,7 +418,7 @@ class ExchangeHandler:
             line=exchange.request.raw,
             method=exchange.method,
             id=exchange.id.token,
-            revision=exchange.revision,
+            protocol_version=exchange.version,
             arrived=now,
             waiting=timers.waiting(),
             draft=Draft(start, by=BY_US, at=now),

@@ -97,10 +97,10 @@ class _Run:
         """
         self.transport = ChildTransport(command, _PATIENCE, own_group=False)
         self.opened = False
-        """Whether it takes requests of a revision with a handshake."""
+        """Whether it takes requests of a version with a handshake."""
         self.opened_by_client = False
         self.asked_for = ""
-        """The revision of our own handshake with it."""
+        """The version of our own handshake with it."""
         self.kept_back: list[str] = []
         """What waits for the end of the handshake."""
         self._tell = tell
@@ -204,10 +204,10 @@ class Forwarding:
         self._waiting[exchange.number] = _AwaitedAnswer(exchange, [self._frame(Direction.IN, line)])
         if exchange.method == "initialize":
             run.opened = run.opened_by_client = True
-        elif not run.opened and not run.asked_for and not features(exchange.revision).stateless:
-            run.asked_for = self._session.revision
+        elif not run.opened and not run.asked_for and not features(exchange.version).stateless:
+            run.asked_for = self._session.version
             run.send(_handshake(run.asked_for, self._client))
-        if features(exchange.revision).stateless:
+        if features(exchange.version).stateless:
             run.send(line)
         else:
             run.send_once_open(line)
@@ -227,7 +227,7 @@ class Forwarding:
         if run.asked_for or run.opened:
             run.send_once_open(message.raw)
         else:
-            run.send(message.raw)  # of a revision without a handshake
+            run.send(message.raw)  # of a version without a handshake
 
     def response(self, message: Message) -> None:
         """Forward the client's response to a request of the server."""
@@ -398,10 +398,10 @@ class Forwarding:
             self._tell_stderr(sentence)
 
 
-def _handshake(revision: str, client: Message | None) -> str:
+def _handshake(version: str, client: Message | None) -> str:
     """Return the `initialize` request for the real server."""
     ours = {"capabilities": {}, "clientInfo": {"name": "humanmcp", "version": __version__}}
-    params = (ours if client is None else client.params) | {"protocolVersion": revision}
+    params = (ours if client is None else client.params) | {"protocolVersion": version}
     request = {"jsonrpc": "2.0", "id": _HANDSHAKE.value, "method": "initialize", "params": params}
     return json.dumps(request, ensure_ascii=False, separators=(",", ":"))
 

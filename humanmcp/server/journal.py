@@ -198,15 +198,15 @@ class Journal:
 
     def describe(self, session: Session) -> None:
         """Update the session's facts in the inbox, if they changed."""
-        established, revision = session.established, session.agreed
-        if (self.facts, established, revision) == self._last_noted:
+        established, version = session.established, session.agreed
+        if (self.facts, established, version) == self._last_noted:
             return
         self.facts = self.facts._replace(
             client=established.client_name,
             client_version=established.client_version,
-            revision=revision,
+            protocol_version=version,
         )
-        self._last_noted = (self.facts, established, revision)
+        self._last_noted = (self.facts, established, version)
         try:
             self.inbox.describe(self.facts, established)
         except InboxError as error:

@@ -143,7 +143,7 @@ class RuleSteps:
     def _logs(self, exchange: Exchange, level: object) -> bool:
         """Return True if the client wants to hear of this: in 2026-07-28 each request says it."""
         wanted: object = self._session.state.log_level or LEVELS[0]
-        if features(exchange.revision).stateless:
+        if features(exchange.version).stateless:
             wanted = exchange.request.meta.get(versions.META_LOG_LEVEL)
         return wanted in LEVELS and (
             level not in LEVELS or LEVELS.index(str(level)) >= LEVELS.index(str(wanted))
@@ -171,6 +171,6 @@ def _with_token(exchange: Exchange, params: Mapping[str, Any]) -> Mapping[str, A
     if exchange.progress_token is None:
         return None
     kept = dict(params)
-    if not features(exchange.revision).progress_messages:
+    if not features(exchange.version).progress_messages:
         kept.pop("message", None)
     return {"progressToken": exchange.request.meta["progressToken"], **kept}

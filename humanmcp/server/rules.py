@@ -15,7 +15,7 @@ from humanmcp.protocol.conversation.exchange import Refused, Sent
 from humanmcp.protocol.rules.answer_book import (
     Book,
     Decision,
-    OpeningPolicy,
+    HandshakePolicy,
     book_lists,
     changed_lists,
     decide,
@@ -131,7 +131,7 @@ class AutomaticAnswers:
         self._memory: BookMemory | None = None
         """What its rules have done and keep; None until there are rules."""
         self._rules = definition.book.rules
-        self._opening_held = definition.journal.inbox.opening_is_held()
+        self._handshake_by_hand = definition.journal.inbox.handshake_is_by_hand()
 
     # -- the moments of an exchange --------------------------------------------------------------
 
@@ -145,15 +145,15 @@ class AutomaticAnswers:
             from humanmcp.protocol.rules.following import BookMemory  # noqa: PLC0415 - only with rules
 
             self._memory = BookMemory(os.urandom(16), self._journal.clock.stamp)
-        opens = methods.of(exchange.method).opening
-        held = opens and self._journal.inbox.opening_is_held()
+        opens = methods.of(exchange.method).in_handshake
+        held = opens and self._journal.inbox.handshake_is_by_hand()
         graces = self._journal.graces
         return decide(
             exchange,
             book,
             self._session.established,
             mode=self._options.mode,
-            opening=OpeningPolicy.HELD if held else self._options.opening,
+            handshake=HandshakePolicy.PERSON if held else self._options.handshake,
             grace=graces.of(self._session.established.client_name) if opens else None,
             memory=self._memory,
             refuse=self._options.refuse,
@@ -218,14 +218,14 @@ class AutomaticAnswers:
         """End with the session."""
 
     @property
-    def opening(self) -> OpeningPolicy:
+    def handshake(self) -> HandshakePolicy:
         """Who opens the session, as far as is known since it was last asked for."""
-        return OpeningPolicy.HELD if self._opening_held else self._options.opening
+        return HandshakePolicy.PERSON if self._handshake_by_hand else self._options.handshake
 
     def follow_people(self, now: float) -> bool:
-        """Take in that they saved the book, took the opening, or gave it back; return if so."""
-        held, was_held = self._journal.inbox.opening_is_held(), self._opening_held
-        self._opening_held = held
+        """Take in that they saved the book, took the handshake, or gave it back; return if so."""
+        held, was_held = self._journal.inbox.handshake_is_by_hand(), self._handshake_by_hand
+        self._handshake_by_hand = held
         changed = self.definition.follow(now)
         if self.definition.book.rules is not self._rules:
             self._rules = self.definition.book.rules

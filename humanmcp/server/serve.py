@@ -20,11 +20,11 @@ from humanmcp.common.logfile import log_to
 from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import StopSignals
 from humanmcp.inbox.attendant import Attendant, Crowd
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import SessionFacts
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
-from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.spec import versions
 from humanmcp.server.journal import Journal
@@ -57,7 +57,7 @@ OTHERWISE_ERROR: Final = "error"
 OTHERWISE: Final = ("hand", OTHERWISE_ERROR, FORWARD)
 """What becomes of what nothing answers: `protocol.replay.Otherwise`, likewise."""
 
-OPENINGS: Final = (OpeningPolicy.BOOK.value, OpeningPolicy.HAND.value)
+HANDSHAKES: Final = (HandshakePolicy.BOOK.value, HandshakePolicy.HAND.value)
 
 NEW: Final = SessionFacts("", "")
 """What is known of a session that has not begun."""
@@ -76,7 +76,7 @@ def add_arguments(parser: Parser) -> None:
     manner = parser.add_mutually_exclusive_group()
     flag("--by-hand", to=manner, action="store_true")
     flag("--auto", to=manner, action="store_true")
-    flag("--opening", to=manner, choices=OPENINGS, metavar="WHO")
+    flag("--handshake", to=manner, choices=HANDSHAKES, metavar="WHO")
     flag("--approvals", action="store_true")
     flag("--no-progress", action="store_true")
     flag("--open", action="store_true")
@@ -184,11 +184,11 @@ def _misses(replay: Replay, status: int, stderr: Stderr, language: str) -> int:
     return status or MISSED
 
 
-def _opening(wanted: str | None, settings: Settings) -> OpeningPolicy:
-    """Say who answers the opening: as was asked; else a person, where one writes in text files."""
+def _handshake(wanted: str | None, settings: Settings) -> HandshakePolicy:
+    """Return who answers the handshake: as asked; else a person, if there are text files."""
     if wanted:
-        return OpeningPolicy(wanted)
-    return OpeningPolicy.HAND if settings.files else OpeningPolicy.BY_CLIENT
+        return HandshakePolicy(wanted)
+    return HandshakePolicy.HAND if settings.files else HandshakePolicy.BY_CLIENT
 
 
 def _versions(wanted: str) -> Sequence[str]:
@@ -325,7 +325,7 @@ def _parts(
         settings.client_limit,
         language,
         replay,
-        _opening(arguments.opening, settings),
+        _handshake(arguments.handshake, settings),
         not arguments.no_progress,
         forward,
         arguments.otherwise == OTHERWISE_ERROR and replay is None,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.inbox.contract import SUBSCRIBED, Waiting
 from humanmcp.protocol.rules import timeouts
-from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.rules.timeouts import (
     ALL_MEANS,
     PROGRESS_EVERY,
@@ -175,7 +175,7 @@ class ServeOptions(NamedTuple):
     client_limit: float = 0.0
     language: str = "en"
     replay: Replay | None = None
-    opening: OpeningPolicy = OpeningPolicy.BY_CLIENT
+    handshake: HandshakePolicy = HandshakePolicy.BY_CLIENT
     progress: bool = True
     forward: Forward | None = None
     refuse: bool = False

@@ -83,7 +83,7 @@ def add_arguments(parser: Parser) -> None:
     manner = parser.add_mutually_exclusive_group()
     flag("--by-hand", to=manner, action="store_true")
     flag("--auto", to=manner, action="store_true")
-    flag("--opening", to=manner, choices=("book", "hand"))
+    flag("--handshake", to=manner, choices=("book", "hand"), metavar="WHO")
     flag("--http", to=manner, nargs="?", const=HTTP_URL, metavar="URL", default="")
     flag("--open", action="store_true")
     flag("--json", action="store_true")
@@ -117,9 +117,9 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
     given = passed_on(settings, vars(arguments), os.environ, language)
     if settings.book and "book" in given and not Path(settings.book).expanduser().is_file():
         raise ConfigFileError("no book", path=settings.book)
-    chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.opening
-    opening = manner_for(chosen, files="files" in given)
-    words = (*opening, "--open") if arguments.open else opening
+    chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.handshake
+    handshake = manner_for(chosen, files="files" in given)
+    words = (*handshake, "--open") if arguments.open else handshake
     path = _path(host, arguments.path, for_user=arguments.user)
     host = as_laid_out(host, path)
     if arguments.user and host.user_places:  # it asks about the servers of a project
@@ -133,7 +133,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
         wait=arguments.wait,
         url=arguments.http,
         language=language,
-        manner=("http",) if arguments.http else opening,
+        manner=("http",) if arguments.http else handshake,
     )
 
 

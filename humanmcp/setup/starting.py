@@ -73,7 +73,7 @@ def manner_for(chosen: str | None, *, files: bool) -> tuple[str, ...]:
         return (f"--{chosen}",)
     if chosen is None and files:
         return ()
-    return ("--opening", chosen or "book")
+    return ("--handshake", chosen or "book")
 
 
 def with_limit(given: Mapping[str, Any], wait: int) -> dict[str, Any]:

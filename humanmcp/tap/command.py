@@ -27,8 +27,8 @@ from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import stamp
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox.attendant import Attendant
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import InboxError, Seat, ServerInbox, SessionFacts
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import describe as sentence
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, trouble

@@ -90,7 +90,7 @@ class HeldQueue:
 
     def take(self, held: Held, now: float, at: str) -> None:
         """Hold a message from now on; `at` is the wall clock, for people."""
-        passing = HeldMessage(_text(held.raw), held.direction, held.revision, _asked(held))
+        passing = HeldMessage(_text(held.raw), held.direction, held.version, _asked(held))
         after = held.rule[1].after if held.rule else self._release_after or None
         due = None if after is None else now + after
         held_line = self._waiting[held.number] = _HeldLine(held, passing, due)
@@ -116,7 +116,7 @@ class HeldQueue:
             line=passing.line,
             method=observed.method,
             id="" if token is None or held.batch else token.token,
-            revision=held.revision,
+            protocol_version=held.version,
             arrived=at,
             purpose=Purpose.HELD,
             waiting=self._waits(held),

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr, to_stdout
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Life, Purpose, Seat
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, stopped
 from humanmcp.protocol.conversation.state import ConversationState
@@ -54,7 +54,7 @@ class Held:
     direction: Direction
     line: bytes
     observed: ObservedMessage
-    revision: str
+    version: str
     batch: bool = False
     rule: tuple[int, Rule] | None = None
     requests: tuple[ObservedRequest, ...] = ()
@@ -218,9 +218,9 @@ class HoldPolicy:
         requests = _asks(observed) if batch is None else batch
         if batch is None:  # of an array one request may be cancelled: the others in it still wait
             self._held_requests |= {one.number: self._held for one in requests}
-        revision = (request.revision if request else "") or self._conversation.revision
+        version = (request.version if request else "") or self._conversation.version
         return Held(
-            self._held, direction, line, observed, revision, batch is not None, rule, requests
+            self._held, direction, line, observed, version, batch is not None, rule, requests
         )
 
     def _pass_on_cancel(self, observed: ObservedMessage) -> None:

@@ -87,7 +87,7 @@ BUSY: Final = HttpRefusal(503, "busy", -32603)
 class TappedClient:
     """One session: a tap as a child, and the requests that wait for it. Any thread may use it."""
 
-    def __init__(self, command: ChildCommand, name: str, visitor: str, revision: str) -> None:
+    def __init__(self, command: ChildCommand, name: str, visitor: str, version: str) -> None:
         """Start the tap.
 
         Raises:
@@ -95,7 +95,7 @@ class TappedClient:
         """
         self.id = name
         self.visitor = visitor
-        self.revision = revision
+        self.version = version
         """That of a client without a session; that of a handshake is in its answer."""
         self.is_over = False
         self.address = ""
@@ -223,7 +223,7 @@ class TappedClient:
             result = object_at(message.body, "result")
             if result.get("resultType") == "input_required":
                 self._asked.append(_round_of(result, "inputRequests") or "")
-            self.revision = self.revision or text_at(result, "protocolVersion")
+            self.version = self.version or text_at(result, "protocolVersion")
 
     def stderr_line(self, line: bytes) -> None:
         """Show what the tap and its server say beside the wire."""
@@ -308,7 +308,7 @@ class TapFront:
                 chosen = next((one for one in able if one.has_asked(message)), able[0])
                 chosen.seen(address)
                 return chosen
-            return self._open(key, address, visitor=who, revision=posted.transport_facts.revision)
+            return self._open(key, address, visitor=who, version=posted.transport_facts.version)
 
     def _open(
         self,
@@ -316,7 +316,7 @@ class TapFront:
         address: str,
         name: str = "",
         visitor: str = "",
-        revision: str = "",
+        version: str = "",
     ) -> TappedClient | HttpRefusal:
         if len(self._sessions) >= MOST_SESSIONS:
             ends = evictable(self._sessions, time.monotonic(), address)
@@ -324,7 +324,7 @@ class TapFront:
                 return BUSY
             self._end(ends)
         try:
-            client = TappedClient(self._command.of(key), name, visitor, revision)
+            client = TappedClient(self._command.of(key), name, visitor, version)
         except StartError as error:
             logger.warning("no tap for one more session: %s", error)
             return BUSY
@@ -549,7 +549,7 @@ class TapHandler(BaseHTTPRequestHandler):
         if line is None:
             self._gone(client, lines, posted)
         elif line and not lines.keys and headers.accepts(JSON):
-            status = status_of(line, client.revision)
+            status = status_of(line, client.version)
             self._whole(status, line, (("Content-Type", JSON), *self._named(client)))
         elif not self._stream(lines, self._named(client), line):
             self._gone(client, lines, posted)

@@ -301,7 +301,7 @@ class _Unchecked:
     size: int
     heard: ObservedMessage | Malformed
     established: Established
-    revision: str
+    version: str
     line: tuple[Diagnostic, ...] = ()
     """What was said of the line as a line."""
     waiting: tuple[ObservedRequest, ...] = ()
@@ -399,7 +399,7 @@ class Listening:
         if not frame.raw.strip():
             return
         found = jsonrpc.read(frame.raw)
-        said = line_hints(frame.raw, found, self._conversation.revision)
+        said = line_hints(frame.raw, found, self._conversation.version)
         for diagnostic in said:
             self._say(frame.seq, diagnostic)
         match found:
@@ -431,7 +431,7 @@ class Listening:
         now, size = self._conversation, len(frame.raw)
         waiting = self._waiting_for(frame.direction) if isinstance(heard, Malformed) else ()
         self._unchecked.append(
-            _Unchecked(frame.seq, size, heard, now.established, now.revision, said, waiting)
+            _Unchecked(frame.seq, size, heard, now.established, now.version, said, waiting)
         )
         self._unchecked_bytes += size
         while len(self._unchecked) > MOST_UNCHECKED or self._unchecked_bytes > MOST_UNCHECKED_BYTES:
@@ -449,15 +449,15 @@ class Listening:
 
     def _describe(self) -> None:
         """Tell the desks who speaks, when that has changed."""
-        established, revision = self._conversation.established, self._conversation.revision
-        now = (established, revision, self._facts.probe)
+        established, version = self._conversation.established, self._conversation.version
+        now = (established, version, self._facts.probe)
         if now == self._last_noted:
             return
         self._last_noted = now
         self._facts = self._facts._replace(
             client=established.client_name,
             client_version=established.client_version,
-            revision=revision,
+            protocol_version=version,
         )
         try:
             self._inbox.describe(self._facts, established)
@@ -467,7 +467,7 @@ class Listening:
     # -- checking -------------------------------------------------------------------------------
 
     def _check(self, unchecked: _Unchecked) -> None:
-        found = hints(unchecked.heard, unchecked.established, unchecked.revision)
+        found = hints(unchecked.heard, unchecked.established, unchecked.version)
         for diagnostic in found:
             if diagnostic.severity in _SAID:
                 self._say(unchecked.seq, diagnostic)

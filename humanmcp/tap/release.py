@@ -9,8 +9,8 @@ from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.common.timestamps import stamp
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Action, Reply, TakenError
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError
 from humanmcp.tap.hold_policy import held, no_tap, one_tap, taps

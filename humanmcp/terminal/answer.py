@@ -69,7 +69,7 @@ def result_with(
             if left < 0:
                 raise stopped("attach", "large", name=name, most=LARGEST // 1024 // 1024)
             content.append(make(name, raw))
-    return {**tool_text(exchange.revision, "", established), "content": content}
+    return {**tool_text(exchange.version, "", established), "content": content}
 
 
 def _image(name: str, raw: bytes) -> dict[str, Any]:
@@ -293,7 +293,7 @@ def _template(answering: Answering, name: str) -> str:
             "no template" if known else "no templates",
             name=name,
             method=answering.case.item.method,
-            revision=answering.case.item.revision,
+            version=answering.case.item.protocol_version,
             choices=", ".join(known),
         )
     return known[name]

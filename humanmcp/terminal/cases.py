@@ -61,7 +61,7 @@ class Asked:
 
     request: str | None = None
     method: str | None = None
-    revision: str | None = None
+    version: str | None = None
     id: Any = None
 
 
@@ -82,12 +82,12 @@ def case_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
         if not isinstance(found, jsonrpc.Message) or found.kind is not jsonrpc.Kind.REQUEST:
             raise CaseError("no request")
         message = found
-    revision = asked.revision or versions.stated_in(message) or _asked_for(message)
-    return TypedCase(Exchange(1, message, revision), text, form)
+    version = asked.version or versions.stated_in(message) or _asked_for(message)
+    return TypedCase(Exchange(1, message, version), text, form)
 
 
 def _asked_for(request: jsonrpc.Message) -> str:
-    """Return the revision of a request that states none: what it asks for, else the newest."""
+    """Return the version of a request that states none: what it asks for, else the newest."""
     wanted = request.params.get("protocolVersion") if request.method == "initialize" else None
     if request.method == "server/discover":
         return versions.LATEST_STATELESS

@@ -106,8 +106,8 @@ def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
     try:
         record = json.loads(line)
         if _is_message(record, arguments):
-            revision = record.get("revision") or arguments.revision or ""
-            verdict = transcripts.verdict_of(record["text"], revision)
+            version = record.get("protocol_version") or arguments.protocol_version or ""
+            verdict = transcripts.verdict_of(record["text"], version)
         else:
             verdict = _line_case(record, arguments).verdict()
         answer = checked_shape(verdict, language)
@@ -124,7 +124,7 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
     """Tell a request or a notification from an answer, where the caller did not say which it is."""
     if not isinstance(record, dict) or record.keys() & {"method", "request", "form", "id"}:
         return False
-    text, said = record.get("text"), record.get("revision", "")
+    text, said = record.get("text"), record.get("protocol_version", "")
     if arguments.method or not isinstance(text, str) or said not in ("", *versions.ALL):
         return False
     return transcripts.form_of(text) is transcripts.TranscriptForm.MESSAGE
@@ -133,14 +133,14 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
 def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa: ANN401 - any JSON value
     if not isinstance(record, dict):
         raise CaseError("line no object", got=jsonrpc.json_type(record))
-    for name in ("text", "method", "revision", "form"):
+    for name in ("text", "method", "protocol_version", "form"):
         if not isinstance(record.get(name, ""), str):
             raise CaseError("line member", got=name)
     if "text" not in record:
         raise CaseError("line no text")
-    revision = record.get("revision") or arguments.revision
-    if revision is not None and revision not in versions.ALL:
-        raise CaseError("line revision", got=revision)
+    version = record.get("protocol_version") or arguments.protocol_version
+    if version is not None and version not in versions.ALL:
+        raise CaseError("line version", got=version)
     forms = {form.value: form for form in TextForm}
     form = record.get("form") or arguments.form
     if form not in forms:
@@ -152,7 +152,7 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa
         Asked(
             request=request if isinstance(request, str | None) else json.dumps(request),
             method=record.get("method") or arguments.method,
-            revision=revision,
+            version=version,
             id=record.get("id"),
         ),
     )
@@ -176,7 +176,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags(ROOM, "help ")
     flag("files", code="file", nargs="*", metavar="FILE|-")
     flag("--method", metavar="METHOD")
-    flag("--revision", choices=versions.ALL, metavar="REVISION")
+    flag("--protocol-version", choices=versions.ALL, metavar="VERSION")
     flag("--request", metavar="FILE")
     flag("--form", choices=[form.value for form in TextForm], default="message")
     out = parser.add_mutually_exclusive_group()
@@ -240,7 +240,9 @@ def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
         text = text.removesuffix("\n")  # every editor and `echo` ends a file with one
     request = None if arguments.request is None else read_text(arguments.request)
     return case_of(
-        text, form, Asked(request=request, method=arguments.method, revision=arguments.revision)
+        text,
+        form,
+        Asked(request=request, method=arguments.method, version=arguments.protocol_version),
     )
 
 
@@ -276,9 +278,7 @@ def _print(case: TypedCase, verdict: Verdict, name: str, language: str, *, guess
     exchange = case.exchange
     code = "as guessed" if guessed else "as"
     to_stdout(
-        Painted(
-            say(ROOM, code, language, method=exchange.method, revision=exchange.revision), "dim"
-        )
+        Painted(say(ROOM, code, language, method=exchange.method, version=exchange.version), "dim")
     )
     for diagnostic in verdict.diagnostics:
         for parts in explained(diagnostic, verdict.text, language, name=name):

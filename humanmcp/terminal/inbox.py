@@ -153,7 +153,7 @@ def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
 
 
 def _heading(facts: SessionFacts, language: str) -> tuple[str | Painted, ...]:
-    words = (facts.title, client_of(facts), one_line(facts.revision))
+    words = (facts.title, client_of(facts), one_line(facts.protocol_version))
     title = " · ".join(word for word in words if word)
     life = "" if facts.is_open else f" · {say(ROOM, facts.life.value, language)}"
     return (

@@ -141,10 +141,10 @@ def shown_of(inbox: DeskInbox, wanted: str, language: str) -> ShownExchange:
 
 def _print(shown: ShownExchange, language: str) -> None:
     item, card = shown.item, shown.card
-    revision = one_line(item.revision) or say(ROOM, "no revision", language)
+    version = one_line(item.protocol_version) or say(ROOM, "no version", language)
     to_stdout(
         Painted(f"{shown.name}  {request_in_short(item)}", "bold"),
-        Painted(f"  · id {item.id} · {revision}", "dim"),
+        Painted(f"  · id {item.id} · {version}", "dim"),
     )
     _show_sender(shown, language)
     for one in waits.outlook(item, waits.now(), language):

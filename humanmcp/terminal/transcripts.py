@@ -88,7 +88,7 @@ def judge(
     text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str, language: str
 ) -> int:
     """Print what is wrong. Returns 0 where nothing is, 1 where something is."""
-    found = judged(text, form, arguments.revision or "")
+    found = judged(text, form, arguments.protocol_version or "")
     if not found:
         raise CaseError("no messages", name=name)
     diagnostics = [diagnostic for judged in found for diagnostic in judged.diagnostics]
@@ -101,33 +101,33 @@ def judge(
     )
 
 
-def verdict_of(text: str, revision: str) -> Verdict:
+def verdict_of(text: str, version: str) -> Verdict:
     """Judge one request or notification."""
-    found = tuple(each for judged in _alone(encoded(text), revision) for each in judged.diagnostics)
+    found = tuple(each for judged in _alone(encoded(text), version) for each in judged.diagnostics)
     return Verdict(text, None if blocking(found) else compact(text), None, found)
 
 
-def judged(text: str, form: TranscriptForm, revision: str) -> tuple[Judged, ...]:
+def judged(text: str, form: TranscriptForm, version: str) -> tuple[Judged, ...]:
     """Judge every message of a text."""
-    return tuple(_each(text, form, revision))
+    return tuple(_each(text, form, version))
 
 
-def _each(text: str, form: TranscriptForm, revision: str) -> Iterator[Judged]:
+def _each(text: str, form: TranscriptForm, version: str) -> Iterator[Judged]:
     lines = text.split("\n")
     match form:
         case TranscriptForm.TRANSCRIPT:
-            yield from judge_frames(_frames(lines), revision)
+            yield from judge_frames(_frames(lines), version)
         case TranscriptForm.LOG:
-            yield from judge_frames(_logged(lines), revision)
+            yield from judge_frames(_logged(lines), version)
         case TranscriptForm.LINES:
-            yield from judge_messages((encoded(line) for line in lines), revision)
+            yield from judge_messages((encoded(line) for line in lines), version)
         case TranscriptForm.MESSAGE | TranscriptForm.ANSWER:
-            yield from _alone(encoded(text), revision)
+            yield from _alone(encoded(text), version)
 
 
-def _alone(raw: bytes, revision: str) -> Iterator[Judged]:
+def _alone(raw: bytes, version: str) -> Iterator[Judged]:
     """Judge a message without the conversation around it: it may be any part of one."""
-    overheard = ConversationJudge(revision, initialized=True)
+    overheard = ConversationJudge(version, initialized=True)
     yield from overheard.line(1, overheard.speaker(raw), raw)
 
 

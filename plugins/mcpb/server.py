@@ -3,4 +3,4 @@
 import os
 import sys
 
-os.execvp("uv", ["uv", "tool", "run", "humanmcp", "serve", "--opening", "book", *sys.argv[1:]])  # noqa: S606, S607 - as the host found it
+os.execvp("uv", ["uv", "tool", "run", "humanmcp", "serve", "--handshake", "book", *sys.argv[1:]])  # noqa: S606, S607 - as the host found it

@@ -30,7 +30,9 @@ def inbox(tmp_path: Path) -> FolderInbox:
 
 def record(inbox: FolderInbox, seat: Seat = Seat.SERVER) -> SessionFacts:
     """Record a session in which one request was answered and one was not."""
-    facts = SessionFacts("", "2026-11-20T18:00:00Z", seat, client="c", revision="2025-11-25")
+    facts = SessionFacts(
+        "", "2026-11-20T18:00:00Z", seat, client="c", protocol_version="2025-11-25"
+    )
     name = inbox.begin(facts)
     for frame in FRAMES:
         inbox.record(name, frame)

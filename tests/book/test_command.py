@@ -16,7 +16,7 @@ from tests.serving import Serving
 
 ROOT: Final = Path(__file__).parents[2]
 CONFORMANCE: Final = ROOT / "samples" / "conformance.toml"
-OPENING: Final = {
+HANDSHAKE: Final = {
     "protocolVersion": R2025,
     "capabilities": {"elicitation": {}},
     "clientInfo": {"name": "c", "version": "1"},
@@ -49,7 +49,7 @@ ASKED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 def said(home: Path, book: Path) -> Iterator[Any]:
     """Ask a server with this book, and return all that it says, in order."""
     with Serving(home, "--book", str(book)) as server:
-        for number, (method, params) in enumerate((("initialize", OPENING), *ASKED)):
+        for number, (method, params) in enumerate((("initialize", HANDSHAKE), *ASKED)):
             request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             server.say(json.dumps(request))
             while (message := json.loads(server.hear())).get("id") != number:
@@ -88,7 +88,11 @@ def test_a_running_server_becomes_a_book_that_offers_the_same(
     assert (copy.tools, copy.prompts, copy.resources) == (own.tools, own.prompts, own.resources)
     assert copy.resource_templates == own.resource_templates
     assert (copy.name, copy.version, copy.instructions) == (own.name, own.version, own.instructions)
-    assert (copy.capabilities, copy.revisions, copy.rules) == (own.capabilities, own.revisions, ())
+    assert (copy.capabilities, copy.protocol_versions, copy.rules) == (
+        own.capabilities,
+        own.protocol_versions,
+        (),
+    )
     assert copy.wait == {"*": 0.0}
 
 
@@ -224,7 +228,7 @@ def test_a_book_that_is_there_is_not_replaced(
     book.write_text("# mine\n", encoding="utf-8")
     with Serving(tmp_path / "home", "--auto") as server:
         server.say(
-            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING})
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE})
         )
         server.hear()
     (transcript,) = (tmp_path / "home").rglob("transcript.jsonl")

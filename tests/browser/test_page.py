@@ -278,7 +278,7 @@ def test_an_argument_of_any_type_is_one_row(
 def test_the_projector_shows_large_and_cannot_answer(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """At least 28 pixels (JSON 24), arrows as in the transcript, the page of the revision."""
+    """At least 28 pixels (JSON 24), arrows as in the transcript, the page of the version."""
     name = fill(host, desk)
     shown = window(viewport={"width": 1920, "height": 1080})
     page = shown.goto("/present")

@@ -51,7 +51,7 @@ def test_the_clock_counts_up_and_down_and_speaks_twice(desk: Desking, window: Wi
 
 def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -> None:
     """With a token lines go out, growing, and stop; without one the reason is there."""
-    with Serving(desk.home, "--opening", "hand") as host:  # by hand alone, nothing is said
+    with Serving(desk.home, "--handshake", "hand") as host:  # by hand alone, nothing is said
         begin(host, desk)
         line = request(
             "tools/call", {"name": "slow", "arguments": {}, "_meta": {"progressToken": "p-1"}}, "5"

@@ -23,12 +23,12 @@ class Understood:
     """What a client made of a session: the names of the tools, and an answer per location.
 
     An answer is `{"text": …}`, or `{"code": …, "message": …}` where the call failed.
-    `revision` is what was negotiated, "" where the client does not tell.
+    `version` is what was negotiated, "" where the client does not tell.
     """
 
     tools: list[str]
     answers: list[dict[str, Any]]
-    revision: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ async def _with_python(mode: str, server: Sequence[str], home: Path) -> Understo
             return Understood(
                 tools=[tool.name for tool in listed.tools],
                 answers=[await _call(client, location) for location in LOCATIONS],
-                revision=client.protocol_version,
+                version=client.protocol_version,
             )
 
 
@@ -103,4 +103,4 @@ def _with_node(host: Host, server: Sequence[str], home: Path) -> Understood:
     )
     assert run.returncode == 0, run.stderr
     said = json.loads(run.stdout)
-    return Understood(said["tools"], said["answers"], said["revision"])
+    return Understood(said["tools"], said["answers"], said["version"])

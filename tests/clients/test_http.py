@@ -48,22 +48,22 @@ def with_node(host: Host) -> Any:  # noqa: ANN401 - pytest does not name the typ
 def test_every_client_has_the_weather_session_with_a_person(host: Host, tmp_path: Path) -> None:
     """The tools, the texts and the errors, each typed into `out.txt`."""
     home = tmp_path / "home"
-    with ServingHttp(home, "--opening", "hand") as server, Person(home):
+    with ServingHttp(home, "--handshake", "hand") as server, Person(home):
         found = host.play_with([server.url], home)
-    revision = "2024-11-05" if host.mode == "legacy" else "2026-07-28"
-    check_weather(found, revision)
+    version = "2024-11-05" if host.mode == "legacy" else "2026-07-28"
+    check_weather(found, version)
 
 
 @pytest.mark.node
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("revision", "required"), [("2025-11-25", 30), ("2026-07-28", 37)])
+@pytest.mark.parametrize(("version", "required"), [("2025-11-25", 30), ("2026-07-28", 37)])
 def test_the_official_suite_passes_what_it_requires(
-    revision: str, required: int, tmp_path: Path
+    version: str, required: int, tmp_path: Path
 ) -> None:
     """With the sample book; what the suite does not score passes as well."""
     with ServingHttp(tmp_path / "home", "--auto", "--book", str(CONFORMANCE)) as server:
         done = subprocess.run(
-            [*SUITE, "--url", server.url, "--requirements", revision],
+            [*SUITE, "--url", server.url, "--requirements", version],
             capture_output=True,
             text=True,
             encoding="utf-8",

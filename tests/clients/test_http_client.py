@@ -18,8 +18,8 @@ SUMMARY: Final = re.compile(r"^\u2713 (\S+): [1-9]\d* passed, 0 failed$", re.MUL
 COMMAND: Final = """#!/bin/sh
 # No sign-in is begun here, so what is about one is not played.
 case "$MCP_CONFORMANCE_SCENARIO" in auth/*) exit 1 ;; esac
-case "$MCP_CONFORMANCE_PROTOCOL_VERSION" in 2026*) opening=modern ;; *) opening=handshake ;; esac
-humanmcp() {{ {python} -m humanmcp client --opening "$opening" "$@" < /dev/null; }}
+case "$MCP_CONFORMANCE_PROTOCOL_VERSION" in 2026*) start=modern ;; *) start=handshake ;; esac
+humanmcp() {{ {python} -m humanmcp client --start "$start" "$@" < /dev/null; }}
 if [ "$MCP_CONFORMANCE_SCENARIO" = json-schema-2020-12-preservation ]; then  # as a person copies
   schema=$(humanmcp --list tools --json "$1" | {python} -c '{schema}') || exit 1
   humanmcp --call json_schema_echo --arguments "{{\\"schema\\":$schema}}" "$1"
@@ -58,10 +58,10 @@ STATELESS: Final = {
 @pytest.mark.node
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize(
-    ("revision", "wanted"), [("2025-11-25", HANDSHAKE), ("2026-07-28", STATELESS)]
+    ("version", "wanted"), [("2025-11-25", HANDSHAKE), ("2026-07-28", STATELESS)]
 )
 def test_the_client_passes_what_needs_no_sign_in(
-    revision: str, wanted: set[str], tmp_path: Path
+    version: str, wanted: set[str], tmp_path: Path
 ) -> None:
     """All but those of OAuth, in one process of the suite; those not scored, too."""
     command = tmp_path / "client.sh"
@@ -69,7 +69,7 @@ def test_the_client_passes_what_needs_no_sign_in(
     command.write_text(COMMAND.format(python=python, scenarios=scenarios, schema=SCHEMA))
     command.chmod(0o755)
     done = subprocess.run(
-        [*SUITE, "--command", str(command), "--requirements", revision],
+        [*SUITE, "--command", str(command), "--requirements", version],
         capture_output=True,
         text=True,
         encoding="utf-8",

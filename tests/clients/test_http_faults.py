@@ -122,7 +122,7 @@ def test_a_person_breaks_what_carries_an_answer_from_text_files_and_terminal(
     tmp_path: Path,
 ) -> None:
     """`out.do.txt` names a number; `--break` takes the fault's name."""
-    with ServingHttp(tmp_path / "inbox", "--opening", "book", quick=1) as server:
+    with ServingHttp(tmp_path / "inbox", "--handshake", "book", quick=1) as server:
         headers = server.initialize()
         waiting = server.open({**headers, "Accept": "application/json"}, call())
         folder = server.folder()

@@ -89,7 +89,7 @@ def play(host: Host, tmp_path: Path, act: Callable[[Item], None], calls: int = 3
     home.mkdir(mode=0o700)
     (home / "book.toml").write_text(BOOK, encoding="utf-8")
     Person(home, act, calls)
-    return host.play(home, "--opening", "book")
+    return host.play(home, "--handshake", "book")
 
 
 def say(home: Path, *words: str) -> None:
@@ -165,7 +165,7 @@ async def _answered_after_a_cancel(home: Path) -> str:
         found = [item for one in desk.sessions() for item in desk.items(one.name)]
         return next((item for item in found if item.method == "tools/call"), None)
 
-    flags = ["--home", str(home), "--opening", "book"]
+    flags = ["--home", str(home), "--handshake", "book"]
     parameters = StdioServerParameters(
         command=COMMAND[0], args=[*COMMAND[1:], *flags], env=bare_environment(home.parent)
     )

@@ -44,7 +44,7 @@ def with_a_probe_answered(request: dict[str, Any]) -> str | None:
     return None if request["method"] == "server/discover" else weather(request)
 
 
-def check_weather(understood: Understood, revision: str) -> None:
+def check_weather(understood: Understood, version: str) -> None:
     """One tool, "sunny", and both refusals word by word."""
     assert understood.tools == ["get-japan-forecast"]
     sunny, osaka, hokkaido = understood.answers
@@ -53,7 +53,7 @@ def check_weather(understood: Understood, revision: str) -> None:
     assert osaka["message"].endswith("遠い。自分で調べて")
     assert hokkaido["code"] == -32602
     assert hokkaido["message"].endswith("東京の天気以外知りません。自分でググって")
-    assert understood.revision in (revision, "")
+    assert understood.version in (version, "")
 
 
 def check_inbox(home: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_modern_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("host", "revision"),
+    ("host", "version"),
     [
         pytest.param(PYTHON_LEGACY, HANDSHAKE, id="python-legacy"),
         pytest.param(PYTHON_AUTO, MODERN, id="python-auto"),
@@ -124,11 +124,11 @@ def test_a_modern_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -
         pytest.param(CLIENT_2_PIN, MODERN, marks=pytest.mark.node, id="client2-pin"),
     ],
 )
-def test_every_client_is_served_without_any_flag(host: Host, revision: str, tmp_path: Path) -> None:
+def test_every_client_is_served_without_any_flag(host: Host, version: str, tmp_path: Path) -> None:
     """As a host starts it: probes are answered by themselves, everything else by the person."""
     home = tmp_path / "home"
     with Person(home, with_a_probe_answered):
-        check_weather(host.play(home), revision)
+        check_weather(host.play(home), version)
     check_inbox(home)
 
 

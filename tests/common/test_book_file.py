@@ -50,10 +50,10 @@ def test_the_versions_of_the_command_line_go_before_the_book_s(tmp_path: Path) -
     """Whichever the book names, now or when it is saved again; everything else is the book's."""
     path = tmp_path / "book.toml"
     book_file = BookFile(path, ["2024-11-05"])
-    assert book_file.book == Book(revisions=("2024-11-05",))
-    write(path, '[server]\nname = "a"\nrevisions = ["2026-07-28"]', 1)
+    assert book_file.book == Book(protocol_versions=("2024-11-05",))
+    write(path, '[server]\nname = "a"\nprotocol_versions = ["2026-07-28"]', 1)
     assert book_file.poll(10.0)
-    assert (book_file.book.name, book_file.book.revisions) == ("a", ("2024-11-05",))
+    assert (book_file.book.name, book_file.book.protocol_versions) == ("a", ("2024-11-05",))
 
 
 def test_a_mistake_while_saving_keeps_the_last_good_book(tmp_path: Path) -> None:

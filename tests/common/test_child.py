@@ -23,7 +23,7 @@ from humanmcp.common.child import (
 from humanmcp.common.line_cutter import FIRST
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.handshake import SessionStart
 from tests.host.seats import Notes, sample
 from tests.waiting import PATIENCE, until
 
@@ -68,7 +68,7 @@ def test_a_second_close_does_nothing() -> None:
     """And sending afterwards is an error that says how the server ended."""
     transport = ChildTransport(sample("dice"))
     client = Client(transport, Nobody())
-    client.open(Opening.HANDSHAKE)
+    client.open(SessionStart.HANDSHAKE)
     transport.close()
     transport.close()
     assert transport.process.returncode == 0

@@ -156,7 +156,7 @@ def test_a_version_that_nobody_speaks_ends_the_connection() -> None:
 
 
 def test_an_error_without_an_id_and_a_batch_are_ignored() -> None:
-    """Neither belongs to a request of this revision."""
+    """Neither belongs to a request of this version."""
     host, _ = asking()
     assert take(host, answer(None, error={"code": -32700, "message": "?"})).code == "ignored-no-id"
     assert take(host, [answer()]).diagnostic.code == "N09"

@@ -219,8 +219,12 @@ example.result = {}
         ("result = {}", "result = {}\npasses = { value = 1 }", "value also needs at"),
         ("result = {}", 'result = {}\npasses = { answer = "ok" }', "result, error, isError, none"),
         ("result = {}", 'result = {}\nhints = "h"', "write an array of hints"),
-        ("initialize", "server/discover", 'with revision = "2026-07-28" at the top'),
-        ("[[steps]]", 'revision = "2026-07-28"\n[[steps]]', "belongs to another protocol version"),
+        ("initialize", "server/discover", 'with protocol_version = "2026-07-28" at the top'),
+        (
+            "[[steps]]",
+            'protocol_version = "2026-07-28"\n[[steps]]',
+            "belongs to another protocol version",
+        ),
     ],
 )
 def test_a_mistake_of_a_teacher_is_explained_with_its_place(old: str, new: str, said: str) -> None:

@@ -157,7 +157,7 @@ def test_a_huge_answer_does_not_flood_the_screen(
         {"result": "no"},
     ],
 )
-def test_without_an_opening_it_says_that_it_cannot_connect(
+def test_without_an_handshake_it_says_that_it_cannot_connect(
     play: Any,  # noqa: ANN401 - the fixture above
     capsys: pytest.CaptureFixture[str],
     first: dict[str, Any],

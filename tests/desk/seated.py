@@ -32,14 +32,14 @@ class Seated:
         facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=seat, pid=1)
         return self.inbox.begin(facts)
 
-    def knows(self, revision: str, established: Established) -> None:
+    def knows(self, version: str, established: Established) -> None:
         """Tell the desk what has been established."""
         facts = SessionFacts(
             name=self.name,
             started="2026-11-21T01:00:00.000Z",
             seat=Seat.CLIENT,
             pid=1,
-            revision=revision,
+            protocol_version=version,
         )
         self.inbox.describe(facts, established)
 

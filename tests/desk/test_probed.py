@@ -13,7 +13,7 @@ def test_a_client_that_only_asked_server_discover_is_named(tmp_path: Path) -> No
     """The page says who is there; it said that no host was connected."""
     home = tmp_path / "home"
     meta = {
-        versions.META_REVISION: versions.R2026_07,
+        versions.META_VERSION: versions.R2026_07,
         versions.META_CLIENT: {"name": "prober", "version": "1"},
         versions.META_CAPABILITIES: {},
     }

@@ -36,7 +36,7 @@ def answer(id: Any, **body: Any) -> tuple[Direction, Any]:  # noqa: A002, ANN401
     return Direction.OUT, {"jsonrpc": "2.0", "id": id, **body}
 
 
-OPENING: Final = (
+HANDSHAKE: Final = (
     ask(
         0,
         "initialize",
@@ -74,7 +74,7 @@ def call(id: Any, city: str) -> tuple[Direction, Any]:  # noqa: A002, ANN401 - t
 
 
 WEATHER: Final = recording(
-    *OPENING,
+    *HANDSHAKE,
     ask(1, "tools/list"),
     answer(1, result={"tools": [TOOL]}),
     call(2, "東京"),

@@ -8,11 +8,11 @@ from humanmcp.export.conversation import build_conversation
 from humanmcp.export.diff import MessageChange, differences
 from humanmcp.export.reading import Recording
 from humanmcp.protocol.conversation.transcript import Direction
-from tests.export.recordings import OPENING, answer, ask, call, recording, text, write
+from tests.export.recordings import HANDSHAKE, answer, ask, call, recording, text, write
 from tests.waiting import PATIENCE
 
 BEFORE = recording(
-    *OPENING, call(2, "A"), answer(2, result=text("sunny")), ask(3, "ping"), answer(3, result={})
+    *HANDSHAKE, call(2, "A"), answer(2, result=text("sunny")), ask(3, "ping"), answer(3, result={})
 )
 
 
@@ -27,7 +27,7 @@ def compared(before: Recording, now: Recording) -> list[tuple[MessageChange, str
 def test_two_runs_of_the_same_are_the_same() -> None:
     """Other ids, other times, another progress token, another order of the answers."""
     now = recording(
-        *OPENING,
+        *HANDSHAKE,
         ask("x", "tools/call", name="get-forecast", arguments={"city": "A"}, _meta={"p": 1}),
         ask("y", "ping"),
         answer("y", result={}),
@@ -39,7 +39,11 @@ def test_two_runs_of_the_same_are_the_same() -> None:
 def test_another_question_and_another_answer_are_told_apart() -> None:
     """By who did it: the client asked differently, the server answered differently."""
     now = recording(
-        *OPENING, call(2, "B"), answer(2, result=text("rain")), ask(3, "ping"), answer(3, result={})
+        *HANDSHAKE,
+        call(2, "B"),
+        answer(2, result=text("rain")),
+        ask(3, "ping"),
+        answer(3, result={}),
     )
     assert compared(BEFORE, now) == [
         (MessageChange.ASKED, "tools/call get-forecast"),
@@ -53,7 +57,7 @@ def test_another_question_and_another_answer_are_told_apart() -> None:
 def test_what_is_new_and_what_is_gone_is_named() -> None:
     """A request more, a request less, a notification more; an error instead of a result."""
     now = recording(
-        *OPENING,
+        *HANDSHAKE,
         (Direction.OUT, {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}),
         ask(1, "tools/list"),
         answer(1, result={"tools": []}),
@@ -71,7 +75,7 @@ def test_what_is_new_and_what_is_gone_is_named() -> None:
 def test_the_command_says_it_with_its_status(tmp_path: Path) -> None:
     """As diff(1): 0 for the same, 1 for different, 2 for trouble."""
     before = write(tmp_path / "before.jsonl", BEFORE)
-    now = write(tmp_path / "now.jsonl", recording(*OPENING))
+    now = write(tmp_path / "now.jsonl", recording(*HANDSHAKE))
 
     def diff(*words: str) -> tuple[int, str]:
         ran = subprocess.run(

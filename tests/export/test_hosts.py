@@ -30,8 +30,8 @@ def test_the_table_agrees_with_what_the_server_knows(known: dict[str, object]) -
     assert client.label == known["name"]
     assert known["call"] == (NONE if client.call is None else client.call)
     assert client.progress_helps == known.get("progress", False)
-    if client.opening is not None:
-        assert known["start"] == client.opening
+    if client.handshake is not None:
+        assert known["start"] == client.handshake
 
 
 def test_every_client_that_was_measured_is_in_the_table() -> None:

@@ -37,13 +37,13 @@ from humanmcp.protocol.http.client import (
 from humanmcp.protocol.http.http_headers import HIDDEN
 from humanmcp.protocol.http.outbound import ServerSentEvent
 from humanmcp.protocol.json import jsonrpc
-from tests.export.recordings import OPENING, WEATHER, answer, ask, call, frame, recording, text
+from tests.export.recordings import HANDSHAKE, WEATHER, answer, ask, call, frame, recording, text
 
 MANNER = ExportOptions(zone=UTC)
 
 EVIL = "<img src=x onerror=alert(1)></pre><script>alert(2)</script>\"'`|#;--\n\x1b[2J\u202e"
 HOSTILE = recording(
-    *OPENING,
+    *HANDSHAKE,
     ask(1, f"tools/{EVIL}", name=EVIL),
     ask(2, "tools/call", name=EVIL, arguments={EVIL: EVIL}),
     answer(2, result=text(EVIL)),
@@ -55,7 +55,7 @@ HOSTILE = recording(
 
 def test_what_a_tap_found_wrong_is_written_once() -> None:
     """In the table; the raw JSON of it is for programs. The command of the server is shown."""
-    whole = recording(*OPENING, call(2, "t"))
+    whole = recording(*HANDSHAKE, call(2, "t"))
     frames = (
         *whole.frames,
         frame(90, Direction.NOTE, '["python","-m","x"]', by=BY_CHECK, note=COMMAND),
@@ -201,7 +201,7 @@ def test_the_diagram_takes_nothing_of_the_wire_for_its_own_language() -> None:
 def test_what_a_person_did_stands_between_the_two() -> None:
     """Held at the tap, changed by somebody, answered instead."""
     frames = (
-        *recording(*OPENING).frames,
+        *recording(*HANDSHAKE).frames,
         frame(4, Direction.IN, call(2, "A")[1], number=1, note=HELD),
         frame(
             5, Direction.OUT, answer(2, result=text("mine"))[1], number=1, by="desk", note=INSTEAD

@@ -31,7 +31,7 @@ from humanmcp.protocol.conversation.transcript import (
     Frame,
 )
 from tests.export.recordings import (
-    OPENING,
+    HANDSHAKE,
     SEED,
     TOOL,
     WEATHER,
@@ -93,7 +93,7 @@ def test_nothing_of_the_wire_becomes_code() -> None:
     """Names, descriptions and values are literals, whatever they hold."""
     evil = '"""\nimport os; os.system("x")\n"""\\'
     recorded = recording(
-        *OPENING,
+        *HANDSHAKE,
         ask(1, "tools/list"),
         answer(1, result={"tools": [{"name": evil, "description": evil}, {"name": "class"}]}),
         ask(2, "tools/call", name=evil, arguments={evil: [1.0, 1e400, None, True]}),
@@ -126,7 +126,7 @@ LONE: Final = "\ud83d"
 def test_half_a_character_keeps_no_exported_server_from_answering(tmp_path: Path) -> None:
     """The SDK dies of a lone surrogate, in a list as in a result; it gets U+FFFD instead."""
     recorded = recording(
-        *OPENING,
+        *HANDSHAKE,
         ask(1, "tools/list"),
         answer(1, result={"tools": [{**TOOL, "description": LONE}]}),
         call(2, "東京"),
@@ -207,8 +207,8 @@ def exported_test(folder: Path, recorded: Recording) -> Path:
     return path
 
 
-SDK_OPENING = (
-    *OPENING[:1],
+SDK_HANDSHAKE = (
+    *HANDSHAKE[:1],
     answer(
         0,
         result={
@@ -217,10 +217,10 @@ SDK_OPENING = (
             "serverInfo": {"name": "weather", "version": "2.0"},
         },
     ),
-    *OPENING[2:],
+    *HANDSHAKE[2:],
 )
 CALLS_FRAMES = (
-    *SDK_OPENING,
+    *SDK_HANDSHAKE,
     call(2, "東京"),
     answer(2, result=text("sunny")),  # the SDK's servers also say "isError": false
     call(3, "Nowhere"),
@@ -323,7 +323,7 @@ def test_the_exported_test_tells_what_was_answered_before_the_server_died(tmp_pa
 def test_what_was_asked_without_being_offered_is_served_all_the_same(tmp_path: Path) -> None:
     """A prompt that no list named: the exported server still has its answer."""
     recorded = recording(
-        *OPENING,
+        *HANDSHAKE,
         ask(5, "prompts/get", name="greet"),
         answer(
             5, result={"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]}
@@ -356,7 +356,7 @@ def test_what_was_called_is_answered_and_only_what_was_listed_is_listed(
 ) -> None:
     """What worked all the same becomes a function, but what the server did not know does not."""
     recorded = recording(
-        *SDK_OPENING,
+        *SDK_HANDSHAKE,
         ask(1, "tools/list"),
         answer(1, result={"tools": [TOOL]}),
         ask(2, "tools/call", name="nosuch", arguments={}),
@@ -371,7 +371,7 @@ def test_what_was_called_is_answered_and_only_what_was_listed_is_listed(
 
 
 LOGIN = recording(
-    *SDK_OPENING,
+    *SDK_HANDSHAKE,
     ask(2, "tools/call", name="login", arguments={"user": "me", "password": "hunter2"}),
     answer(2, result=text("hunter2 is right")),
     call(3, "東京"),
@@ -448,7 +448,7 @@ def test_a_refused_probe_is_not_asked_again(tmp_path: Path) -> None:
 
 
 RICH = recording(
-    OPENING[0],
+    HANDSHAKE[0],
     answer(
         0,
         result={
@@ -463,7 +463,7 @@ RICH = recording(
             "instructions": "Ask.",
         },
     ),
-    OPENING[2],
+    HANDSHAKE[2],
     ask(1, "tools/list"),
     answer(1, result={"tools": [TOOL], "nextCursor": "page-2"}),
     ask(2, "tools/list", cursor="page-2"),
@@ -538,7 +538,7 @@ def test_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -
     assert process.stdout is not None
     observed = []
     with process, process.stdin as stdin:
-        for _way, message in (OPENING[0], OPENING[2], RICH_CALL):
+        for _way, message in (HANDSHAKE[0], HANDSHAKE[2], RICH_CALL):
             stdin.write(json.dumps(message) + "\n")
             stdin.flush()
         for line in process.stdout:
@@ -569,7 +569,9 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
     """`humanmcp export`: to stdout or a file, with secrets taken out unless told otherwise."""
     secret = write(
         tmp_path / "transcript.jsonl",
-        recording(*OPENING, ask(1, "tools/call", name="login", arguments={"password": "hunter2"})),
+        recording(
+            *HANDSHAKE, ask(1, "tools/call", name="login", arguments={"password": "hunter2"})
+        ),
     )
 
     def export(*words: str) -> str:

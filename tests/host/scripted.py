@@ -13,7 +13,7 @@ from typing import Any, Final
 FLAGS: Final = (
     "no-tools",
     "modern",
-    "unknown-revision",
+    "unknown-version",
     "no-discover-answer",
     "no-initialize-answer",
     "late-discover",  # answers it when `initialize` has come
@@ -91,14 +91,14 @@ class ScriptedServer:
             return
         if "refuses-initialize" in self.flags:
             told = {"supported": [MODERN], "requested": message["params"]["protocolVersion"]}
-            error = {"code": -32022, "message": "unsupported revision", "data": told}
+            error = {"code": -32022, "message": "unsupported version", "data": told}
             self._say({"id": message["id"], "error": error})
             return
-        revision = message["params"]["protocolVersion"]
+        version = message["params"]["protocolVersion"]
         self._result(
             message,
             {
-                "protocolVersion": "1999-01-01" if "unknown-revision" in self.flags else revision,
+                "protocolVersion": "1999-01-01" if "unknown-version" in self.flags else version,
                 "capabilities": {} if "no-tools" in self.flags else {"tools": {}},
                 "serverInfo": {"name": "scripted", "version": "1.0.0"},
             },

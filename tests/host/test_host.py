@@ -379,7 +379,7 @@ def test_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
     """One that was lost, or changed, without an end of the conversation."""
     slow = {"command": sys.executable, "args": [str(SCRIPTED), "modern", "refuses-initialize"]}
     config = configuration(tmp_path, slow=slow, dice=entry("dice"))
-    flags = ("--opening", "handshake", "--wire")
+    flags = ("--start", "handshake", "--wire")
     run = chat(
         tmp_path,
         words(config, recorded(tmp_path), *flags),

@@ -13,7 +13,7 @@ from humanmcp.answering.forms import MistypedError
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.handshake import SessionStart
 from humanmcp.host.commands.once import ExitStatus, OneShot, RequestKind
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
 from tests.serving import bare_environment
@@ -42,7 +42,7 @@ def script(
 def library() -> Iterator[Client]:
     """A session with a server of the official SDK."""
     client = Client(ChildTransport(ChildCommand(LIBRARY)), Nobody())
-    client.open(Opening.HANDSHAKE)
+    client.open(SessionStart.HANDSHAKE)
     yield client
     client.close()
 
@@ -211,7 +211,7 @@ def test_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]) -
     """A script has no cursor to care for."""
     client = Client(as_process("paged"), Nobody())
     try:
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         assert (
             OneShot(RequestKind.LIST, "tools", "", as_json=True).ask(client, "en")
             is ExitStatus.DONE

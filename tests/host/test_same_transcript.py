@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.handshake import SessionStart
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.support.person import Person
@@ -54,7 +54,7 @@ def ours(home: Path) -> None:
     """Have the weather session with our client."""
     client = Client(ChildTransport(ChildCommand(words(home))), Nobody())
     try:
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         client.call("tools/list")
         for place in PLACES:
             call = {"name": "get-japan-forecast", "arguments": {"location": place}}
@@ -86,15 +86,15 @@ def test_a_person_sees_no_difference_between_our_client_and_an_sdk(tmp_path: Pat
     assert len(transcript(tmp_path / "ours")) == 11
 
 
-@pytest.mark.parametrize("opening", [Opening.MODERN, Opening.PROBE])
+@pytest.mark.parametrize("session_start", [SessionStart.MODERN, SessionStart.PROBE])
 def test_our_client_and_our_server_speak_the_modern_era_too(
-    tmp_path: Path, opening: Opening
+    tmp_path: Path, session_start: SessionStart
 ) -> None:
     """2026-07-28: the weather session without a handshake, answered by the same person."""
     with Person(tmp_path):
         client = Client(ChildTransport(ChildCommand(words(tmp_path / "home"))), Nobody())
         try:
-            client.open(opening)
+            client.open(session_start)
             assert client.stated == "2026-07-28"
             listed = client.call("tools/list")
             assert (listed.result or {})["tools"][0]["name"] == "get-japan-forecast"

@@ -148,7 +148,7 @@ def test_a_server_of_the_sdk_asks_the_model_of_the_host(
     config = configuration(tmp_path, library=LIBRARY)
     call = use("library__ask", question="Name a city")
     model = recorded(tmp_path, says(call), says(heard), says("done"))
-    more = ("--opening", "handshake", "--wire", "-p", "go", *flags)
+    more = ("--start", "handshake", "--wire", "-p", "go", *flags)
     run = chat(tmp_path, words(config, model, *more))
     if "model" in flags:
         assert "  -> Oslo" in run.stderr
@@ -177,7 +177,7 @@ def test_a_model_of_anthropic_sees_a_picture_and_takes_the_turn_that_a_server_as
     ]
     with service(*(Say(message(*blocks)) for blocks in said)) as there:
         chosen = ["--model", "anthropic:x", "--base-url", there.address, "--key-file", str(key)]
-        more = ["--images", "yes", "--sampling", "model", "--yes", "--opening", "handshake"]
+        more = ["--images", "yes", "--sampling", "model", "--yes", "--start", "handshake"]
         config = str(configuration(tmp_path, library=LIBRARY))
         assert main(["host", "--config", config, *chosen, *more, "-p", "go"]) == 0
     assert capfd.readouterr().out == "done\n"

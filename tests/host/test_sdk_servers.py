@@ -14,7 +14,7 @@ import uvicorn
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Opening, OpeningError
+from humanmcp.host.client.handshake import HandshakeError, SessionStart
 from humanmcp.host.client.transport import Transport
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
@@ -29,15 +29,17 @@ PYTHON_2: Final = ChildCommand((sys.executable, str(HERE / "sdk_greeter.py")))
 NODE_1: Final = ChildCommand(("node", str(NODE / "server1.mjs")))
 NODE_2: Final = ChildCommand(("node", str(NODE / "server2.mjs")))
 
-HANDSHAKE: Final = Opening.HANDSHAKE
-MODERN: Final = Opening.MODERN
-PROBE: Final = Opening.PROBE
+HANDSHAKE: Final = SessionStart.HANDSHAKE
+MODERN: Final = SessionStart.MODERN
+PROBE: Final = SessionStart.PROBE
 
 
-def case(command: ChildCommand, opening: Opening, revision: str, name: str) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
+def case(command: ChildCommand, session_start: SessionStart, version: str, name: str) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
     """Mark what needs Node.js, and name the case."""
     marks = [pytest.mark.node] if command.words[0] == "node" else []
-    return pytest.param(command, opening, revision, marks=marks, id=f"{name}-{opening.value}")
+    return pytest.param(
+        command, session_start, version, marks=marks, id=f"{name}-{session_start.value}"
+    )
 
 
 CASES: Final = [
@@ -52,13 +54,13 @@ CASES: Final = [
 ]
 
 
-@pytest.mark.parametrize(("command", "opening", "revision"), CASES)
+@pytest.mark.parametrize(("command", "session_start", "version"), CASES)
 def test_tools_are_listed_called_and_a_question_is_answered(
-    command: ChildCommand, opening: Opening, revision: str
+    command: ChildCommand, session_start: SessionStart, version: str
 ) -> None:
     """Both eras, by choice and by probing; the check finds nothing wrong with an SDK."""
     transport = ChildTransport(command)
-    check_greeter(transport, opening, revision)
+    check_greeter(transport, session_start, version)
     assert str(transport.end_reason()).endswith("(exit status 0)")
 
 
@@ -77,24 +79,24 @@ def greeter_over_http() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("opening", "revision"),
+    ("session_start", "version"),
     [(HANDSHAKE, "2025-11-25"), (MODERN, "2026-07-28"), (PROBE, "2026-07-28")],
 )
 def test_the_same_over_streamable_http(
-    greeter_over_http: str, opening: Opening, revision: str
+    greeter_over_http: str, session_start: SessionStart, version: str
 ) -> None:
     """Sessions, streams, questions and headers as the official Python SDK has them."""
-    check_greeter(HttpTransport(ServerAddress(greeter_over_http)), opening, revision)
+    check_greeter(HttpTransport(ServerAddress(greeter_over_http)), session_start, version)
 
 
-def check_greeter(transport: Transport, opening: Opening, revision: str) -> None:
+def check_greeter(transport: Transport, session_start: SessionStart, version: str) -> None:
     """Have a whole session with a greeter."""
     notes = Notes()
     person = Named()
     client = Client(transport, person, observer=notes)
     try:
-        client.open(opening)
-        assert (client.stated or client.session.state.negotiated) == revision
+        client.open(session_start)
+        assert (client.stated or client.session.state.negotiated) == version
         listed = client.call("tools/list").result
         assert listed is not None
         names = {tool["name"] for tool in listed["tools"]}
@@ -123,21 +125,21 @@ def test_a_server_of_the_first_npm_sdk_has_no_modern_era() -> None:
     """By choice means by choice: no silent fall-back."""
     client = Client(ChildTransport(NODE_1), Nobody())
     try:
-        with pytest.raises(OpeningError):
+        with pytest.raises(HandshakeError):
             client.open(MODERN)
     finally:
         client.close()
 
 
-@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 @pytest.mark.parametrize("name", ["calculate", "dice", "demo_app", "weather"])
-def test_every_sample_speaks_every_revision_of_the_handshake(name: str, revision: str) -> None:
+def test_every_sample_speaks_every_version_of_the_handshake(name: str, version: str) -> None:
     """The samples are correct servers; the check says nothing of them."""
     notes = Notes()
     client = Client(ChildTransport(sample(name)), Nobody(), observer=notes)
     try:
-        client.open(HANDSHAKE, revision)
-        assert client.session.state.negotiated == revision
+        client.open(HANDSHAKE, version)
+        assert client.session.state.negotiated == version
         assert client.call("tools/list").result
         assert client.call("ping").result == {}
     finally:

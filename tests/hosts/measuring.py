@@ -44,7 +44,8 @@ def waits(
     book = folder / "wait.toml"
     never = f'"{method}" = false\n' if method != "tools/call" else ""
     # Who is offered 2026-07-28 never sends `initialize`.
-    only = f"[server]\nrevisions = {[*versions.HANDSHAKE]}\n" if method == "initialize" else ""
+    served = f"[server]\nprotocol_versions = {[*versions.HANDSHAKE]}\n"
+    only = served if method == "initialize" else ""
     book.write_text(f"{only}[wait]\n{never}", "utf-8")
     with Model() as model, started(host, installed, model, room, "--book", str(book), *flags):
         wait(lambda: waiting(room, method), COMES_WITHIN)

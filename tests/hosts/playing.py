@@ -167,9 +167,9 @@ def waiting(room: Room, method: str = "tools/call") -> Sequence[Item]:
 
 
 def client_of(room: Room, item: Item) -> str:
-    """Say what the client of an exchange calls itself, and which revision it speaks."""
+    """Say what the client of an exchange calls itself, and which version it speaks."""
     facts = FolderInbox(room.inbox).facts(item.key.session)
-    return f"{facts.client} {facts.client_version}, {item.revision}"
+    return f"{facts.client} {facts.client_version}, {item.protocol_version}"
 
 
 def _answer(room: Room, item: Item) -> None:

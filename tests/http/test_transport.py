@@ -11,7 +11,7 @@ import pytest
 
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.handshake import SessionStart
 from humanmcp.host.config import parse
 from humanmcp.host.servers import Servers
 from humanmcp.http import transport as exchanges
@@ -83,14 +83,14 @@ def outgoing(answers: Mapping[str, Say | bytes | None]) -> Say:
 
 @contextmanager
 def seated(
-    peer: Peer, opening: Opening = Opening.HANDSHAKE, *headers: tuple[str, str]
+    peer: Peer, session_start: SessionStart = SessionStart.HANDSHAKE, *headers: tuple[str, str]
 ) -> Iterator[tuple[Client, HttpNotes]]:
     """Take the client's seat opposite a peer, and open the session."""
     notes = HttpNotes()
     transport = HttpTransport(ServerAddress.of(peer.url, headers, {}))
     client = Client(transport, Nobody(), observer=notes, patience=10)
     try:
-        client.open(opening)
+        client.open(session_start)
         yield client, notes
     finally:
         client.close()
@@ -119,7 +119,7 @@ def test_a_session_is_opened_named_and_ended() -> None:
 def test_2026_07_28_has_no_session() -> None:
     """Each request says all of itself; nothing is ended, and no stream is asked for."""
     with Peer(outgoing({"tools/list": lambda asked: answer(asked, LISTED)})) as peer:
-        with seated(peer, Opening.MODERN) as (client, _):
+        with seated(peer, SessionStart.MODERN) as (client, _):
             client.request("tools/list")
         heads = [
             (one.method, one.headers["mcp-protocol-version"], one.headers["mcp-method"])
@@ -139,12 +139,12 @@ def test_a_probe_falls_back_to_the_handshake(refusal: bytes) -> None:
     """An older server refuses what it does not know, in one way or another."""
     with (
         Peer(outgoing({"server/discover": refusal})) as peer,
-        seated(peer, Opening.PROBE) as (
+        seated(peer, SessionStart.PROBE) as (
             client,
             _,
         ),
     ):
-        assert client.session.revision == "2025-11-25"
+        assert client.session.version == "2025-11-25"
 
 
 @pytest.mark.parametrize("body", [b"", NAMELESS])
@@ -325,7 +325,7 @@ def test_in_2026_07_28_hanging_up_is_the_cancel() -> None:
         gone.set()
 
     say = outgoing({"tools/list": lambda _asked: waits})
-    with Peer(say) as peer, seated(peer, Opening.MODERN) as (client, notes):
+    with Peer(say) as peer, seated(peer, SessionStart.MODERN) as (client, notes):
         begun = client.begin("tools/list")
         until(lambda: len(notes.parts) == 4, "the head of the response")
         client.give_up(begun.request)
@@ -416,7 +416,7 @@ def test_a_key_never_follows_to_another_origin() -> None:
         key = ("Authorization", "Bearer secret")
         with (
             Peer(outgoing({"tools/list": moved})) as peer,
-            seated(peer, Opening.HANDSHAKE, key) as (client, notes),
+            seated(peer, SessionStart.HANDSHAKE, key) as (client, notes),
         ):
             with pytest.raises(CallError, match="sends neither messages nor keys"):
                 client.request("tools/list")

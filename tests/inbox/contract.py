@@ -66,7 +66,7 @@ def item_of(session: str, number: int = 1, text: str = "starting text") -> Item:
         line=LINE,
         method="tools/call",
         id='"東京"',
-        revision="2025-11-25",
+        protocol_version="2025-11-25",
         arrived=AT,
         draft=Draft(text),
     )
@@ -564,7 +564,7 @@ class InboxContract:
         name = server.begin(begun)
         assert desk.facts(name) == begun._replace(name=name, letter="a")
         later = begun._replace(
-            name=name, client="c\u202e", client_version="1", revision="2025-11-25"
+            name=name, client="c\u202e", client_version="1", protocol_version="2025-11-25"
         )
         established = Established(
             client_name="c",
@@ -650,12 +650,14 @@ class InboxContract:
 
     # -- what people say first ----------------------------------------------------------------
 
-    def test_the_opening_is_held_until_it_is_given_back(self, server: Inbox, desk: Inbox) -> None:
+    def test_the_handshake_is_by_hand_until_it_is_given_back(
+        self, server: Inbox, desk: Inbox
+    ) -> None:
         """Of every session, also of those that begin later; twice is once."""
-        assert not server.opening_is_held()
+        assert not server.handshake_is_by_hand()
         for on in (True, True, False, False):
-            desk.hold_opening(on=on)
-            assert server.opening_is_held() is on
+            desk.answer_handshake_by_hand(on=on)
+            assert server.handshake_is_by_hand() is on
 
     def test_a_saying_is_offered_until_it_is_settled(
         self, server: Inbox, desk: Inbox, session: str

@@ -145,14 +145,14 @@ def test_an_answer_that_was_waited_for_lifts_what_was_learned(home: Path) -> Non
 
 
 def test_what_a_person_has_set_of_a_client_counts_before_what_is_known(home: Path) -> None:
-    """A call shows the limit that was set; an opening message waits as long as was set."""
+    """A call shows the limit that was set; a handshake message waits as long as was set."""
     ClientSeconds(home, records.CALL_LIMITS).put("test", 600)
     ClientSeconds(home, records.GRACE).put("test", 50)
     ClientSeconds(home).put("test", 3)
     with Serving(home) as host:
         host.say(INITIALIZE)
-        opening = until(lambda: waiting(host), "the opening waits")
-        assert opening.book_at == 50
+        handshake = until(lambda: waiting(host), "the handshake waits")
+        assert handshake.book_at == 50
         host.say(call(2))
         until(lambda: len(FolderInbox(home).items(host.session.name)) > 1 or None, "the call waits")
         item = FolderInbox(home).items(host.session.name)[1]

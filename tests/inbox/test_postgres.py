@@ -13,6 +13,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import (
     Draft,
     Inbox,
@@ -24,7 +25,6 @@ from humanmcp.inbox.contract import (
     SessionFacts,
     TakenError,
 )
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.inbox.postgres.database import NEWEST, Database, DatabaseAwayError, DatabaseError
 from humanmcp.inbox.postgres.following import Follower
 from humanmcp.inbox.postgres.inbox import PostgresInbox

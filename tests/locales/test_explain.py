@@ -18,16 +18,16 @@ SEEN: Final = tuple((seat.value, inwards) for seat in Seat for inwards in (True,
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_method_of_every_revision_has_a_card(language: str) -> None:
-    """What it is, who sent it, what silence does, and the page of that revision."""
+def test_every_method_of_every_version_has_a_card(language: str) -> None:
+    """What it is, who sent it, what silence does, and the page of that version."""
     for table, asks in ((REQUESTS, True), (NOTIFICATIONS, False)):
         for method, record in table.items():
-            for revision in record.versions:
-                card = explain(method, revision, language, asks=asks)
+            for version in record.versions:
+                card = explain(method, version, language, asks=asks)
                 assert all((card.title, card.what, card.sender, card.silence)), method
                 assert card.note == ""
-                of_an_extension = "/specification/" not in card.page  # of no revision
-                assert f"/{revision}/" in card.page or of_an_extension
+                of_an_extension = "/specification/" not in card.page  # of no version
+                assert f"/{version}/" in card.page or of_an_extension
 
 
 def test_the_cards_of_two_languages_differ() -> None:
@@ -39,7 +39,7 @@ def test_the_cards_of_two_languages_differ() -> None:
         assert one.silence != other.silence
 
 
-def test_a_method_of_another_revision_is_said_to_be_one() -> None:
+def test_a_method_of_another_version_is_said_to_be_one() -> None:
     """`ping` is gone in 2026-07-28."""
     card = explain("ping", "2026-07-28", "en")
     assert "ping does not exist in 2026-07-28" in card.note
@@ -69,13 +69,13 @@ def test_a_line_without_a_method_is_no_message() -> None:
 def cards(
     seat: str, language: str, *, inwards: bool = True
 ) -> Iterator[tuple[MethodDirection, Card]]:
-    """Walk every method of every revision, as one seat sees it."""
+    """Walk every method of every version, as one seat sees it."""
     for table, asks in ((REQUESTS, True), (NOTIFICATIONS, False)):
         for method, record in table.items():
-            for revision in record.versions:
+            for version in record.versions:
                 yield (
                     record.direction,
-                    explain(method, revision, language, asks=asks, seat=seat, inwards=inwards),
+                    explain(method, version, language, asks=asks, seat=seat, inwards=inwards),
                 )
 
 

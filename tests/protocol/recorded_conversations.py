@@ -25,7 +25,7 @@ from humanmcp.protocol.validation.input_requests import InputRequest
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow, rows_of, schema_of
 from tests.asking import R2024, R2025, R2025_03, R2025_06, R2026, asked, stating
 
-REVISIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
+VERSIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
 IN, OUT = Direction.IN, Direction.OUT
 _CAPABILITIES: Final[tuple[dict[str, Any], ...]] = (
     {}, {"roots": {}}, {"sampling": {}}, {"sampling": {"tools": {}}}, {"elicitation": {}},
@@ -48,13 +48,13 @@ def _line(**members: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **members}).encode()
 
 
-def _heard(revision: str) -> tuple[tuple[Direction, bytes], ...]:
-    meta = {"_meta": stating({"roots": {}, "elicitation": {}})} if revision == R2026 else {}
+def _heard(version: str) -> tuple[tuple[Direction, bytes], ...]:
+    meta = {"_meta": stating({"roots": {}, "elicitation": {}})} if version == R2026 else {}
     state = {"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}}
     return (
-        (IN, _line(id=1, method="initialize", params={"protocolVersion": revision, "capabilities": {"roots": {}}, "clientInfo": {"name": "c", "version": "1"}, **meta})),
+        (IN, _line(id=1, method="initialize", params={"protocolVersion": version, "capabilities": {"roots": {}}, "clientInfo": {"name": "c", "version": "1"}, **meta})),
         (IN, _line(id=2, method="tools/list", params=meta)),
-        (OUT, _line(id=1, result={"protocolVersion": revision, "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})),
+        (OUT, _line(id=1, result={"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})),
         (IN, _line(method="notifications/initialized")),
         (OUT, _line(id=2, result={"tools": [{"name": "t", "inputSchema": {}}], "nextCursor": "2"})),
         (IN, _line(id=3, method="tools/list", params={"cursor": "2", **meta})),
@@ -93,12 +93,12 @@ def _heard(revision: str) -> tuple[tuple[Direction, bytes], ...]:
 
 def conversations() -> Iterator[str]:
     """Yield what is known after each line of a conversation, and what is said of the line."""
-    for revision in REVISIONS:
+    for version in VERSIONS:
         state = ConversationState()
-        yield revision
-        for direction, raw in _heard(revision):
+        yield version
+        for direction, raw in _heard(version):
             found = jsonrpc.read(raw)
-            spoken = state.revision
+            spoken = state.version
             yield f"  {direction.value} {raw[:90]!r} {_told(whole_conversation.line_hints(raw, found, spoken))}"
             if isinstance(found, Malformed):
                 yield f"    {_told(whole_conversation.hints(found, state.established, spoken))}"
@@ -107,13 +107,13 @@ def conversations() -> Iterator[str]:
                 heard = state.observe(direction, found)
                 number = heard.request.number if heard.request else 0
                 yield f"    {number} {heard.method} {heard.name} {heard.ambiguous} {[type(one).__name__ for one in heard.found]}"
-                yield f"    {state.revision} {state.log_level} {sorted(state.watched)} {[(one.number, one.continues) for one in state.open]}"
+                yield f"    {state.version} {state.log_level} {sorted(state.watched)} {[(one.number, one.continues) for one in state.open]}"
                 if state.established != before:
                     yield f"    {state.established}"
                 for strict in (False, True):
-                    yield f"    {_told(whole_conversation.hints(heard, before, state.revision, strict=strict))}"
+                    yield f"    {_told(whole_conversation.hints(heard, before, state.version, strict=strict))}"
         other = state.copy()
-        yield f"  {other.revision} {other.established == state.established} {other.open == state.open}"
+        yield f"  {other.version} {other.established == state.established} {other.open == state.open}"
 
 
 def questions() -> Iterator[str]:
@@ -123,17 +123,17 @@ def questions() -> Iterator[str]:
         SchemaRow("b[]", "number"),
         SchemaRow("c.d", "choice", choices=("x", "y")),
     )
-    for revision, input_request in product((R2024, R2025_06, R2025, R2026), InputRequest):
-        yield f"{revision} {input_request.value}"
+    for version, input_request in product((R2024, R2025_06, R2025, R2026), InputRequest):
+        yield f"{version} {input_request.value}"
         for method in ("tools/call", "initialize", "tools/list", "x/y"):
             for has in _CAPABILITIES:
-                exchange = asked(method, {"name": "t", "_meta": stating(has)}, revision=revision)
+                exchange = asked(method, {"name": "t", "_meta": stating(has)}, version=version)
                 for ready in (False, True):
                     established = Established(client_capabilities=has, initialized=ready)
                     found = input_requests.obstacle(input_request, exchange, established)
                     yield f"  {method} {has} {ready} {found and (found.why.name, found.capability)}"
         params = input_requests.params(input_request, "Why?", rows)
-        exchange = asked("tools/call", {"name": "t"}, revision=revision)
+        exchange = asked("tools/call", {"name": "t"}, version=version)
         question_line = input_requests.request(exchange, input_request, params, "m")
         yield f"  {question_line!r} {input_requests.answer(exchange, input_request, params, 'm')!r}"
         reply = _line(id="ask-1-m", result={})
@@ -183,7 +183,7 @@ def held_messages() -> Iterator[str]:
             said = held.answers(one, text, form)
             yield f"  {form.value} {text!r} {said} {_judged(held.judge(one, text, form))}"
         yield f"  {_judged(held.judge(one, answer, answer=True))}"
-    exchanges = tuple(asked("ping", token=token, revision=R2025_03) for token in ("1", '"2"'))
+    exchanges = tuple(asked("ping", token=token, version=R2025_03) for token in ("1", '"2"'))
     for text in typed:
         yield f"{held.is_answers(text)} {_judged(held.judge_answers(exchanges, text, Established()))}"
 
@@ -191,8 +191,8 @@ def held_messages() -> Iterator[str]:
 def addresses() -> Iterator[str]:
     """Yield which of several requests a text answers, and what is said where it answers none."""
     waiting = tuple(
-        asked("tools/call", token=token, revision=revision)
-        for token, revision in (("1", R2025), ('"1"', R2025), ("2", R2025_03))
+        asked("tools/call", token=token, version=version)
+        for token, version in (("1", R2025), ('"1"', R2025), ("2", R2025_03))
     )
     over = tuple(
         one._replace(number=number, state=state)
@@ -221,8 +221,8 @@ def addresses() -> Iterator[str]:
 
 def protocol() -> Iterator[str]:
     """Yield what the tables of methods and versions say."""
-    for revision in (*REVISIONS, "2099-01-01", ""):
-        yield f"{revision} {versions.features(revision)}"
+    for version in (*VERSIONS, "2099-01-01", ""):
+        yield f"{version} {versions.features(version)}"
         for name in (
             *methods.REQUESTS,
             *methods.NOTIFICATIONS,
@@ -232,19 +232,19 @@ def protocol() -> Iterator[str]:
             "z",
         ):
             record = methods.of(name)
-            yield f"  {name} {record.is_in(revision)} {record.result_in(revision)} {methods.page(name, revision).rpartition('specification/')[2]} {[methods.has_request(name, revision, direction) for direction in methods.MethodDirection]}"
+            yield f"  {name} {record.is_in(version)} {record.result_in(version)} {methods.page(name, version).rpartition('specification/')[2]} {[methods.has_request(name, version, direction) for direction in methods.MethodDirection]}"
     for name, record in {**methods.REQUESTS, **methods.NOTIFICATIONS}.items():
         yield f"{name} {record.direction} {record.versions}"
     for method, kind in product(("tools/call", "prompts/get"), ("task", "other", None)):
         answering = methods.answering(method, kind)
         yield f"{method} {kind} {answering and answering.id}"
-    for meta in ({}, stating(), {versions.META_REVISION: "x"}, {versions.META_REVISION: 7}):
-        for revision in (R2025, R2026):
-            message = asked("tools/list", {"_meta": meta}, revision=revision).request
-            yield f"{meta} {revision} {methods.lacking_in(message, revision)} {versions.stated_in(message)} {versions.unserved_in(message)}"
-    for names, revision in product((None, (), ("completions",)), REVISIONS):
+    for meta in ({}, stating(), {versions.META_VERSION: "x"}, {versions.META_VERSION: 7}):
+        for version in (R2025, R2026):
+            message = asked("tools/list", {"_meta": meta}, version=version).request
+            yield f"{meta} {version} {methods.lacking_in(message, version)} {versions.stated_in(message)} {versions.unserved_in(message)}"
+    for names, version in product((None, (), ("completions",)), VERSIONS):
         offered = None if names is None else dict.fromkeys(names, True)
-        yield f"{offered} {revision} {starting_draft.is_offered(offered, revision)}"
+        yield f"{offered} {version} {starting_draft.is_offered(offered, version)}"
     results: tuple[object, ...] = (
         *({}, {"completion": {"values": ["a", 7, "b"]}}, {"completion": []}),
         *({"completion": {"values": "x"}}, 7),

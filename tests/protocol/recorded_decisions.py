@@ -10,7 +10,7 @@ from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_line
 from humanmcp.protocol.rules import answer_book, book_format, timeouts
-from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import results, secret_shapes
 from humanmcp.protocol.validation.json_schema import rows, validator
@@ -19,19 +19,19 @@ from tests.asking import R2025, R2026, asked, stating
 CLIENTS: Final = ("", "unknown", "claude-code", "codex-mcp-client", "gemini-cli", "opencode")
 
 
-def _asked(method: str, revision: str, **params: Any) -> Exchange:  # noqa: ANN401 - any JSON value
-    meta = stating({"elicitation": {}, "roots": {}}) if revision == R2026 else {}
+def _asked(method: str, version: str, **params: Any) -> Exchange:  # noqa: ANN401 - any JSON value
+    meta = stating({"elicitation": {}, "roots": {}}) if version == R2026 else {}
     whole = {**params, "_meta": {**meta, **params.get("_meta", {})}}
-    return asked(method, whole, revision=revision)
+    return asked(method, whole, version=version)
 
 
 def patience() -> Iterator[str]:
     """Yield how long each client waits, for what, and by which means it is kept waiting."""
-    for client, method, revision, token in product(
+    for client, method, version, token in product(
         CLIENTS, ("initialize", "tools/list", "tools/call", "prompts/get"), (R2025, R2026), (0, 1)
     ):
-        exchange = _asked(method, revision, _meta={"progressToken": 1} if token else {})
-        yield f"{client} {method} {revision} {token}"
+        exchange = _asked(method, version, _meta={"progressToken": 1} if token else {})
+        yield f"{client} {method} {version} {token}"
         for own, learned in ((0, 0), (9, 0), (0, 7), (60, 20), (0, 5000)):
             for means in (timeouts.ALL_MEANS, frozenset[str]()):
                 plan = timeouts.timeout_plan(exchange, client, own, learned, means)
@@ -54,7 +54,7 @@ def patience() -> Iterator[str]:
 
 
 RULES: Final[dict[str, Any]] = {
-    "server": {"name": "s", "instructions": "Ask.", "revisions": [R2025, R2026]},
+    "server": {"name": "s", "instructions": "Ask.", "protocol_versions": [R2025, R2026]},
     "tools": [{"name": "t", "inputSchema": {"type": "object"}}],
     "prompts": [{"name": "p"}],
     "resources": [{"uri": "file:///a", "name": "a"}],
@@ -77,20 +77,20 @@ RULES: Final[dict[str, Any]] = {
 
 def decisions() -> Iterator[str]:
     """Yield what an answer book does about a request, in each mode."""
-    for revision in (R2025, R2026):
+    for version in (R2025, R2026):
         for name, record in methods.REQUESTS.items():
-            if revision in record.to_server:
-                yield f"{name} {revision}"
+            if version in record.to_server:
+                yield f"{name} {version}"
                 for book, mode, offered in product(
-                    (RULES, {"server": {"revisions": [R2025]}}), Mode, (None, {"tools": {}})
+                    (RULES, {"server": {"protocol_versions": [R2025]}}), Mode, (None, {"tools": {}})
                 ):
                     established = Established(offered=offered, client_name="opencode")
-                    yield f"  {_decided(_asked(name, revision), book, established, mode)}"
-    for mode, opening, client in product(Mode, OpeningPolicy, CLIENTS):
+                    yield f"  {_decided(_asked(name, version), book, established, mode)}"
+    for mode, handshake, client in product(Mode, HandshakePolicy, CLIENTS):
         exchange = _asked("tools/list", R2025)
         established = Established(client_name=client)
         for method in ("initialize", "prompts/list"):
-            yield f"{mode} {opening} {client} {_decided(exchange, RULES, established, mode, opening)}"
+            yield f"{mode} {handshake} {client} {_decided(exchange, RULES, established, mode, handshake)}"
             exchange = _asked(method, R2025, protocolVersion="2025-06-18")
 
 
@@ -100,18 +100,18 @@ def rules() -> Iterator[str]:
         {"a": 1, "b": {"c": [1]}}, {"a": 1.0, "b": {"c": [1]}}, {"a": True}, {"a": 1}, {"a": "oh yes"},
         {"a": "no"}, {"b": {"c": [2]}}, {"list": [1, 2]}, {"list": [1]}, {},
     )  # fmt: skip
-    for revision in (R2025, R2026):
+    for version in (R2025, R2026):
         for tool in ("t", "q", "h", "f", "other"):
             for arguments in calls:
-                exchange = _asked("tools/call", revision, name=tool, arguments=arguments)
-                yield f"{revision} {tool} {arguments}"
+                exchange = _asked("tools/call", version, name=tool, arguments=arguments)
+                yield f"{version} {tool} {arguments}"
                 yield f"  {_decided(exchange, RULES, Established(), Mode.NORMAL)}"
         for uri in ("file:///a", "file:///a/b", "other:"):
-            exchange = _asked("resources/read", revision, uri=uri)
+            exchange = _asked("resources/read", version, uri=uri)
             yield f"{uri} {_decided(exchange, RULES, Established(), Mode.NORMAL)}"
         for names in ((), ("roots",)):
             has: dict[str, Any] = {name: {} for name in names}
-            exchange = _asked("prompts/get", revision, name="p")
+            exchange = _asked("prompts/get", version, name="p")
             established = Established(client_capabilities=has)
             yield f"{has} {_decided(exchange, RULES, established, Mode.AUTO)}"
 
@@ -121,10 +121,10 @@ def _decided(
     book: dict[str, Any],
     established: Established,
     mode: Mode,
-    opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
+    handshake: HandshakePolicy = HandshakePolicy.BY_CLIENT,
 ) -> str:
     decision = answer_book.decide(
-        exchange, book_format.parse(book), established, mode=mode, opening=opening
+        exchange, book_format.parse(book), established, mode=mode, handshake=handshake
     )
     usual = answer_book.BY_PERSON
     return ", ".join(
@@ -200,18 +200,18 @@ def headers() -> Iterator[str]:
     }  # fmt: skip
     others = ("", "x", " tools/call ", "TOOLS/CALL", R2025, "text/plain", "*/*", "42.0", "1",
               "application/json; charset=latin-1", "text/*;q=0.5, application/*", "=?base64?%%?=")  # fmt: skip
-    for revision, verb in (
+    for version, verb in (
         ("2026-07-28", "POST"),
         (R2025, "POST"),
         (R2025, "GET"),
         (R2025, "DELETE"),
     ):
-        meta = {"_meta": stating()} if revision == R2026 else {}
+        meta = {"_meta": stating()} if version == R2026 else {}
         params = {"name": "t", "arguments": arguments, **meta}
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         body = json.dumps(call).encode()
-        base = {**right, "mcp-protocol-version": revision}
-        yield f"{verb} {revision} {_judged(verb, base, body, schema)}"
+        base = {**right, "mcp-protocol-version": version}
+        yield f"{verb} {version} {_judged(verb, base, body, schema)}"
         for name in base:
             less = {key: value for key, value in base.items() if key != name}
             yield f"  no {name}: {_judged(verb, less, body, schema)}"
@@ -262,7 +262,7 @@ def _inbound(verb: str, sent: Headers, body: bytes, schema: Any) -> str:  # noqa
         None
         if transport_facts is None
         else (
-            transport_facts.revision,
+            transport_facts.version,
             transport_facts.error,
             [one.code for one in transport_facts.found],
         )

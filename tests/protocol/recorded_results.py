@@ -31,18 +31,18 @@ class Case(NamedTuple):
     params: dict[str, Any]
     result: dict[str, Any]
     established: Established = Established()
-    revisions: tuple[str, ...] = (R2025, R2026)
+    versions: tuple[str, ...] = (R2025, R2026)
 
-    def exchange(self, revision: str) -> Exchange:
+    def exchange(self, version: str) -> Exchange:
         """Return the request that it answers."""
-        meta = {"_meta": stating(_CAN)} if revision == R2026 else {}
-        return asked(self.method, {**self.params, **meta}, revision=revision)
+        meta = {"_meta": stating(_CAN)} if version == R2026 else {}
+        return asked(self.method, {**self.params, **meta}, version=version)
 
-    def text(self, value: object, revision: str) -> str:
+    def text(self, value: object, version: str) -> str:
         """Write a value as the result, with what 2026-07-28 wants in each."""
         done = (
             {"resultType": "complete"}
-            if revision == R2026 and self.method != "sampling/createMessage"
+            if version == R2026 and self.method != "sampling/createMessage"
             else {}
         )
         kept = (
@@ -83,21 +83,21 @@ CASES: Final = (
     Case("resources/templates/list", {}, {"resourceTemplates": [{"uriTemplate": "file:///{a}", "name": "a"}, {"uriTemplate": "file:///{", "name": "b"}]}),
     Case("resources/read", {"uri": "file:///a"}, {"contents": [{"uri": "file:///a", "text": "x", "mimeType": "text/plain"}, {"uri": "other:", "blob": "AAAA"}]}),
     Case("completion/complete", {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "x"}}, {"completion": {"values": ["xa", "b", "b"], "total": 1, "hasMore": True}}),
-    Case("initialize", {"protocolVersion": "2025-11-25"}, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}, "experimental": {"x": {}}}, "serverInfo": {"name": "s", "version": "1", "capabilities": {"prompts": {}, "tools": {}}, "websiteUrl": "https://h"}, "tools": {}, "instructions": "x"}, revisions=(R2025,)),
-    Case("server/discover", {}, {"supportedVersions": ["2026-07-28", "2025-11-25"], "capabilities": {"tools": {}, "extensions": {"a/b": {}, "c": {}}}, "ttlMs": 1, "cacheScope": "public", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}, "-a/b": 1}}, revisions=(R2026,)),
+    Case("initialize", {"protocolVersion": "2025-11-25"}, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}, "experimental": {"x": {}}}, "serverInfo": {"name": "s", "version": "1", "capabilities": {"prompts": {}, "tools": {}}, "websiteUrl": "https://h"}, "tools": {}, "instructions": "x"}, versions=(R2025,)),
+    Case("server/discover", {}, {"supportedVersions": ["2026-07-28", "2025-11-25"], "capabilities": {"tools": {}, "extensions": {"a/b": {}, "c": {}}}, "ttlMs": 1, "cacheScope": "public", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}, "-a/b": 1}}, versions=(R2026,)),
     Case("tools/call", {"name": "t"}, {"resultType": "input_required", "requestState": "s", "inputRequests": {
         "a": {"method": "elicitation/create", "params": {"mode": "form", "message": "?", "requestedSchema": {"type": "object", "properties": {
             "s": {"type": "string", "format": "email", "minLength": 1}, "e": {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]}, "o": {"type": "string", "oneOf": [{"const": "a", "title": "A"}]},
             "m": {"type": "array", "items": {"type": "string", "enum": ["a"]}, "minItems": 1}, "n": {"type": "number", "default": 1}, "b": {"type": "boolean", "default": True}}, "required": ["s"]}}},
         "u": {"method": "elicitation/create", "params": {"mode": "url", "message": "?", "url": "https://h/", "elicitationId": "1"}},
         "m": {"method": "sampling/createMessage", "params": {"messages": [{"role": "user", "content": {"type": "text", "text": "x"}}], "maxTokens": 1, "tools": [{"name": "t", "inputSchema": _SCHEMA}], "toolChoice": {"mode": "auto"}}},
-        "r": {"method": "roots/list"}}}, revisions=(R2026,)),
-    Case("elicitation/create", {"message": "?", "requestedSchema": {"type": "object", "properties": {"s": {"type": "string", "format": "email"}, "n": {"type": "integer", "minimum": 2}, "m": {"type": "array", "items": {"type": "string", "enum": ["a"]}}, "b": {"type": "boolean"}}, "required": ["s", "n"]}}, {"action": "accept", "content": {"s": "a@b.c", "n": 2, "m": ["a"], "b": True}}, revisions=(R2025,)),
-    Case("sampling/createMessage", {"messages": [{"role": "user", "content": {"type": "text", "text": "x"}}], "maxTokens": 9, "tools": [{"name": "weather", "inputSchema": _SCHEMA}, 7, {"name": 7}], "toolChoice": {"mode": "required"}}, {"role": "assistant", "model": "m", "stopReason": "toolUse", "content": [{"type": "text", "text": "x"}, {"type": "tool_use", "id": "1", "name": "weather", "input": {"a": "x", "n": 1}}, {"type": "tool_use", "id": "1", "name": "wether", "input": {"a": 1}}]}, revisions=(R2025,)),
-    Case("roots/list", {}, {"roots": [{"uri": "file:///a", "name": "a"}, {"uri": "https://h"}]}, revisions=(R2025,)),
-    Case("tasks/get", {"taskId": "1"}, {"taskId": "1", "status": "working", "createdAt": "2026-01-02T03:04:05Z", "lastUpdatedAt": "2026-01-02", "ttl": None, "pollInterval": 5}, revisions=(R2025,)),
-    Case("tools/call", {"name": "t", "task": {"ttl": 1}}, {"task": {"taskId": "1", "status": "working", "createdAt": "2026-01-02T03:04:05Z", "lastUpdatedAt": "2026-01-02T03:04:05Z", "ttl": 1}}, revisions=(R2025,)),
-    Case("subscriptions/listen", {"notifications": {}}, {"_meta": {"io.modelcontextprotocol/subscriptionId": "x"}}, revisions=(R2026,)),
+        "r": {"method": "roots/list"}}}, versions=(R2026,)),
+    Case("elicitation/create", {"message": "?", "requestedSchema": {"type": "object", "properties": {"s": {"type": "string", "format": "email"}, "n": {"type": "integer", "minimum": 2}, "m": {"type": "array", "items": {"type": "string", "enum": ["a"]}}, "b": {"type": "boolean"}}, "required": ["s", "n"]}}, {"action": "accept", "content": {"s": "a@b.c", "n": 2, "m": ["a"], "b": True}}, versions=(R2025,)),
+    Case("sampling/createMessage", {"messages": [{"role": "user", "content": {"type": "text", "text": "x"}}], "maxTokens": 9, "tools": [{"name": "weather", "inputSchema": _SCHEMA}, 7, {"name": 7}], "toolChoice": {"mode": "required"}}, {"role": "assistant", "model": "m", "stopReason": "toolUse", "content": [{"type": "text", "text": "x"}, {"type": "tool_use", "id": "1", "name": "weather", "input": {"a": "x", "n": 1}}, {"type": "tool_use", "id": "1", "name": "wether", "input": {"a": 1}}]}, versions=(R2025,)),
+    Case("roots/list", {}, {"roots": [{"uri": "file:///a", "name": "a"}, {"uri": "https://h"}]}, versions=(R2025,)),
+    Case("tasks/get", {"taskId": "1"}, {"taskId": "1", "status": "working", "createdAt": "2026-01-02T03:04:05Z", "lastUpdatedAt": "2026-01-02", "ttl": None, "pollInterval": 5}, versions=(R2025,)),
+    Case("tools/call", {"name": "t", "task": {"ttl": 1}}, {"task": {"taskId": "1", "status": "working", "createdAt": "2026-01-02T03:04:05Z", "lastUpdatedAt": "2026-01-02T03:04:05Z", "ttl": 1}}, versions=(R2025,)),
+    Case("subscriptions/listen", {"notifications": {}}, {"_meta": {"io.modelcontextprotocol/subscriptionId": "x"}}, versions=(R2026,)),
 )  # fmt: skip
 
 

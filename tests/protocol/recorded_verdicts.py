@@ -49,7 +49,7 @@ from tests.protocol import (
     recorded_texts,
 )
 
-REVISIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
+VERSIONS: Final = (R2024, R2025_03, R2025_06, R2025, R2026)
 METHODS: Final = {**methods.REQUESTS, **methods.NOTIFICATIONS}
 ALL: Final[dict[str, Any]] = {"extensions": {one.id: {} for one in methods.EXTENSIONS}} | {
     name: {} for name in ("roots", "sampling", "elicitation")
@@ -158,14 +158,14 @@ def _copied(value: Any, above: list[str | int]) -> tuple[Any, Any]:  # noqa: ANN
     return whole, tree.follow(whole, *above)
 
 
-def _params(method: str, revision: str) -> dict[str, Any]:
-    made = examples.example_of(methods.of(method).params, revision, usual=True)
+def _params(method: str, version: str) -> dict[str, Any]:
+    made = examples.example_of(methods.of(method).params, version, usual=True)
     params = made if isinstance(made, dict) else {}
-    return params | ({"_meta": stating(ALL)} if revision == R2026 else {})
+    return params | ({"_meta": stating(ALL)} if version == R2026 else {})
 
 
-def _exchange(method: str, revision: str) -> Exchange:
-    return asked(method, _params(method, revision), revision=revision)
+def _exchange(method: str, version: str) -> Exchange:
+    return asked(method, _params(method, version), version=version)
 
 
 def _message(**members: object) -> Message:
@@ -179,13 +179,13 @@ def _message(**members: object) -> Message:
 
 def answers() -> Iterator[str]:
     """Yield what is said of each result with one thing wrong, in both seats."""
-    for revision in (R2025, R2026):
+    for version in (R2025, R2026):
         for name, record in methods.REQUESTS.items():
-            if not record.is_in(revision):
+            if not record.is_in(version):
                 continue
-            exchange = _exchange(name, revision)
-            right = examples.example_of(record.result_in(revision), revision, usual=True)
-            yield f"{name} {revision}"
+            exchange = _exchange(name, version)
+            right = examples.example_of(record.result_in(version), version, usual=True)
+            yield f"{name} {version}"
             for what, value in damaged(right):
                 yield f"  {what}"
                 yield from verdict(check.check(exchange, _json(value), TextForm.RESULT))
@@ -210,12 +210,12 @@ def observed() -> Iterator[str]:
 def results() -> Iterator[str]:
     """Yield what is said of results with much in them, and of words as the result of a tool."""
     for number, case in enumerate(recorded_results.CASES, 1):
-        for revision in case.revisions:
-            exchange = case.exchange(revision)
-            yield f"{number} {case.method} {revision}"
+        for version in case.versions:
+            exchange = case.exchange(version)
+            yield f"{number} {case.method} {version}"
             usual: set[str] = set()
             for what, value in damaged(case.result):
-                text = case.text(value, revision)
+                text = case.text(value, version)
                 judged = check.check(exchange, text, TextForm.RESULT, case.established)
                 found = {_brief(one): None for one in judged.diagnostics}
                 yield f"  {what}{'' if judged.sendable else ' blocked'}"
@@ -230,17 +230,17 @@ def results() -> Iterator[str]:
 def requests() -> Iterator[str]:
     """Yield what is said of what a client sends with one thing wrong with its parameters."""
     established = Established(initialized=True, offered={"tools": {}}, tools={"weather": {}})
-    for revision in (R2025, R2026):
+    for version in (R2025, R2026):
         for name, record in METHODS.items():
-            if revision not in record.to_server:
+            if version not in record.to_server:
                 continue
             own = {"id": 3} if record.result else {}
-            yield f"{name} {revision}"
-            for what, params in damaged(_params(name, revision)):
+            yield f"{name} {version}"
+            for what, params in damaged(_params(name, version)):
                 if what.startswith("_meta/") and name != "tools/call":
                     continue  # it is judged in one way
                 found = check.remarks(
-                    _message(**own, method=name, params=params), revision, established
+                    _message(**own, method=name, params=params), version, established
                 )
                 yield f"  {what}"
                 yield from (f"    {problem(one)}" for one in found)
@@ -248,31 +248,31 @@ def requests() -> Iterator[str]:
 
 def outgoing() -> Iterator[str]:
     """Yield what is said of what a server says of its own with one thing wrong with it."""
-    for revision in (R2025, R2026):
+    for version in (R2025, R2026):
         for name, record in METHODS.items():
-            if revision not in record.to_client:
+            if version not in record.to_client:
                 continue
             own = {"id": 3} if record.result else {}
-            params = examples.example_of(record.params, revision, usual=True)
+            params = examples.example_of(record.params, version, usual=True)
             said = {"jsonrpc": "2.0", **own, "method": name, "params": params}
-            yield f"{name} {revision}"
+            yield f"{name} {version}"
             for what, value in damaged(said):
                 yield f"  {what}"
                 judged = check.check_outgoing(
-                    _json(value), revision, Established(client_capabilities=ALL)
+                    _json(value), version, Established(client_capabilities=ALL)
                 )
                 yield from verdict(judged, lines=what.count("/") == 0)
 
 
 def misdirected() -> Iterator[str]:
     """Yield what is said of what a server says of its own that only a client may say, or nobody."""
-    for revision in REVISIONS:
+    for version in VERSIONS:
         for name, own in product((*METHODS, "x/y", "ping2", "Tools/List", ""), ({}, {"id": 3})):
-            if not own or revision not in methods.of(name).to_client:
+            if not own or version not in methods.of(name).to_client:
                 text = _json({"jsonrpc": "2.0", **own, "method": name, "params": {}})
                 for known in (Established(), Established(client_capabilities=ALL, offered={})):
-                    yield f"{revision} {text}"
-                    found = check.check_outgoing(text, revision, known, initialized=not own)
+                    yield f"{version} {text}"
+                    found = check.check_outgoing(text, version, known, initialized=not own)
                     yield from verdict(found)
 
 
@@ -292,10 +292,10 @@ def envelopes() -> Iterator[str]:
         text["content"],
         "words",
     ]
-    for token, revision in (("3", R2025), ('"a"', R2026)):
-        exchange = asked("tools/call", {"name": "t"}, token=token, revision=revision)
+    for token, version in (("3", R2025), ('"a"', R2026)):
+        exchange = asked("tools/call", {"name": "t"}, token=token, version=version)
         for value in right:
-            yield f"{token} {revision} {_json(value)}"
+            yield f"{token} {version} {_json(value)}"
             for what, other in damaged(value):
                 yield f"  {what}"
                 yield from verdict(check.check(exchange, _json(other)), lines=True)
@@ -304,10 +304,10 @@ def envelopes() -> Iterator[str]:
 def errors() -> Iterator[str]:
     """Yield what is said of the codes of errors, in answers to different requests."""
     codes = (-32700, -32600, -32601, -32602, -32603, -32000, -32002, -32020, -32021, -32022)
-    for revision in (R2025, R2026):
+    for version in (R2025, R2026):
         for method in ("tools/call", "resources/read", "server/discover", "x/y"):
-            yield f"{method} {revision}"
-            exchange = asked(method, {"name": "t"}, revision=revision)
+            yield f"{method} {version}"
+            exchange = asked(method, {"name": "t"}, version=version)
             for code in (*codes, -32042, -32100, 0, 1, 404, 99999999999999999999):
                 text = _json({"code": code, "message": "no"})
                 yield f"  {code}"
@@ -339,11 +339,11 @@ def repairs() -> Iterator[str]:
 
 def drafts() -> Iterator[str]:
     """Yield the text that a person starts from, for each request of each version."""
-    for revision in REVISIONS:
+    for version in VERSIONS:
         for name, record in methods.REQUESTS.items():
-            if record.is_in(revision):
-                exchange = _exchange(name, revision)
-                yield f"{name} {revision}"
+            if record.is_in(version):
+                exchange = _exchange(name, version)
+                yield f"{name} {version}"
                 yield f"  {_json(json.loads(starting_draft.start(exchange)))}"
                 yield f"  {_json(starting_draft.calls(exchange))}"
                 for variant, text in starting_draft.variants(exchange).items():
@@ -355,10 +355,10 @@ def drafts() -> Iterator[str]:
         {"name": "t"},
     )
     for params in wrong:
-        for revision in (R2025, R2026, "2099-01-01"):
-            yield f"{_json(params)} {revision}"
+        for version in (R2025, R2026, "2099-01-01"):
+            yield f"{_json(params)} {version}"
             for method in ("tools/call", "x/y", "elicitation/create"):
-                exchange = asked(method, params, revision=revision)
+                exchange = asked(method, params, version=version)
                 yield f"  {_json(json.loads(starting_draft.start(exchange, language='ja')))}"
 
 
@@ -366,10 +366,10 @@ def broken() -> Iterator[str]:
     """Yield answers that are broken on purpose, in each of the ways."""
     for method in ("tools/call", "initialize"):
         for token in ("3", '"7"'):
-            for revision in (R2025, R2026):
-                exchange = asked(method, _params(method, revision), token=token, revision=revision)
+            for version in (R2025, R2026):
+                exchange = asked(method, _params(method, version), token=token, version=version)
                 text = starting_draft.start(exchange)
-                yield f"{method} {revision} {token}"
+                yield f"{method} {version} {token}"
                 for fault in faults.faults(exchange):
                     for start in (text, "words", '{"error":{"code":1,"message":"x"}}'):
                         yield f"  {fault.value}: {_short(faults.broken(exchange, start, fault))}"
@@ -377,20 +377,20 @@ def broken() -> Iterator[str]:
 
 def typed() -> Iterator[str]:
     """Yield the schemas that editors are given, of each version."""
-    for revision in REVISIONS:
-        schemas = Schemas(revision)
+    for version in VERSIONS:
+        schemas = Schemas(version)
         tools = {"t": {"type": "object", "properties": {"a": {"type": "string"}}}}
-        yield f"{revision} {_json(schemas.requests(tools))}"
+        yield f"{version} {_json(schemas.requests(tools))}"
         for name, record in methods.REQUESTS.items():
-            if record.is_in(revision):
-                result = record.result_in(revision)
-                yield f"  {name} {_json(Schemas(revision).answer(result, {'x': {}})['properties'])}"
+            if record.is_in(version):
+                result = record.result_in(version)
+                yield f"  {name} {_json(Schemas(version).answer(result, {'x': {}})['properties'])}"
 
 
 BOOK: Final[dict[str, Any]] = {
     "server": {
-        "name": "s", "version": "1", "title": "S", "instructions": "Ask.", "revisions": [R2025],
-        "capabilities": {"logging": {}}, "progress": True,
+        "name": "s", "version": "1", "title": "S", "instructions": "Ask.",
+        "protocol_versions": [R2025], "capabilities": {"logging": {}}, "progress": True,
     },
     "wait": {"*": 1.5, "tools/list": 0, "ping": False},
     "tools": [{"name": "t", "inputSchema": {"type": "object"}}],

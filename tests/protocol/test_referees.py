@@ -1,7 +1,7 @@
 """Other people's validators as referees: what they reject, we reject; what we offer, they accept.
 
 `mcp_types` is the official Python package. It knows the shapes of 2025-11-25 (for every handshake
-revision) and of 2026-07-28, and accepts much that the official schema rejects: it is a lower bound.
+version) and of 2026-07-28, and accepts much that the official schema rejects: it is a lower bound.
 """
 
 import copy
@@ -30,22 +30,22 @@ EVERYTHING: Final[dict[str, Any]] = {
 CLIENTS: Final = ("roots/list", "sampling/createMessage", "elicitation/create")
 
 
-def exchange_of(method: str, revision: str) -> Exchange:
+def exchange_of(method: str, version: str) -> Exchange:
     """Make a request that leaves every answer open."""
-    params: dict[str, Any] = {"protocolVersion": revision, "name": "a"}
-    if revision == R2026_07:
+    params: dict[str, Any] = {"protocolVersion": version, "name": "a"}
+    if version == R2026_07:
         params["_meta"] = stating(EVERYTHING)
-    return asked(method, params, revision=revision, token="1")
+    return asked(method, params, version=version, token="1")
 
 
-def refused_by_referee(method: str, revision: str, result: object) -> bool:
+def refused_by_referee(method: str, version: str, result: object) -> bool:
     """Return True if mcp_types rejects a result.
 
     An answer with `resultType` is held against the one model it names: the union of both accepts
     anything as a question back.
     """
     table = methods.CLIENT_RESULTS if method in CLIENTS else methods.SERVER_RESULTS
-    arms = get_args(table[method, revision]) or (table[method, revision],)
+    arms = get_args(table[method, version]) or (table[method, version],)
     if len(arms) > 1 and isinstance(result, dict):
         asks = result.get("resultType") == "input_required"
         arms = tuple(arm for arm in arms if arm.__name__.startswith("InputRequired") == asks)
@@ -57,37 +57,35 @@ def refused_by_referee(method: str, revision: str, result: object) -> bool:
 
 
 SEATS: Final = sorted(
-    {(method, revision) for method, revision in methods.SERVER_RESULTS}
-    | {(method, revision) for method, revision in methods.CLIENT_RESULTS if method in CLIENTS}
+    {(method, version) for method, version in methods.SERVER_RESULTS}
+    | {(method, version) for method, version in methods.CLIENT_RESULTS if method in CLIENTS}
 )
 
 
-def examples(method: str, revision: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def examples(method: str, version: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """List the results we offer, as (variant, result), leaving out what mcp_types has not."""
-    for variant, text in draft_check.templates(exchange_of(method, revision)).items():
+    for variant, text in draft_check.templates(exchange_of(method, version)).items():
         message = json.loads(text)
         if "result" in message and variant != "task":  # no tasks in mcp_types
             yield variant, message["result"]
 
 
-@pytest.mark.parametrize(("method", "revision"), SEATS)
-def test_every_template_passes_the_official_types(method: str, revision: str) -> None:
-    """Every template and every draft of every method and revision."""
-    offered = dict(examples(method, revision))
+@pytest.mark.parametrize(("method", "version"), SEATS)
+def test_every_template_passes_the_official_types(method: str, version: str) -> None:
+    """Every template and every draft of every method and version."""
+    offered = dict(examples(method, version))
     assert offered
     for variant, result in offered.items():
         if method not in CLIENTS:
-            methods.parse_server_result(method, revision, result)
-        assert not refused_by_referee(method, revision, result), variant
-    text = draft_check.start(exchange_of(method, revision))
-    assert not refused_by_referee(method, revision, json.loads(text)["result"])
+            methods.parse_server_result(method, version, result)
+        assert not refused_by_referee(method, version, result), variant
+    text = draft_check.start(exchange_of(method, version))
+    assert not refused_by_referee(method, version, json.loads(text)["result"])
 
 
 def test_no_method_is_without_a_referee() -> None:
     """What mcp_types leaves out: tasks, and what 2026-07-28 asks inside an answer."""
-    ours = {
-        (method, revision) for method, record in REQUESTS.items() for revision in record.versions
-    }
+    ours = {(method, version) for method, record in REQUESTS.items() for version in record.versions}
     assert {method for method, _ in ours - set(SEATS)} <= {
         "tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update",
         "skills/list", "skills/get", "resources/directory/read",
@@ -150,16 +148,16 @@ def mutations(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{path} renamed", renamed
 
 
-@pytest.mark.parametrize(("method", "revision"), SEATS)
-def test_what_the_official_types_reject_we_reject(method: str, revision: str) -> None:
+@pytest.mark.parametrize(("method", "version"), SEATS)
+def test_what_the_official_types_reject_we_reject(method: str, version: str) -> None:
     """Everything that they reject must be an error here, too."""
-    exchange = exchange_of(method, revision)
+    exchange = exchange_of(method, version)
     missed = []
     count = 0
-    for variant, result in examples(method, revision):
+    for variant, result in examples(method, version):
         for what, wrong in mutations(result):
             count += 1
-            refused = refused_by_referee(method, revision, wrong)
+            refused = refused_by_referee(method, version, wrong)
             if refused and draft_check.check(exchange, json.dumps(wrong), TextForm.RESULT).sendable:
                 missed.append(f"{variant}: {what}")
     assert missed == []
@@ -170,8 +168,8 @@ def test_what_the_official_types_reject_we_reject(method: str, revision: str) ->
 @given(st.data())
 def test_two_mistakes_at_once_are_no_way_past(data: st.DataObject) -> None:
     """The same with two random mistakes, and every promise of a verdict kept."""
-    method, revision = data.draw(st.sampled_from(SEATS))
-    _variant, result = data.draw(st.sampled_from(list(examples(method, revision))))
+    method, version = data.draw(st.sampled_from(SEATS))
+    _variant, result = data.draw(st.sampled_from(list(examples(method, version))))
     wrong = copy.deepcopy(result)
     for _ in range(2):
         paths = list(places(wrong))
@@ -183,17 +181,17 @@ def test_two_mistakes_at_once_are_no_way_past(data: st.DataObject) -> None:
             owner[data.draw(st.sampled_from(NAMES))] = owner.pop(path[-1])
         else:
             owner[path[-1]] = copy.deepcopy(data.draw(st.sampled_from(VALUES)))
-    verdict = check(exchange_of(method, revision), json.dumps(wrong), TextForm.RESULT)
-    if refused_by_referee(method, revision, wrong):
+    verdict = check(exchange_of(method, version), json.dumps(wrong), TextForm.RESULT)
+    if refused_by_referee(method, version, wrong):
         assert not verdict.sendable
 
 
-@pytest.mark.parametrize("revision", [R2025_11, R2026_07])
-def test_fixes_never_make_it_worse(revision: str) -> None:
+@pytest.mark.parametrize("version", [R2025_11, R2026_07])
+def test_fixes_never_make_it_worse(version: str) -> None:
     """A fix of a mutated template leaves fewer or other problems, never a broken text."""
     for method in ("tools/list", "tools/call"):
-        exchange = exchange_of(method, revision)
-        for _variant, result in examples(method, revision):
+        exchange = exchange_of(method, version)
+        for _variant, result in examples(method, version):
             for _what, wrong in mutations(result):
                 verdict = draft_check.check(exchange, json.dumps(wrong), TextForm.RESULT)
                 for diagnostic in verdict.diagnostics:

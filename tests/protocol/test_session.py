@@ -54,14 +54,14 @@ def arrived(session: Session, method: str, id: object = 1, **params: Any) -> Exc
     return event.exchange
 
 
-def opened(revision: str = "2025-11-25") -> Session:
-    """Make a session whose handshake has settled this revision."""
+def opened(version: str = "2025-11-25") -> Session:
+    """Make a session whose handshake has settled this version."""
     session = Session()
     first = arrived(
         session,
         "initialize",
         0,
-        protocolVersion=revision,
+        protocolVersion=version,
         capabilities={"roots": {}},
         clientInfo={"name": "client", "version": "7"},
     )
@@ -69,7 +69,7 @@ def opened(revision: str = "2025-11-25") -> Session:
         first.number,
         json.dumps(
             {
-                "protocolVersion": revision,
+                "protocolVersion": version,
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "s", "version": "1"},
             }
@@ -94,40 +94,40 @@ def test_a_request_becomes_a_pending_exchange_with_our_own_number() -> None:
     assert session.pending == (first, second)
 
 
-def test_the_handshake_settles_the_revision() -> None:
+def test_the_handshake_settles_the_version() -> None:
     """The negotiated version counts, not the one that was asked for."""
     session = opened("2025-06-18")
     assert session.state.negotiated == "2025-06-18"
-    assert call(session, 1).revision == "2025-06-18"
-    assert session.revision == "2025-06-18"
+    assert call(session, 1).version == "2025-06-18"
+    assert session.version == "2025-06-18"
 
 
-def test_before_the_handshake_the_asked_revision_counts_where_it_is_known() -> None:
-    """An unknown one is answered in the latest handshake revision."""
-    for asked, revision in (("2024-11-05", "2024-11-05"), ("2099-01-01", "2025-11-25")):
-        assert arrived(Session(), "initialize", 1, protocolVersion=asked).revision == revision
-    assert arrived(Session(), "tools/list", 1).revision == "2025-11-25"
+def test_before_the_handshake_the_asked_version_counts_where_it_is_known() -> None:
+    """An unknown one is answered in the latest handshake version."""
+    for asked, version in (("2024-11-05", "2024-11-05"), ("2099-01-01", "2025-11-25")):
+        assert arrived(Session(), "initialize", 1, protocolVersion=asked).version == version
+    assert arrived(Session(), "tools/list", 1).version == "2025-11-25"
 
 
-def test_a_modern_request_carries_its_revision_itself() -> None:
+def test_a_modern_request_carries_its_version_itself() -> None:
     """2026-07-28: each request states it, also beside a handshake."""
     session = opened("2025-06-18")
-    assert call(session, 1, _meta=MODERN).revision == "2026-07-28"
-    assert call(session, 2).revision == "2025-06-18"
+    assert call(session, 1, _meta=MODERN).version == "2026-07-28"
+    assert call(session, 2).version == "2025-06-18"
 
 
 def test_a_probe_does_not_pin_the_era() -> None:
     """A client that gives up on the probe sends `initialize` on the same pipe."""
     session = Session()
     probe = arrived(session, "server/discover", 1, _meta=MODERN)
-    assert probe.revision == "2026-07-28"
+    assert probe.version == "2026-07-28"
     later = arrived(session, "initialize", 2, protocolVersion="2025-11-25")
-    assert later.revision == "2025-11-25"
-    assert session.revision == "2025-11-25"
+    assert later.version == "2025-11-25"
+    assert session.version == "2025-11-25"
 
 
-def test_asking_again_which_revisions_there_are_takes_none_back() -> None:
-    """Redesign 1.2: after a second `server/discover` the revision stays, and so does what may go.
+def test_asking_again_which_versions_there_are_takes_none_back() -> None:
+    """Redesign 1.2: after a second `server/discover` the version stays, and so does what may go.
 
     Who hears it from between the two says the same.
     """
@@ -137,7 +137,7 @@ def test_asking_again_which_revisions_there_are_takes_none_back() -> None:
         heard = read(line(method, number, _meta=MODERN))
         assert isinstance(heard, Message)
         between.observe(Direction.IN, heard)
-    assert session.revision == between.revision == "2026-07-28"
+    assert session.version == between.version == "2026-07-28"
     said = '{"jsonrpc":"2.0","method":"notifications/progress","params":%s}'
     told = session.judge(said % '{"progressToken":1,"progress":1}')
     assert "R24" not in [diagnostic.code for diagnostic in told.diagnostics]
@@ -459,7 +459,7 @@ def test_progress_echoes_the_token_as_it_came(token: str) -> None:
     assert session.progress(event.exchange.number, 3, "Waiting") is None
 
 
-def test_the_oldest_revision_has_no_message_in_progress() -> None:
+def test_the_oldest_version_has_no_message_in_progress() -> None:
     """`message` came with 2025-03-26."""
     session = opened("2024-11-05")
     asked = call(session, 1, _meta={"progressToken": 1})

@@ -62,7 +62,7 @@ class Example(NamedTuple):
     """One block of a page: the value, and what was asked before it on the page, by id."""
 
     page: str
-    revision: str
+    version: str
     value: Any
     request: Message | None
 
@@ -86,7 +86,7 @@ def blocks(text: str) -> Iterator[Any]:
 
 def examples(root: Path) -> Iterator[Example]:
     """Yield the examples of every page below a folder."""
-    for folder, revision in FOLDERS:
+    for folder, version in FOLDERS:
         for page in sorted((root / folder).rglob("*.md*")):
             asked: dict[str, Message] = {}
             for value in blocks(page.read_text("utf-8")):
@@ -95,49 +95,49 @@ def examples(root: Path) -> Iterator[Example]:
                 found = message if isinstance(message, Message) else None
                 answers = found is not None and found.kind.is_answer
                 request = asked.pop(own, None) if answers else None  # pages use their ids again
-                yield Example(str(page.relative_to(root)), revision, value, request)
+                yield Example(str(page.relative_to(root)), version, value, request)
                 if found is not None and found.kind is Kind.REQUEST:
                     asked[own] = found
 
 
 def said(example: Example) -> list[str]:
     """List what is said of an example, each as its code and its place."""
-    value, revision = example.value, example.revision
+    value, version = example.value, example.version
     if not isinstance(value, dict):
         return []
     message = jsonrpc.read(json.dumps(value).encode())
     if "jsonrpc" in value and isinstance(message, Message):
         if not message.kind.is_answer:
-            return _told(_of_first(message, value, revision))
+            return _told(_of_first(message, value, version))
         if example.request is None:
-            return _told(each.unplaced() for each in _of_unknown(value, revision))
-        exchange = Exchange(1, example.request, revision)
+            return _told(each.unplaced() for each in _of_unknown(value, version))
+        exchange = Exchange(1, example.request, version)
         return _told(check.review(exchange, message, _ABLE))
     value, kind = _part(example.page, value)
-    found = judge(value, kind, revision) if kind else []
+    found = judge(value, kind, version) if kind else []
     return _told(each.unplaced() for each in found)
 
 
-def _of_unknown(value: dict[str, Any], revision: str) -> list[RawDiagnostic]:
+def _of_unknown(value: dict[str, Any], version: str) -> list[RawDiagnostic]:
     """Judge an answer whose request is not on the page, by what only one result has."""
     if "error" in value:
-        return judge_error(value["error"], revision, ("error",))
+        return judge_error(value["error"], version, ("error",))
     result = value["result"]
     kinds = (
-        one.result_in(revision)
+        one.result_in(version)
         for one in methods.REQUESTS.values()
-        if one.is_in(revision) and not {*one.gives_away}.isdisjoint(result)
+        if one.is_in(version) and not {*one.gives_away}.isdisjoint(result)
     )
     of_client = (kind for mark, kind in _OF_CLIENTS.items() if mark in result)
     kind = next(of_client, None) or next(kinds, None)
-    return [] if kind is None else judge(result, kind, revision, ("result",))
+    return [] if kind is None else judge(result, kind, version, ("result",))
 
 
-def _of_first(message: Message, value: dict[str, Any], revision: str) -> Iterable[Any]:
+def _of_first(message: Message, value: dict[str, Any], version: str) -> Iterable[Any]:
     record = methods.of(message.method)
-    if revision in record.to_server or not record.name:
-        return check.remarks(message, revision, _ABLE)
-    return check.check_outgoing(json.dumps(value), revision, _ABLE).diagnostics
+    if version in record.to_server or not record.name:
+        return check.remarks(message, version, _ABLE)
+    return check.check_outgoing(json.dumps(value), version, _ABLE).diagnostics
 
 
 def _part(page: str, value: dict[str, Any]) -> tuple[Any, Any]:

@@ -24,14 +24,14 @@ EVERYTHING: Final = {"sampling": {}, "elicitation": {}, "roots": {"listChanged":
 class Suite:
     """The suite's client, in one of the two eras. Every answer must pass the check as well."""
 
-    def __init__(self, server: Serving, revision: str) -> None:
+    def __init__(self, server: Serving, version: str) -> None:
         """Open the session, where there is one to be opened."""
         self.server = server
-        self.revision = revision
+        self.version = version
         self.notices: list[Any] = []
         self.sent: dict[str, Any] = {}
         self._id = 0
-        if revision == R2025:
+        if version == R2025:
             client = {"name": "conformance-test-client", "version": "1.0.0"}
             self.result(
                 "initialize",
@@ -52,7 +52,7 @@ class Suite:
     def send(self, method: str, /, declared: Any = None, **params: Any) -> int:  # noqa: ANN401 - any JSON value
         """Send a request; those of 2026-07-28 say of themselves what they must."""
         self._id += 1
-        if self.revision == R2026:
+        if self.version == R2026:
             meta = {
                 STATED + "protocolVersion": R2026,
                 STATED + "clientInfo": {"name": "conformance-test-client", "version": "1.0.0"},
@@ -74,10 +74,10 @@ class Suite:
             self.notices.append(message)
 
     def result(self, method: str, /, declared: Any = None, **params: Any) -> Any:  # noqa: ANN401 - any JSON value
-        """Return a result, which passes the check of its revision without a word."""
+        """Return a result, which passes the check of its version without a word."""
         answer = self.ask(method, declared, **params)
         assert "result" in answer, answer
-        exchange = asked(method, self.sent, token=str(answer["id"]), revision=self.revision)
+        exchange = asked(method, self.sent, token=str(answer["id"]), version=self.version)
         verdict = check.check(exchange, json.dumps(answer), established=Established())
         assert [each.code for each in verdict.errors] == []
         return answer["result"]
@@ -101,8 +101,8 @@ def suite(tmp_path: Path) -> Iterator[Callable[[str], Suite]]:
     """Start a server with the book, for the suite in one era."""
     begun: list[Suite] = []
 
-    def start(revision: str) -> Suite:
-        begun.append(Suite(Serving(tmp_path / "home", "--book", str(BOOK)), revision))
+    def start(version: str) -> Suite:
+        begun.append(Suite(Serving(tmp_path / "home", "--book", str(BOOK)), version))
         return begun[-1]
 
     yield start
@@ -131,12 +131,12 @@ def test_a_level_that_was_set_keeps_lower_messages_back(suite: Callable[[str], S
     assert seat.notices == []
 
 
-@pytest.mark.parametrize("revision", [R2025, R2026])
+@pytest.mark.parametrize("version", [R2025, R2026])
 def test_progress_goes_out_under_the_token_of_its_request(
-    suite: Callable[[str], Suite], revision: str
+    suite: Callable[[str], Suite], version: str
 ) -> None:
     """Each step with its number; without a token nothing is said."""
-    seat = suite(revision)
+    seat = suite(version)
     seat.call("test_tool_with_progress")
     assert seat.notices == []
     meta = {"progressToken": "progress-test-1"}

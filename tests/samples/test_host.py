@@ -35,5 +35,5 @@ def test_the_sample_model_plays_with_the_sample_servers() -> None:
 def test_every_lesson_says_how_to_start_it(name: str) -> None:
     """Its flags in the first line, its command in a comment."""
     first, *rest = (ROOT / "samples/lessons" / f"{name}.txt").read_text("utf-8").splitlines()
-    assert first.startswith("#! --revision")
+    assert first.startswith("#! --protocol-version")
     assert any(f"--script samples/lessons/{name}.txt" in line for line in rest)

@@ -42,7 +42,7 @@ IN_CONVERSATION: Final = frozenset(
 """What no single file shows: it takes a session, bytes, or megabytes."""
 
 
-BY_REVISION: Final = {
+BY_VERSION: Final = {
     "M13": ("2024-11-05", "2025-06-18"),
     "M24": ("2024-11-05", "2025-06-18"),
     "M59": ("2025-06-18", "2025-11-25", "2026-07-28"),
@@ -52,7 +52,7 @@ BY_REVISION: Final = {
     **dict.fromkeys(("M07", "M14", "M22", "M51", "M54", "M55", "M56"), ("2026-07-28",)),
     **dict.fromkeys(("M75", "M85", "M99", "R10"), ("2026-07-28",)),
 }
-"""What the check takes differently by revision, and the revisions whose own words say so."""
+"""What the check takes differently by version, and the versions whose own words say so."""
 
 
 def codes(
@@ -65,7 +65,7 @@ def codes(
     if example.request:
         request.write_text(example.request, encoding="utf-8")
         words += ["--request", str(request)]
-    for flag in ("method", "revision", "form"):
+    for flag in ("method", "protocol_version", "form"):
         if value := getattr(example, flag):
             words += [f"--{flag}", value]
     main(words)
@@ -102,11 +102,11 @@ def test_every_quote_names_where_it_stands() -> None:
         assert all(quote.link.startswith(places) for quote in example.quotes)
 
 
-def test_where_revisions_differ_each_is_quoted() -> None:
-    """What is wrong in one revision and right in another has the sentence of both."""
-    for code, revisions in BY_REVISION.items():
+def test_where_versions_differ_each_is_quoted() -> None:
+    """What is wrong in one version and right in another has the sentence of both."""
+    for code, versions in BY_VERSION.items():
         quoted = {one.source.removeprefix("MCP ") for one in EXAMPLES[code].quotes}
-        assert set(revisions) <= quoted, code
+        assert set(versions) <= quoted, code
 
 
 def test_explain_shows_wrong_right_and_who_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,7 +80,7 @@ def opened(name: str, *words: str) -> Server:
 
 @pytest.mark.parametrize("name", ["calculate", "dice", "demo_app", "weather"])
 def test_every_sample_answers_the_handshake_with_the_id_it_was_asked_under(name: str) -> None:
-    """The same id, the same revision, what it offers, and its name."""
+    """The same id, the same version, what it offers, and its name."""
     server = Server(f"servers/{name}.py")
     answer = server.open()
     assert answer["id"] == f"{UUID}1"
@@ -91,7 +91,7 @@ def test_every_sample_answers_the_handshake_with_the_id_it_was_asked_under(name:
 
 
 @pytest.mark.parametrize("name", ["calculate", "dice"])
-def test_a_revision_that_nobody_knows_is_answered_with_the_latest_of_the_handshake(
+def test_a_version_that_nobody_knows_is_answered_with_the_latest_of_the_handshake(
     name: str,
 ) -> None:
     """MCP, lifecycle: "Otherwise, the server MUST respond with another protocol version".

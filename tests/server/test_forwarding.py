@@ -113,7 +113,7 @@ def test_what_was_not_recorded_is_asked_of_the_real_server_and_recorded_from_the
 def test_the_server_is_opened_as_the_client_opened_the_session(
     tmp_path: Path, recording: Path
 ) -> None:
-    """The same revision, name and capabilities; its stderr stands in the transcript."""
+    """The same version, name and capabilities; its stderr stands in the transcript."""
     with forwarding(tmp_path, recording, ASKING) as serving:
         opened(serving)
         serving.say(call("7.0", "respell"))

@@ -16,7 +16,7 @@ from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.model import TextForm
-from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.exchanges import AT_ONCE
 from humanmcp.server.serve import ServerParts
@@ -115,7 +115,7 @@ def test_others_have_their_turn_within_a_long_array(tmp_path: Path) -> None:
     parts = ServerParts(
         tmp_path,
         BookFile(tmp_path / "book.toml"),
-        ServeOptions(Mode.NORMAL, opening=OpeningPolicy.BOOK),
+        ServeOptions(Mode.NORMAL, handshake=HandshakePolicy.BOOK),
         lambda _text: None,
     )
     inbox, connection = FolderInbox(tmp_path / "inbox"), MemoryConnection()

@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Inbox, Key, Reply
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.postgres_server import PostgresServer

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import SessionFacts
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.server.replaying import NoReplayError, Recording, read_replay
 from tests.postgres_server import PostgresServer

@@ -57,20 +57,20 @@ inputSchema = { type = "object" }
 class Seat:
     """A client with a server that has this book."""
 
-    def __init__(self, server: Serving, revision: str) -> None:
+    def __init__(self, server: Serving, version: str) -> None:
         """Open the session, where there is one to be opened."""
         self.server = server
-        self.revision = revision
-        if revision == R2025:
+        self.version = version
+        if version == R2025:
             client = {"name": "c", "version": "1"}
-            opening = {"protocolVersion": R2025, "capabilities": {"elicitation": {}}}
-            self.send(0, "initialize", **opening, clientInfo=client)
+            handshake = {"protocolVersion": R2025, "capabilities": {"elicitation": {}}}
+            self.send(0, "initialize", **handshake, clientInfo=client)
             self.hear()
             server.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
 
     def send(self, number: int, method: str, **params: Any) -> None:  # noqa: ANN401 - any JSON value
         """Send a request."""
-        if self.revision == R2026:
+        if self.version == R2026:
             params["_meta"] = stating({"elicitation": {}})
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         self.server.say(json.dumps(request))
@@ -90,10 +90,10 @@ class Seat:
 
 @pytest.fixture
 def seat(tmp_path: Path) -> Iterator[Callable[[str], Seat]]:
-    """Start a server, for a client of a revision."""
+    """Start a server, for a client of a version."""
     (tmp_path / "book.toml").write_text(BOOK, encoding="utf-8")
     with Serving(tmp_path / "home", "--book", str(tmp_path / "book.toml")) as server:
-        yield lambda revision: Seat(server, revision)
+        yield lambda version: Seat(server, version)
 
 
 def test_a_rule_waits_for_what_the_client_says(seat: Callable[[str], Seat]) -> None:

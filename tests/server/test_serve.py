@@ -344,17 +344,17 @@ def test_pings_are_answered_while_calls_wait(home: Path) -> None:
 def test_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
     home: Path, tmp_path: Path
 ) -> None:
-    """At once by default, by a person with --files and --opening hand."""
+    """At once by default, by a person with --files and --handshake hand."""
     hello = INITIALIZE.replace('"test"', '"claude-code"')
     assert "claude-code" in hello
     with Serving(home) as server:
         server.say(hello)
         assert "listChanged" in server.hear()
-    with Serving(home, "--opening", "hand") as server:
+    with Serving(home, "--handshake", "hand") as server:
         server.say(hello)
         assert pending(home)
     texts = str(tmp_path / "texts")
-    with Serving(home, "--opening", "book", "--files", texts) as server:
+    with Serving(home, "--handshake", "book", "--files", texts) as server:
         assert server.process.stdin is not None
         server.process.stdin.write(hello.encode() + b"\n")
         server.process.stdin.flush()
@@ -369,7 +369,7 @@ def test_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
 def test_a_host_is_told_when_the_book_offers_something_else(home: Path) -> None:
     """A person changes the offer after the book has opened; the host asks again."""
     home.mkdir(mode=0o700)
-    with Serving(home, "--opening", "book") as server:
+    with Serving(home, "--handshake", "book") as server:
         server.say(INITIALIZE)
         server.hear()
         server.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -383,14 +383,14 @@ def test_a_host_is_told_when_the_book_offers_something_else(home: Path) -> None:
         assert "dice" in server.hear()
 
 
-def test_whoever_holds_the_opening_answers_it_until_they_give_it_back(home: Path) -> None:
+def test_whoever_holds_the_handshake_answers_it_until_they_give_it_back(home: Path) -> None:
     """*Answer the handshake myself* of the page, whatever the host's entry says."""
     inbox = FolderInbox(home)
-    inbox.hold_opening(on=True)
-    with Serving(home, "--opening", "book") as server:
+    inbox.answer_handshake_by_hand(on=True)
+    with Serving(home, "--handshake", "book") as server:
         server.say(INITIALIZE)
         assert pending(home)
-        inbox.hold_opening(on=False)
+        inbox.answer_handshake_by_hand(on=False)
         assert json.loads(server.hear())["id"] == 1
 
 
@@ -517,7 +517,7 @@ def test_a_probe_process_is_no_session(home: Path, tmp_path: Path) -> None:
     probe = json.dumps(
         {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
     )
-    with Serving(home, "--files", str(files), "--opening", "book") as server:
+    with Serving(home, "--files", str(files), "--handshake", "book") as server:
         _write(server, f"{probe}\n".encode())
         assert json.loads(server.hear())["result"]["supportedVersions"]
         assert FolderInbox(home).sessions() == []
@@ -531,7 +531,7 @@ def test_in_txt_has_every_line_when_the_book_answers_the_probe(home: Path, tmp_p
     probe = json.dumps(
         {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
     )
-    flags = ("--files", str(files), "--opening", "book", "--lang", "en")
+    flags = ("--files", str(files), "--handshake", "book", "--lang", "en")
     with Serving(home, *flags) as server:
         _write(server, f"{probe}\n".encode())
         server.hear()
@@ -610,7 +610,7 @@ def _write(server: Serving, raw: bytes) -> None:
 
 
 def test_a_person_may_speak_first_from_a_file_and_from_a_desk(serving: Serving, home: Path) -> None:
-    """Issue: out.txt also takes a notification or a request where the revision allows one."""
+    """Issue: out.txt also takes a notification or a request where the version allows one."""
     serving.say(INITIALIZE.replace('"capabilities": {}', '"capabilities": {"roots": {}}'))
     offer = {
         "protocolVersion": "2025-11-25",

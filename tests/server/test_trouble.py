@@ -337,9 +337,9 @@ def test_ten_hosts_start_the_same_server_at_once(home: Path, tmp_path: Path) -> 
             server.__exit__(None, None, None)
 
 
-@pytest.mark.parametrize("opening", ["book", "hand"])
+@pytest.mark.parametrize("handshake", ["book", "hand"])
 def test_a_probe_leaves_the_text_files_to_the_session_after_it(
-    opening: str, home: Path, tmp_path: Path
+    handshake: str, home: Path, tmp_path: Path
 ) -> None:
     """A client that probes in a process of its own, then starts another one."""
     files = tmp_path / "desk"
@@ -348,7 +348,7 @@ def test_a_probe_leaves_the_text_files_to_the_session_after_it(
         "io.modelcontextprotocol/clientInfo": {"name": "prober", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    flags = ("--files", str(files), "--opening", opening)
+    flags = ("--files", str(files), "--handshake", handshake)
     probe = {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": meta}}
     home.mkdir(mode=0o700)
     ClientSeconds(home, records.GRACE).put("prober", 0.2)

@@ -83,7 +83,7 @@ def test_the_snippet_alone_goes_to_stdout(run: Callable[..., Ran], tmp_path: Pat
     ran = run("claude-desktop")
     (made,) = json.loads(ran.out)["mcpServers"].values()
     assert Path(made["command"]).is_absolute()
-    assert made["args"][-3:] == ["serve", "--opening", "book"]
+    assert made["args"][-3:] == ["serve", "--handshake", "book"]
     assert "claude_desktop_config.json" in ran.err
     assert "4 minutes" in ran.err
 
@@ -238,7 +238,7 @@ def test_an_older_entry_of_ours_is_replaced(run: Callable[..., Ran], tmp_path: P
     assert "different" in run("cursor").err
     run("cursor", "--write", "--lang", "ja")
     args = json.loads(path.read_text("utf-8"))["mcpServers"]["humanmcp"]["args"]
-    assert args[-4:] == ["--lang", "ja", "--opening", "book"]
+    assert args[-4:] == ["--lang", "ja", "--handshake", "book"]
     assert "このとおりの項目" in run("cursor", "--lang", "ja").err
 
 
@@ -562,7 +562,7 @@ def test_after_the_entry_is_written_it_says_where_to_answer(run: Callable[..., R
     ("words", "said"),
     [
         ([], "in its first turn. Calls wait for you"),
-        (["--opening", "hand"], "You answer the handshake by hand"),
+        (["--handshake", "hand"], "You answer the handshake by hand"),
         (["--files", "texts"], "Because of --files"),
         (["--by-hand"], "not even a ping"),
         (["--auto"], "everything it can immediately"),
@@ -571,7 +571,7 @@ def test_after_the_entry_is_written_it_says_where_to_answer(run: Callable[..., R
 def test_who_opens_the_session_is_said_where_it_is_chosen(
     run: Callable[..., Ran], words: list[str], said: str
 ) -> None:
-    """Opening by hand is one word, and its price is named."""
+    """Handshake by hand is one word, and its price is named."""
     assert said in run("claude-code", *words).err
     assert said in run("claude-code", *words, "--write").err
 
@@ -627,7 +627,7 @@ def test_a_file_of_its_own_keeps_its_servers_at_the_top(
 def test_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., Ran]) -> None:
     """`config --open`; the command that tells of a question is in the entry too."""
     made = entry_of(run, "claude-code", "--open", "--notify", "notify-send 'A question'")
-    assert made["args"][-3:] == ["--opening", "book", "--open"]
+    assert made["args"][-3:] == ["--handshake", "book", "--open"]
     assert made["args"][1:3] == ["--notify", "notify-send 'A question'"]
     assert "--open" not in entry_of(run, "claude-code")["args"]
 
@@ -638,8 +638,8 @@ def test_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., Ran
     "who",
     [
         (),
-        ("--opening", "book"),
-        ("--opening", "hand"),
+        ("--handshake", "book"),
+        ("--handshake", "hand"),
         ("--by-hand",),
         ("--auto",),
         ("--files", "mcp"),

@@ -46,10 +46,10 @@ def test_out_of_uv_s_cache_uvx_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.mark.parametrize(
     ("chosen", "files", "words"),
     [
-        (None, False, ("--opening", "book")),
+        (None, False, ("--handshake", "book")),
         (None, True, ()),
-        ("book", True, ("--opening", "book")),
-        ("hand", False, ("--opening", "hand")),
+        ("book", True, ("--handshake", "book")),
+        ("hand", False, ("--handshake", "hand")),
         ("by-hand", False, ("--by-hand",)),
         ("auto", True, ("--auto",)),
     ],

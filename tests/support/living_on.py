@@ -17,7 +17,7 @@ from humanmcp.inbox.transcripts import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import request_part, response_part
-from humanmcp.protocol.rules.answer_book import OpeningPolicy
+from humanmcp.protocol.rules.answer_book import HandshakePolicy
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
 from humanmcp.server.connection import MemoryConnection, TransportNote
 from humanmcp.server.serve import ServerParts
@@ -25,11 +25,11 @@ from humanmcp.server.waiting import ServeOptions
 from tests.serving_http import INITIALIZED, call, initialize
 from tests.waiting import PATIENCE
 
-REVISION: Final = "2025-03-26"
+VERSION: Final = "2025-03-26"
 PING: Final = '{"jsonrpc":"2.0","id":4,"method":"ping"}'
 CANCEL: Final = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}'
 LINES: Final = (
-    initialize(REVISION),
+    initialize(VERSION),
     INITIALIZED,
     call(2),
     f"[{call(3)},{PING},{call(7)}]",
@@ -83,7 +83,7 @@ class _Living:
         parts = ServerParts(
             home,
             BookFile(home / "book.toml"),
-            ServeOptions(opening=OpeningPolicy.BOOK),
+            ServeOptions(handshake=HandshakePolicy.BOOK),
             lambda _text: None,
         )
         inbox = FolderInbox(home)

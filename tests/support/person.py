@@ -32,7 +32,7 @@ FORECASTS: Final = {
 
 
 def weather(request: dict[str, Any]) -> str | None:
-    """Answer as the person of the weather session does, in the revision that was asked in."""
+    """Answer as the person of the weather session does, in the version that was asked in."""
     params = request.get("params", {})
     modern = MODERN in params.get("_meta", {})
     complete = '"resultType":"complete",' if modern else ""

@@ -206,7 +206,7 @@ def test_a_tap_around_humanmcp_itself_logs_the_weather_session(home: Path, tmp_p
 
 
 def test_a_tapped_session_stands_in_the_inbox_beside_the_others(home: Path) -> None:
-    """Every desk shows it: seat, client, revision, title, and closed when it is over."""
+    """Every desk shows it: seat, client, version, title, and closed when it is over."""
     seed = entries(SEED.read_bytes())
     with Tapped(home, server("scripted", str(SEED)), "--title", "the demo") as tapped:
         for way, text in seed:
@@ -218,10 +218,10 @@ def test_a_tapped_session_stands_in_the_inbox_beside_the_others(home: Path) -> N
         facts = until(lambda: next(iter(inbox.sessions()), None), "a visible session")
         assert (facts.seat, facts.life, facts.title) == (Seat.TAP, Life.OPEN, "the demo")
         facts = until(
-            lambda: one if (one := inbox.sessions()[0]).revision else None, "its revision"
+            lambda: one if (one := inbox.sessions()[0]).protocol_version else None, "its version"
         )
         assert (facts.client, facts.client_version) == ("claude-ai", "0.1.0")
-        assert facts.revision == "2024-11-05"
+        assert facts.protocol_version == "2024-11-05"
         until(lambda: inbox.established(facts.name).tools, "the server's tools")
         assert set(inbox.established(facts.name).tools or {}) == {"calc_add", "exec_shell_command"}
         assert tapped.close()[0] == 0

@@ -17,7 +17,7 @@ import pytest
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.handshake import SessionStart
 from humanmcp.http.listening import bind
 from humanmcp.http.server_address import ServerAddress
 from humanmcp.http.transport import HttpTransport
@@ -245,11 +245,11 @@ def front() -> Iterator[str]:
     sessions.close()
 
 
-def seat(url: str, opening: Opening = Opening.HANDSHAKE) -> tuple[Client, Notes]:
+def seat(url: str, session_start: SessionStart = SessionStart.HANDSHAKE) -> tuple[Client, Notes]:
     """Take the client's seat at an address."""
     notes = Notes()
     client = Client(HttpTransport(ServerAddress(url)), Nobody(), observer=notes, patience=PATIENCE)
-    client.open(opening)
+    client.open(session_start)
     return client, notes
 
 
@@ -268,7 +268,7 @@ def test_each_client_has_a_session_of_its_own(front: str) -> None:
 
 def test_a_client_without_a_handshake_is_known_by_its_name(front: str) -> None:
     """2026-07-28: requests under one clientInfo reach one server."""
-    client, _ = seat(front, Opening.PROBE)
+    client, _ = seat(front, SessionStart.PROBE)
     try:
         assert client.request("tools/list").result is not None
     finally:

@@ -60,14 +60,17 @@ def tapped(home: Path, server: Sequence[str], *flags: str) -> list[str]:
 def test_a_client_understands_the_same_with_and_without_a_tap(
     tmp_path: Path, host: Host, server: Sequence[str]
 ) -> None:
-    """The tools, the answers, the revision; and the whole session stands in the inbox."""
+    """The tools, the answers, the version; and the whole session stands in the inbox."""
     home = tmp_path / "home"
     plain = host.play_with(server, home)
     assert plain.answers[0] == {"text": "sunny"}
     assert host.play_with(tapped(home, server), home) == plain
     inbox = FolderInbox(home)
     (facts,) = inbox.sessions()
-    assert (facts.seat, facts.revision) == (Seat.TAP, plain.revision or facts.revision)
+    assert (facts.seat, facts.protocol_version) == (
+        Seat.TAP,
+        plain.version or facts.protocol_version,
+    )
     conversation = build_conversation(find(facts.name, home))
     assert [call.asked.name for call in conversation.asked_by_client("tools/call")] == [
         "get-japan-forecast"
@@ -139,16 +142,16 @@ async def greet(server: Sequence[str], mode: str) -> str:
     return result.content[0].text
 
 
-@pytest.mark.parametrize(("mode", "revision"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+@pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
 def test_a_question_in_the_middle_of_a_call_is_told_apart(
-    tmp_path: Path, mode: str, revision: str
+    tmp_path: Path, mode: str, version: str
 ) -> None:
     """A request of the server's before, a repeat with the same state from 2026-07-28 on."""
     home = tmp_path / "home"
     assert anyio.run(greet, tapped(home, PYTHON_SERVER), mode) == "hello Ada"
     (facts,) = FolderInbox(home).sessions()
     conversation = build_conversation(find(facts.name, home))
-    assert conversation.revision == revision
+    assert conversation.version == version
     calls = [call for call in conversation.calls if call.asked.method == "tools/call"]
     asked_back = [call for call in conversation.calls if call.asked.direction is Direction.OUT]
     if mode == "legacy":
@@ -190,7 +193,7 @@ def test_a_recorded_session_runs_on_as_an_exported_server(tmp_path: Path) -> Non
 def test_a_person_answers_a_real_client_instead_of_a_real_server(
     tmp_path: Path, host: Host
 ) -> None:
-    """In both eras: plain text becomes the result that this client's revision asks for."""
+    """In both eras: plain text becomes the result that this client's version asks for."""
     home = tmp_path / "home"
     with Stepping(home):
         understood = host.play_with(tapped(home, NPM_2_SERVER, "--hold", "in:tools/call"), home)

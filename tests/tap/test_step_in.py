@@ -252,7 +252,7 @@ for line in sys.stdin:
 
 
 def test_a_late_wish_finds_what_is_in_flight_and_what_was_agreed(home: Path) -> None:
-    """Holding begins in the middle of a session: revision and open requests are known."""
+    """Holding begins in the middle of a session: version and open requests are known."""
     first = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
     call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}}\n'
     with Tapped(home, python(LATE)) as tapped:
@@ -268,7 +268,7 @@ def test_a_late_wish_finds_what_is_in_flight_and_what_was_agreed(home: Path) -> 
             lambda: next((one for one in inbox.items(name) if one.way is Direction.OUT), None),
             "the held answer",
         )
-        assert (found.revision, found.asked.encode()) == ("2024-11-05", call[:-1])
+        assert (found.protocol_version, found.asked.encode()) == ("2024-11-05", call[:-1])
 
 
 def _holds_a_ping(tapped: Tapped) -> bool:

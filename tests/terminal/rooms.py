@@ -54,7 +54,7 @@ class Room:
             started=stamp(started),
             client=client,
             client_version="2.1",
-            revision="2025-11-25",
+            protocol_version="2025-11-25",
             **facts,
         )
         name = self.inbox.begin(made)
@@ -71,7 +71,7 @@ class Room:
             line=line,
             method=about.method if isinstance(about, Message) else "",
             id=message.id.token if isinstance(message, Message) and message.id else "",
-            revision="2025-11-25",
+            protocol_version="2025-11-25",
             **parts,
         )
         if item.draft is None:

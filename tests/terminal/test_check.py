@@ -103,7 +103,7 @@ def test_each_result_gives_away_what_it_answers(result: object, method: str) -> 
     assert guessed_method({"result": result}) == method
 
 
-def test_the_request_gives_the_id_the_method_and_the_revision(check: Any, tmp_path: Path) -> None:  # noqa: ANN401 - see the fixture
+def test_the_request_gives_the_id_the_method_and_the_version(check: Any, tmp_path: Path) -> None:  # noqa: ANN401 - see the fixture
     """An id that is not the request's; the request may be pretty-printed."""
     request = tmp_path / "request.json"
     request.write_text('{\n "jsonrpc":"2.0", "id":4,\n "method":"tools/call"\n}', "utf-8")
@@ -211,8 +211,8 @@ def lines(*records: object, flags: tuple[str, ...] = ()) -> list[dict[str, Any]]
 def test_lines_gives_one_answer_a_line_in_order() -> None:
     """The shape of the issue, with the id echoed where there is one."""
     good, wrong = lines(
-        {"method": "tools/call", "revision": "2025-11-25", "text": GOOD},
-        {"method": "tools/list", "revision": "2025-11-25", "text": WRONG, "id": 3},
+        {"method": "tools/call", "protocol_version": "2025-11-25", "text": GOOD},
+        {"method": "tools/list", "protocol_version": "2025-11-25", "text": WRONG, "id": 3},
     )
     assert (good["sendable"], good["line"], good["problems"]) == (True, GOOD, [])
     assert (wrong["sendable"], wrong["line"], wrong["id"]) == (False, None, 3)
@@ -233,7 +233,7 @@ def test_lines_gives_one_answer_a_line_in_order() -> None:
         {},
         {"text": 5},
         {"text": "{}", "method": 5},
-        {"text": "{}", "revision": "2099-01-01"},
+        {"text": "{}", "protocol_version": "2099-01-01"},
         {"text": "{}", "form": "poem"},
         {"text": "{}", "request": "no request"},
         {"text": "{}", "request": {"jsonrpc": "2.0", "method": "ping"}},

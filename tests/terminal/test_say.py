@@ -15,7 +15,7 @@ def test_the_verdict_on_the_client_stands_in_the_terminal(
 ) -> None:
     """As soon as it lists again; and after the time that it was given, that it did not."""
     words = ["say", "--list-changed", "tools", "--home", str(tmp_path / "home"), "--lang", "en"]
-    with Serving(tmp_path / "home", "--opening", "book") as host:
+    with Serving(tmp_path / "home", "--handshake", "book") as host:
         host.say(INITIALIZE)
         host.hear()
         host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')

@@ -8,7 +8,7 @@ from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell, ago, w
 def test_a_message_is_explained_with_what_happens_if_nobody_answers(
     room: Room, shell: Shell
 ) -> None:
-    """What it is, who sent it, what silence does, and the page of this revision."""
+    """What it is, who sent it, what silence does, and the page of this version."""
     room.ask(room.session(), 3)
     out = shell("show", "3").out
     assert "The model calls a tool" in out
@@ -128,7 +128,7 @@ def test_what_can_be_typed_next_fits_the_message(room: Room, shell: Shell) -> No
     session = room.session()
     room.ask(session, 1, INITIALIZE)
     room.ask(session, 2)
-    opening, call = shell("show", "1").out, shell("show", "2").out
-    assert "humanmcp answer 1 --as-is" in opening
-    assert "--text" not in opening
+    handshake, call = shell("show", "1").out, shell("show", "2").out
+    assert "humanmcp answer 1 --as-is" in handshake
+    assert "--text" not in handshake
     assert 'humanmcp answer 2 --text "…"' in call

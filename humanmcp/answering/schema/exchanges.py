@@ -265,7 +265,7 @@ class ListedShape(RowShape, WaitShape):
     name: str
     letter: str
     id: Any
-    revision: str
+    protocol_version: str
     client: str
     arrived: str
     waited: float
@@ -342,7 +342,7 @@ class ExchangeShape(RowShape):
     way: str
     asked: str
     id: str
-    revision: str
+    protocol_version: str
     arrived: str
     line: str
     reason: str

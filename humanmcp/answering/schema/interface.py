@@ -71,7 +71,7 @@ class HostRowShape(TypedDict, total=False):
     version: str
     package: str
     opens: str
-    revision: str
+    protocol_version: str
     capabilities: list[str]
     start: float | str
     call: float | str
@@ -178,7 +178,7 @@ class InitialState(TypedDict):
     id: str
     method: str
     tool: str
-    revision: str
+    protocol_version: str
     state: Annotated[str, ExchangeState]
     document: str
     starts: list[StartShape]
@@ -216,7 +216,7 @@ class SessionShape(TypedDict):
     letter: str
     client: str
     client_version: str
-    revision: str
+    protocol_version: str
     title: str
     seat: str
     life: Annotated[str, Life]

@@ -101,34 +101,34 @@ def _object(needed: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any
     return {"type": "object", "properties": properties, "required": list(needed)}
 
 
-def _object_of(name: str, revision: str) -> dict[str, Any]:
+def _object_of(name: str, version: str) -> dict[str, Any]:
     members = {each: SHAPES[name].members[each] for each in _SHOWN[name]}
-    known = {each: member for each, member in members.items() if member.exists(revision)}
-    needed = tuple(each for each, member in known.items() if revision in member.required)
+    known = {each: member for each, member in members.items() if member.exists(version)}
+    needed = tuple(each for each, member in known.items() if version in member.required)
     return _object(
-        needed, **{each: _schema(each, member, revision) for each, member in known.items()}
+        needed, **{each: _schema(each, member, version) for each, member in known.items()}
     )
 
 
-def _schema(name: str, member: Member, revision: str) -> dict[str, Any]:
+def _schema(name: str, member: Member, version: str) -> dict[str, Any]:
     if name == "type":  # nothing to choose here: which one it is, the arm says
         return {"const": None}
-    schema = _schema_of(member.kind(revision), revision)
+    schema = _schema_of(member.kind(version), version)
     if "enum" in schema:  # what one begins with stands first
-        first = example(member, revision)
+        first = example(member, version)
         schema["enum"].sort(key=lambda one: one != first)
     if name == "data":
         return {**schema, "format": "media"}
     if schema == {"type": "string"} and name in _LONG:
         return {**schema, "format": "long"}
-    return schema or {"default": example(member, revision)}
+    return schema or {"default": example(member, version)}
 
 
-def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - one line a kind
+def _schema_of(kind: Kind, version: str) -> dict[str, Any]:  # noqa: PLR0911 - one line a kind
     """Return the JSON Schema of a kind of value; an empty one for what is written as JSON."""
     match kind:
         case str():
-            return _object_of(kind, revision) if kind in _SHOWN else {}
+            return _object_of(kind, version) if kind in _SHOWN else {}
         case types.Text():
             return {"type": "string"}
         case types.Boolean():
@@ -138,18 +138,18 @@ def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - 
         case types.OneOf():
             return {"type": "string", "enum": list(kind.values)}
         case types.ListOf():
-            return {"type": "array", "items": _schema_of(kind.item, revision)}
+            return {"type": "array", "items": _schema_of(kind.item, version)}
         case types.OneOrMany():  # the list of a form begins with the one that is there
-            one = _schema_of(kind.item, revision)
-            return {"type": "array", "items": one} if kind.many_since <= revision else one
+            one = _schema_of(kind.item, version)
+            return {"type": "array", "items": one} if kind.many_since <= version else one
         case types.ByMember():
             return ByType(
-                (arm, _object_of(shape, revision))
+                (arm, _object_of(shape, version))
                 for arm, shape in kind.shapes.items()
-                if shape in _SHOWN and SHAPES[shape].since <= revision
+                if shape in _SHOWN and SHAPES[shape].since <= version
             )
         case types.ByPresence():  # what has a `blob` need not have a text
-            schema = _schema_of(kind.shapes["text"], revision)
+            schema = _schema_of(kind.shapes["text"], version)
             needed = [one for one in schema["required"] if one not in kind.shapes]
             blob = {"blob": {"type": "string", "format": "media"}} if "blob" in kind.shapes else {}
             return {**schema, "properties": {**schema["properties"], **blob}, "required": needed}
@@ -161,7 +161,7 @@ _OFFERED: Final = ("tools", "resources", "prompts", "completions", "logging")
 """The capabilities of a server that a person turns on and off; others are JSON."""
 
 
-def _capabilities(revision: str, language: str) -> dict[str, Any]:
+def _capabilities(version: str, language: str) -> dict[str, Any]:
     """Return a switch a line, each with what the other side may do then, and those in it."""
     known = SHAPES["ServerCapabilities"].members
     return _object(
@@ -170,11 +170,11 @@ def _capabilities(revision: str, language: str) -> dict[str, Any]:
                 description=say(ROOM, f"offers.{one}", language),
                 properties={
                     name: Switch(type="boolean", description=say(ROOM, f"offers.{name}", language))
-                    for name in SHAPES[str(known[one].kind(revision))].members
+                    for name in SHAPES[str(known[one].kind(version))].members
                 },
             )
             for one in _OFFERED
-            if known[one].exists(revision)
+            if known[one].exists(version)
         }
     )
 
@@ -187,12 +187,12 @@ def form_of(item: Item, established: Established, tool: str, language: str) -> A
             return AnswerForm("/result/structuredContent", schema, mirror=True)
     if item.method == "elicitation/create":
         return AnswerForm("/result", _asked_for(item, language))
-    result = methods.of(item.method).result_in(item.revision)
+    result = methods.of(item.method).result_in(item.protocol_version)
     if result not in _SHOWN:
         return None
-    schema = _object_of(result, item.revision)
+    schema = _object_of(result, item.protocol_version)
     if "capabilities" in schema["properties"]:
-        schema["properties"]["capabilities"] = _capabilities(item.revision, language)
+        schema["properties"]["capabilities"] = _capabilities(item.protocol_version, language)
     return AnswerForm("/result", schema)
 
 

@@ -153,7 +153,7 @@ def offers(case: Case, language: str) -> tuple[Offer, ...]:
         why = ""
         if hindered is not None:
             code, missing = f"ask.not.{hindered.why.value}", hindered.capability
-            why = say(ROOM, code, language, capability=missing, revision=item.revision)
+            why = say(ROOM, code, language, capability=missing, version=item.protocol_version)
         found.append(Offer(input_request, say(ROOM, f"ask.{input_request.value}", language), why))
     return tuple(found)
 
@@ -176,7 +176,7 @@ class ShownRequest:
 def requests_shown(case: Case) -> tuple[ShownRequest, ...]:
     """List the questions that were asked while this exchange has been waiting, oldest first."""
     item = case.item
-    if item.state is not ExchangeState.PENDING or features(item.revision).input_required:
+    if item.state is not ExchangeState.PENDING or features(item.protocol_version).input_required:
         return ()
     frames = reversed(list(_since(case.inbox, item.key)))
     lines = [

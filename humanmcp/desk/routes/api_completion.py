@@ -49,15 +49,13 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     """
     desk = desk_of(request)
     facts, established = desk.inbox.facts(session), desk.inbox.established(session)
-    revision = facts.revision or versions.LATEST_HANDSHAKE
-    if facts.seat is not Seat.CLIENT or not starting_draft.is_offered(
-        established.offered, revision
-    ):
+    version = facts.protocol_version or versions.LATEST_HANDSHAKE
+    if facts.seat is not Seat.CLIENT or not starting_draft.is_offered(established.offered, version):
         return {"values": []}
-    asked = starting_draft.asked(body.ref, body.argument, body.value, body.arguments, revision)
+    asked = starting_draft.asked(body.ref, body.argument, body.value, body.arguments, version)
     key = f"complete-{secrets.token_hex(4)}"
     if not _is_said(
-        desk, session, request_text("completion/complete", asked, revision, established, key)
+        desk, session, request_text("completion/complete", asked, version, established, key)
     ):
         return {"values": []}
     answer = await_result(lambda: _answer(desk, session, key), PATIENCE, desk.board.wait)
@@ -79,8 +77,8 @@ def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShap
         more["structuredContent"] = form.schema
     elif item.method == "elicitation/create" and form is not None:
         more = dict(form.schema["properties"])
-    result = methods.of(item.method).result_in(item.revision)
-    return {"schema": Schemas(item.revision).answer(result, more)}
+    result = methods.of(item.method).result_in(item.protocol_version)
+    return {"schema": Schemas(item.protocol_version).answer(result, more)}
 
 
 @router.get("/sessions/{session}/schema")
@@ -96,7 +94,7 @@ def request_schema(request: Request, session: str) -> JsonSchemaShape:
         for name, entry in (established.tools or {}).items()
         if isinstance(entry, dict) and isinstance(entry.get("inputSchema"), dict)
     }
-    return {"schema": Schemas(facts.revision or versions.LATEST_HANDSHAKE).requests(tools)}
+    return {"schema": Schemas(facts.protocol_version or versions.LATEST_HANDSHAKE).requests(tools)}
 
 
 def _is_said(desk: Desk, session: str, text: str) -> bool:

@@ -168,7 +168,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     step, frame = _line(request, f"{name}/{seq}")
     facts = desk_of(request).board.session(name).facts
     is_read = not step.inwards or step.kind not in ("broken", "batch")
-    batches = features(facts.revision).batches
+    batches = features(facts.protocol_version).batches
     why = () if is_read else why_unreadable(frame, batches=batches)
     card = _card(step, facts, spoken(request))
     later = desk_of(request).inbox.last_frames_before(name, seq + AFTER, AFTER)
@@ -192,7 +192,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
 def _card(step: rows.Step, facts: SessionFacts, language: str) -> Card:
     return explain(
         step.word,
-        facts.revision,
+        facts.protocol_version,
         language,
         asks=step.kind == "request",
         seat=facts.seat.value,

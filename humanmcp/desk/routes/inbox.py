@@ -348,7 +348,7 @@ def _initial_state(desk: Desk, case: Case, task: Task, language: str) -> Initial
         "id": item.id,
         "method": item.method,
         "tool": tool,
-        "revision": item.revision,
+        "protocol_version": item.protocol_version,
         "state": item.state.value,
         "document": document,
         "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
@@ -519,7 +519,7 @@ def act_on_input_request(request: Request, name: str, number: int, values: FormV
         input_request = InputRequest(values.get("of", ""))
     except ValueError:
         raise UnknownItemError(f"{key.session}/{key.number}") from None
-    modern = features(case.item.revision).input_required
+    modern = features(case.item.protocol_version).input_required
     text = values.get("text") or _text(case, input_request, values)
     if values.get("act") == "json":
         return _page(request, key, Written(input_request, values, text))
@@ -543,7 +543,7 @@ def _text(case: Case, input_request: InputRequest, values: dict[str, str]) -> st
         raise UnknownItemError(f"a question at exchange {case.key.number}")
     asked = back_requests.params(input_request, values.get("words", "").strip(), rows_in(values))
     mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
-    if features(exchange.revision).input_required:
+    if features(exchange.version).input_required:
         return back_requests.answer(exchange, input_request, asked, mark)
     return back_requests.request(exchange, input_request, asked, mark)
 
@@ -567,7 +567,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         rows_of_form=range(ROWS),
         kinds=FLAT,
         text=written.text,
-        modern=features(case.item.revision).input_required,
+        modern=features(case.item.protocol_version).input_required,
         problems=diagnostic_shapes(result.diagnostics if result else (), language),
         waits=result is not None and result.outcome is Outcome.QUEUED,
         **listed(desk.board, ""),

@@ -177,7 +177,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         if one.direction in (Direction.IN, Direction.OUT)
     ]
     established = desk.inbox.established(name)
-    revision = session.facts.revision or versions.LATEST_HANDSHAKE
+    version = session.facts.protocol_version or versions.LATEST_HANDSHAKE
     return page(
         request,
         "say.html",
@@ -185,7 +185,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
         begun=said.begun,
-        completes=starting_draft.is_offered(established.offered, revision),
+        completes=starting_draft.is_offered(established.offered, version),
         values=said.values,
         # That the page wrote it over several lines is nothing to tell.
         problems=diagnostic_shapes(
@@ -210,7 +210,7 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     """List what one may begin with: the lists that the server offers, its tools, and a ping."""
     established, facts = desk.inbox.established(name), desk.board.session(name).facts
     if facts.seat is Seat.SERVER:
-        return _of_a_server(desk, name, facts.revision or versions.LATEST_HANDSHAKE)
+        return _of_a_server(desk, name, facts.protocol_version or versions.LATEST_HANDSHAKE)
     offered = established.offered
     asked = [
         (one.name, "", None, None)
@@ -222,19 +222,21 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     picked = [(one.method, one.about, one.params, one) for one in forms]
     everything = [*asked, *picked, ("ping", "", None, None)][:MOST]
     return tuple(
-        Beginning(method, tool, request_text(method, params, facts.revision, established), form)
+        Beginning(
+            method, tool, request_text(method, params, facts.protocol_version, established), form
+        )
         for method, tool, params, form in everything
     )
 
 
-def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
+def _of_a_server(desk: Desk, name: str, version: str) -> tuple[Beginning, ...]:
     """List what a server may say first, progress of what waits included."""
     facts = desk.board.session(name).facts
     cases = [Case(desk.inbox, item, facts) for item in desk.inbox.items(name)[:MOST]]
     waiting = [one.exchange for one in cases if one.exchange is not None]
     found = tuple(
         Beginning(one.method, one.about, one.text)
-        for one in openers(revision, waiting, f"h-{datetime.now():%H%M%S}")  # noqa: DTZ005 - for the eye of the one who asks
+        for one in openers(version, waiting, f"h-{datetime.now():%H%M%S}")  # noqa: DTZ005 - for the eye of the one who asks
     )
     refusal = (Beginning("-32700", "", PARSE_ERROR),) if facts.unreadable else ()
     return (*found, *refusal)
@@ -243,16 +245,16 @@ def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
 def request_text(
     method: str,
     params: Mapping[str, Any] | None,
-    revision: str,
+    version: str,
     established: Established,
     key: str = "",
 ) -> str:
     """Write a request, under an id that the client itself does not use: `key`, or a moment."""
     key = key or f"person-{datetime.now():%H%M%S}"  # noqa: DTZ005 - for the eye of the one who asks
     body: dict[str, Any] = {"jsonrpc": "2.0", "id": key, "method": method}
-    if features(revision).stateless:
+    if features(version).stateless:
         meta = {
-            versions.META_REVISION: revision,
+            versions.META_VERSION: version,
             versions.META_CLIENT: {
                 "name": established.client_name,
                 "version": established.client_version,

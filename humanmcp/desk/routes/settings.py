@@ -40,7 +40,7 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 
 
 class ClientLimits(NamedTuple):
-    """How long a client waits for a call and may wait for an opening; None for no limit.
+    """How long a client waits for a call and may wait for a handshake; None for no limit.
 
     `typed` is what a person has set of the two, or has just typed; `wrong` what is not understood.
     """
@@ -200,24 +200,24 @@ calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_
 
 
 @dataclass
-class OpeningBody:
-    """Whether people open every session themselves."""
+class HandshakeBody:
+    """Whether people answer every handshake themselves."""
 
-    held: bool
+    by_hand: bool
 
 
 @router.get("/connect")
 def connect(request: Request) -> HTMLResponse:
     """Show what to paste into which host."""
-    held = desk_of(request).inbox.opening_is_held()
-    return page(request, "connect.html", hosts=offered(request), held=held)
+    by_hand = desk_of(request).inbox.handshake_is_by_hand()
+    return page(request, "connect.html", hosts=offered(request), by_hand=by_hand)
 
 
-@router.post("/opening")
-def hold_opening(request: Request, values: FormValues) -> Response:
+@router.post("/handshake")
+def answer_handshake_by_hand(request: Request, values: FormValues) -> Response:
     """Let people answer every handshake, or the answer book again."""
-    desk_of(request).inbox.hold_opening(on=values.get("act") == "hold")
-    return RedirectResponse("/connect#opening", 303)
+    desk_of(request).inbox.answer_handshake_by_hand(on=values.get("act") == "hand")
+    return RedirectResponse("/connect#handshake", 303)
 
 
 @router.post("/try")
@@ -244,16 +244,16 @@ def demo(request: Request) -> StartedShape:
     return {"started": True}
 
 
-@calls.get("/opening")
-def opening(request: Request) -> OpeningBody:
+@calls.get("/handshake")
+def handshake(request: Request) -> HandshakeBody:
     """Return whether people answer every handshake themselves."""
-    return OpeningBody(desk_of(request).inbox.opening_is_held())
+    return HandshakeBody(desk_of(request).inbox.handshake_is_by_hand())
 
 
-@calls.post("/opening")
-def leave_opening(request: Request, body: OpeningBody) -> OpeningBody:
+@calls.post("/handshake")
+def set_handshake(request: Request, body: HandshakeBody) -> HandshakeBody:
     """Let people answer every handshake, or the answer book again."""
-    desk_of(request).inbox.hold_opening(on=body.held)
+    desk_of(request).inbox.answer_handshake_by_hand(on=body.by_hand)
     return body
 
 

@@ -22,8 +22,8 @@ from humanmcp.host.client.handshake import (
     Key,
     NoAnswerError,
     NotOfferedError,
-    Opening,
     Response,
+    SessionStart,
     as_key,
     enveloped,
     initialize,
@@ -78,7 +78,7 @@ def find_out(found: Mapping[str, Any], established: Established, ask: Ask) -> di
 
 
 def _answer(key: str, asked: Any, established: Established, ask: Ask) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
-    """Have one question answered, in the shape of the last revision in which it was a request."""
+    """Have one question answered, in the shape of the last version in which it was a request."""
     if not isinstance(asked, dict):
         return None
     aside = Session(SessionRole.CLIENT)
@@ -201,10 +201,10 @@ class Client:
         self._wait = wait
         self.session = Session(SessionRole.CLIENT, first_id)
         self.stated = ""
-        """The revision that every request carries; "" in a session with a handshake."""
+        """The version that every request carries; "" in a session with a handshake."""
         self.server: Mapping[str, Any] = {}
         """What the server said of itself: the result of `initialize` or `server/discover`."""
-        self._opened_by = (Opening.HANDSHAKE, versions.LATEST_HANDSHAKE)
+        self._opened_by = (SessionStart.HANDSHAKE, versions.LATEST_HANDSHAKE)
         self._lock = threading.RLock()
         self._waiting: dict[Key, Future[Response]] = {}
         self._given_up: OrderedDict[Key, Message] = OrderedDict()
@@ -222,16 +222,16 @@ class Client:
 
     # -- opening and closing -------------------------------------------------------------------
 
-    def open(self, opening: Opening, revision: str = versions.LATEST_HANDSHAKE) -> None:
-        """Open the session. `revision` is the one that a handshake asks for.
+    def open(self, session_start: SessionStart, version: str = versions.LATEST_HANDSHAKE) -> None:
+        """Open the session. `version` is the one that a handshake asks for.
 
         Raises:
-            OpeningError: the server speaks nothing that we do, or refuses.
+            HandshakeError: the server speaks nothing that we do, or refuses.
             NoAnswerError: it says nothing.
             EndedError: it ended.
         """
-        self._opened_by = (opening, revision)
-        initialize(self, opening, revision)
+        self._opened_by = (session_start, version)
+        initialize(self, session_start, version)
 
     def close(self) -> None:
         """End the session in order. Closing again does nothing."""

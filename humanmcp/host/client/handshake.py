@@ -10,7 +10,7 @@ from humanmcp.http.server_address import CallError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId
 from humanmcp.protocol.json.tree import array_at, object_at, objects_at
-from humanmcp.protocol.rules.answer_book import UNSUPPORTED_REVISION
+from humanmcp.protocol.rules.answer_book import UNSUPPORTED_VERSION
 from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
-class Opening(enum.Enum):
+class SessionStart(enum.Enum):
     """How a session is opened."""
 
     HANDSHAKE = "handshake"
     """`initialize`, then `notifications/initialized` (2024-11-05 to 2025-11-25)."""
     MODERN = "modern"
-    """`server/discover`; every request carries its revision (2026-07-28)."""
+    """`server/discover`; every request carries its version (2026-07-28)."""
     PROBE = "probe"
     """Ask `server/discover` first and fall back to the handshake, as today's SDKs do."""
 
@@ -103,7 +103,7 @@ class NotOfferedError(StopError):
         super().__init__("not offered", method=method, capability=capability)
 
 
-class OpeningError(StopError):
+class HandshakeError(StopError):
     """A session could not be opened."""
 
     room = "trouble"
@@ -146,11 +146,11 @@ def as_key(token: Any) -> Key:  # noqa: ANN401 - any JSON value
 def enveloped(
     params: Mapping[str, Any] | None, stated: str, identity: Identity
 ) -> Mapping[str, Any] | None:
-    """Add what every request of 2026-07-28 carries; nothing where no revision is stated."""
+    """Add what every request of 2026-07-28 carries; nothing where no version is stated."""
     if not stated:
         return params
     meta = {
-        versions.META_REVISION: stated,
+        versions.META_VERSION: stated,
         versions.META_CLIENT: identity.info,
         versions.META_CAPABILITIES: _without_notices(identity.capabilities),
     }
@@ -163,11 +163,11 @@ def _without_notices(capabilities: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def supported(response: Response) -> list[Any]:
-    """List the revisions that an answer to `server/discover` names, be it a result or an error."""
+    """List the versions that an answer to `server/discover` names, be it a result or an error."""
     if response.result is not None:
         return array_at(response.result, "supportedVersions")
     error = object_at(response.message.body, "error")
-    is_told = error.get("code") == UNSUPPORTED_REVISION
+    is_told = error.get("code") == UNSUPPORTED_VERSION
     return array_at(error, "data", "supported") if is_told else []
 
 
@@ -175,39 +175,39 @@ PROBE_PATIENCE: Final = 10.0
 """Seconds that the first `server/discover` of a probe may take, as with the official Python SDK."""
 
 
-def initialize(client: Client, opening: Opening, revision: str) -> None:
-    """Open the session in the way that was chosen. `revision` is the one of a handshake.
+def initialize(client: Client, session_start: SessionStart, version: str) -> None:
+    """Open the session in the way that was chosen. `version` is the one of a handshake.
 
     Raises:
-        OpeningError: the server speaks nothing that we do, or refuses.
+        HandshakeError: the server speaks nothing that we do, or refuses.
         NoAnswerError: it says nothing.
         EndedError: it ended.
     """
-    match opening:
-        case Opening.HANDSHAKE:
-            _accept(client, client.wait(_hello(client, revision)), revision)
-        case Opening.MODERN:
+    match session_start:
+        case SessionStart.HANDSHAKE:
+            _accept(client, client.wait(_hello(client, version)), version)
+        case SessionStart.MODERN:
             if not _adopt(client, client.wait(_discovery(client))):
-                raise OpeningError("not modern", revision=versions.LATEST_STATELESS)
-        case Opening.PROBE:
-            _probe(client, revision)
+                raise HandshakeError("not modern", version=versions.LATEST_STATELESS)
+        case SessionStart.PROBE:
+            _probe(client, version)
 
 
-def _probe(client: Client, revision: str) -> None:
+def _probe(client: Client, version: str) -> None:
     """Ask what the server speaks, and fall back to the handshake, as today's SDKs do."""
     probe = _discovery(client)
     # Longer than this it is slow to start, or silent about methods that it does not know: greet it.
     client.wait_for_first(probe, patience=min(client.patience, PROBE_PATIENCE))
     if _is_adopted(client, probe):
         return
-    begun = _hello(client, revision)
+    begun = _hello(client, version)
     if not probe.is_answered and _is_late(client, probe, begun):
         return
     answer = client.wait(begun)
     if answer.result is None and _shows_modern(answer):
         _probe_again(client, probe, answer)
         return
-    _accept(client, answer, revision)
+    _accept(client, answer, version)
     if not probe.is_answered:
         client.give_up(probe.request, "the server has chosen the handshake")
 
@@ -227,10 +227,10 @@ def _shows_modern(refusal: Response) -> bool:
     """Return True if a refused `initialize` is evidence of a server that speaks 2026-07-28.
 
     MCP 2026-07-28: -32022 is its own error; and a server without the handshake should name its
-    revisions in whatever error it answers `initialize` with.
+    versions in whatever error it answers `initialize` with.
     """
     number, _why = refusal.error or (None, "")
-    return number == UNSUPPORTED_REVISION or bool(_spoken_by_both(refusal))
+    return number == UNSUPPORTED_VERSION or bool(_spoken_by_both(refusal))
 
 
 def _probe_again(client: Client, probe: Begun, refusal: Response) -> None:
@@ -280,29 +280,29 @@ def _adopt(client: Client, response: Response) -> bool:
     return True
 
 
-def _hello(client: Client, revision: str) -> Begun:
+def _hello(client: Client, version: str) -> Begun:
     asked = {
-        "protocolVersion": revision,
+        "protocolVersion": version,
         "capabilities": client.identity.capabilities,
         "clientInfo": client.identity.info,
     }
     return client.begin("initialize", asked)
 
 
-def _accept(client: Client, answer: Response, revision: str) -> None:
+def _accept(client: Client, answer: Response, version: str) -> None:
     """End the handshake, when the server has agreed to it."""
     if answer.result is None:
         raise _refused(answer)
     # "If the client does not support the version in the server's response, it SHOULD
     # disconnect." A missing one is reported by the check; we go on with what we asked for.
-    chosen = answer.result.get("protocolVersion", revision)
+    chosen = answer.result.get("protocolVersion", version)
     if chosen not in versions.HANDSHAKE:
-        raise OpeningError("unknown revision", revision=chosen)
+        raise HandshakeError("unknown version", version=chosen)
     client.server = answer.result
     client.notify("notifications/initialized")
 
 
-def _refused(answer: Response) -> OpeningError:
+def _refused(answer: Response) -> HandshakeError:
     number, why = answer.error or (None, "")
     code = "only modern" if _shows_modern(answer) else "not opened"
-    return OpeningError(code, number=number, why=why)
+    return HandshakeError(code, number=number, why=why)

@@ -132,10 +132,8 @@ class Requests:
         of = {"type": "ref/resource", "uri": name}
         ref = of if is_address else {"type": "ref/prompt", "name": name}
         last, value = given.popitem()
-        revision = self.client.stated or self.client.session.revision
-        return Asking(
-            "completion/complete", starting_draft.asked(ref, last, value, given, revision)
-        )
+        version = self.client.stated or self.client.session.version
+        return Asking("completion/complete", starting_draft.asked(ref, last, value, given, version))
 
     def remarks(self, method: str, params: Mapping[str, Any] | None) -> tuple[Diagnostic, ...]:
         """Ask the check about a request or a notification before it is sent."""
@@ -149,7 +147,7 @@ class Requests:
         message = jsonrpc.read(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
         assert isinstance(message, Message)  # noqa: S101 - we made it
         established = client.session.established
-        return check.remarks(message, client.stated or client.session.revision, established)
+        return check.remarks(message, client.stated or client.session.version, established)
 
     def _texts(self, name: str, typed: str, form: Mapping[str, Any]) -> dict[str, str]:
         if not typed and self.fill is not None and form["properties"]:

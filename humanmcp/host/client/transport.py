@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from humanmcp.common.child import ChildCommand, ChildTransport
-from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.handshake import SessionStart
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class ServerSession:
     """One server, with the client that speaks to it now. `make` starts the server."""
 
     make: Callable[[], Client]
-    opening: Opening = Opening.HANDSHAKE
-    revision: str = versions.LATEST_HANDSHAKE
+    session_start: SessionStart = SessionStart.HANDSHAKE
+    version: str = versions.LATEST_HANDSHAKE
     _client: Client | None = None
 
     @property
@@ -80,16 +80,16 @@ class ServerSession:
             self._client = self.make()
         return self._client
 
-    def open(self, opening: Opening | None = None) -> None:
+    def open(self, session_start: SessionStart | None = None) -> None:
         """Open the session, in the way that was chosen before where none is named.
 
         Raises:
             StopError: the server cannot be started, or no session comes of it.
         """
-        self.opening = opening or self.opening
-        self.client.open(self.opening, self.revision)
+        self.session_start = session_start or self.session_start
+        self.client.open(self.session_start, self.version)
 
-    def reconnect(self, opening: Opening | None = None) -> None:
+    def reconnect(self, session_start: SessionStart | None = None) -> None:
         """End the server, start it again, and open a new session.
 
         Raises:
@@ -97,7 +97,7 @@ class ServerSession:
         """
         self.close()
         self._client = None
-        self.open(opening)
+        self.open(session_start)
 
     def close(self) -> None:
         """End the server, if there is one."""

@@ -18,7 +18,7 @@ from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
-from humanmcp.host.client.handshake import Identity, Opening
+from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.client.transport import ServerSession, connect
 from humanmcp.host.commands import once
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
@@ -27,8 +27,8 @@ from humanmcp.host.terminal.prompt import Prompt
 from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Seat
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.spec import versions
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 ROOM: Final = "client"
 CAPABILITIES: Final = ("roots", "sampling", "elicitation")
 EXAMPLE_ROOT: Final = "file:///example/root1"
-EXAMPLE_REVISION: Final = versions.R2025_03
+EXAMPLE_VERSION: Final = versions.R2025_03
 EXAMPLE_CALL: Final = {"name": "calculate", "arguments": {"first": 5, "second": [10, 20]}}
 _FLAGS_OF_A_SCRIPT: Final = "#!"
 
@@ -68,8 +68,13 @@ def add_arguments(parser: Parser) -> None:
     flag("--cwd", metavar="FOLDER", default="")
     add_header_flags(parser)
     flag("--no-header", metavar="NAME", action="append", default=[])
-    flag("--opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
-    flag("--revision", choices=versions.HANDSHAKE, default=versions.LATEST_HANDSHAKE)
+    flag("--start", choices=[one.value for one in SessionStart], default="handshake")
+    flag(
+        "--protocol-version",
+        metavar="VERSION",
+        choices=versions.HANDSHAKE,
+        default=versions.LATEST_HANDSHAKE,
+    )
     flag("--name", metavar="NAME/VERSION", default="example-client/1.0.0")
     flag("--offer", metavar="LIST", default=",".join(CAPABILITIES))
     flag("--root", metavar="[NAME=]URI", action="append", default=[])
@@ -257,7 +262,7 @@ def _connected(
                 recorded.of(client)
             return client
 
-        connection = ServerSession(make, Opening(arguments.opening), arguments.revision)
+        connection = ServerSession(make, SessionStart(arguments.start), arguments.protocol_version)
         stack.callback(undisturbed(connection.close))
         connection.open()
         yield connection
@@ -266,7 +271,7 @@ def _connected(
 def _begin_as_the_example(arguments: argparse.Namespace) -> None:
     """Choose what the example client of a Go SDK says of itself, where no flag says otherwise."""
     example: dict[str, Any] = {
-        "revision": EXAMPLE_REVISION,
+        "protocol_version": EXAMPLE_VERSION,
         "offer": "roots",
         "first_id": 1,
         "no_progress": True,

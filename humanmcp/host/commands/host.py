@@ -16,7 +16,7 @@ from humanmcp.common.terminal import to_stderr
 from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.callbacks import ClientObserver, WhenAsked
 from humanmcp.host.client.client import LONGEST, PATIENCE
-from humanmcp.host.client.handshake import Identity, Opening
+from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.conversation import ToolFilter
 from humanmcp.host.models.choose import AUTO, IMAGES, ModelChoice, key_kept_back, seat_model
@@ -25,8 +25,8 @@ from humanmcp.host.servers import HostLoop, Limits, Servers
 from humanmcp.host.terminal.chat import AtHost, AtHostOnce, Chat, ask_once
 from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Seat
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import USAGE_ERROR
 
@@ -50,7 +50,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
     flag = parser.flags(ROOM, "help ")
     flag("--config", metavar="FILE", default="")
-    flag("--opening", choices=[one.value for one in Opening], default=Opening.PROBE.value)
+    flag("--start", choices=[one.value for one in SessionStart], default=SessionStart.PROBE.value)
     flag("-m", "--model", metavar="MODEL", default="human")
     flag("--base-url", metavar="URL", default="")
     flag("--key-file", metavar="FILE", default="")
@@ -127,7 +127,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         respondents,
         identity=NAME if arguments.sampling != "no" else _without_sampling(NAME),
         observer=_onlookers(typist, language, wanted=arguments.wire),
-        opening=Opening(arguments.opening),
+        session_start=SessionStart(arguments.start),
         patience=arguments.patience,
         longest=arguments.longest,
         wait=typist.wait,

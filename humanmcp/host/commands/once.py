@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.forms import MistypedError, typed_of
 from humanmcp.common.child import EndedError, StartError
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
-from humanmcp.host.client.handshake import NoAnswerError, OpeningError, entries_of
+from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, entries_of
 from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.terminal.results import as_json, diagnostic_line_for_asker, gist, line_of
 from humanmcp.locales import say
@@ -116,7 +116,7 @@ def status_of(error: StopError) -> ExitStatus:
     match error:
         case NoAnswerError():
             return ExitStatus.LATE
-        case StartError() | OpeningError() | EndedError():
+        case StartError() | HandshakeError() | EndedError():
             return ExitStatus.LOST
         case _:
             return ExitStatus.MISTYPED

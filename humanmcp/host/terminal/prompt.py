@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from humanmcp.answering.forms import MistypedError
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
-from humanmcp.host.client.handshake import Opening, entries_of
+from humanmcp.host.client.handshake import SessionStart, entries_of
 from humanmcp.host.client.requests import LISTS, Requests
 from humanmcp.host.terminal.results import (
     as_json,
@@ -184,10 +184,10 @@ class Prompt:
 
     def _reconnect(self, word: str) -> None:
         """Start the server anew, and open the session as before or as the word says."""
-        names = [one.value for one in Opening]
+        names = [one.value for one in SessionStart]
         if word and word not in names:
-            raise MistypedError("no such opening", word=word, names=", ".join(names))
-        self.connection.reconnect(Opening(word) if word else None)
+            raise MistypedError("no such start", word=word, names=", ".join(names))
+        self.connection.reconnect(SessionStart(word) if word else None)
         to_stdout(self._say("reconnected"))
 
     # -- what can be sent ----------------------------------------------------------------------

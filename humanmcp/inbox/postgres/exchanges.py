@@ -282,7 +282,9 @@ SELECT %(session)s, said, %(record)s FROM one RETURNING ticket"""
 _SETTLE: Final = """
 UPDATE humanmcp.sayings SET result = %(result)s
 WHERE session = %(session)s AND ticket = %(ticket)s RETURNING ticket"""
-_READ_CLOCK: Final = f"{SINCE}, (SELECT opening_held FROM humanmcp.inboxes WHERE id = %(inbox)s)"
+_READ_CLOCK: Final = (
+    f"{SINCE}, (SELECT handshake_by_hand FROM humanmcp.inboxes WHERE id = %(inbox)s)"
+)
 _LOST: Final = """
 SELECT name, id FROM humanmcp.sessions WHERE id = ANY(%(mine)s) AND owner <> %(owner)s"""
 _RESULT: Final = """
@@ -317,7 +319,7 @@ class Taking(ExchangeRows):
         self._taken: dict[Key, int] = {}
         self._unsure = False
         self._outgoing: dict[str, list[tuple[str, Reply]]] = {}
-        self._opening_held = False
+        self._handshake_by_hand = False
         self._is_followed = False
         self._lapses = 0
         """How many lapses of the lease were looked into."""
@@ -353,7 +355,7 @@ class Taking(ExchangeRows):
             if (lapses := self._db.follower.lapses) != self._lapses:
                 self._find_lost()
                 self._lapses = lapses
-            until, opening_held = self._db.run(_READ_CLOCK, **mine)[0]
+            until, handshake_by_hand = self._db.run(_READ_CLOCK, **mine)[0]
             self._take(mine)
             for name, number, record, saved in self._db.run(_DRAFTS, since=self._since, **mine):
                 key = Key(name, number)
@@ -366,7 +368,7 @@ class Taking(ExchangeRows):
                 reply = records.read_reply(records.decode(record))
                 outgoing.setdefault(name, []).append((records.exchange_name(ticket), reply))
             self._outgoing = outgoing
-            self._opening_held = bool(opening_held)
+            self._handshake_by_hand = bool(handshake_by_hand)
             self._since = until
             return {*self._replies, *self._drafts, *outgoing}
 
@@ -434,9 +436,9 @@ class Taking(ExchangeRows):
                 for key in [key for key in seen if key.session == session]:
                     del seen[key]
 
-    def opening_is_held(self) -> bool:
+    def handshake_is_by_hand(self) -> bool:
         """Return True if people answer the handshake of every session."""
-        return self._opening_held if self._is_followed else super().opening_is_held()
+        return self._handshake_by_hand if self._is_followed else super().handshake_is_by_hand()
 
     def settle(self, session: str, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
         """Store the result of an outgoing message."""

@@ -288,14 +288,14 @@ class SessionRows:
         self._db.run(_HOLD, session=self._id(session), holds=holds)
         self._ring()
 
-    def opening_is_held(self) -> bool:
+    def handshake_is_by_hand(self) -> bool:
         """Return True if people answer the handshake of every session."""
-        sql = "SELECT opening_held FROM humanmcp.inboxes WHERE id = %(inbox)s"
+        sql = "SELECT handshake_by_hand FROM humanmcp.inboxes WHERE id = %(inbox)s"
         return bool(self._db.run(sql, inbox=self._inbox)[0][0])
 
-    def hold_opening(self, *, on: bool) -> None:
+    def answer_handshake_by_hand(self, *, on: bool) -> None:
         """Let people answer the handshake of every session, or stop that."""
-        sql = "UPDATE humanmcp.inboxes SET opening_held = %(on)s WHERE id = %(inbox)s"
+        sql = "UPDATE humanmcp.inboxes SET handshake_by_hand = %(on)s WHERE id = %(inbox)s"
         self._db.run(sql, inbox=self._inbox, on=on)
         self._ring()
 

@@ -40,7 +40,7 @@ class Transition(enum.Enum):
     CLIENT_WENT_QUIET = "client went quiet"
     """It was asked to repeat a request (2026-07-28) and never did."""
     CLIENT_WENT_ON = "client went on"
-    """It asked which revisions there are, and opened a handshake without the answer."""
+    """It asked which versions there are, and opened a handshake without the answer."""
     ID_WAS_TAKEN = "id was taken"
     """Another request was open under the same id, and that one was answered."""
 
@@ -85,11 +85,11 @@ NOTHING_ESTABLISHED: Final = Established()
 class TransportFacts(NamedTuple):
     """What a transport says of a request beside its line: HTTP does, in headers.
 
-    `revision` is what the request belongs to. `error` is what the specification has it answered
+    `version` is what the request belongs to. `error` is what the specification has it answered
     with, None for a request that is in order; `found` says the same to people.
     """
 
-    revision: str
+    version: str
     error: Mapping[str, Any] | None = None
     found: tuple[RawDiagnostic, ...] = ()
 
@@ -102,7 +102,7 @@ class Exchange(NamedTuple):
     """One request and what became of it.
 
     `number` is our own, counted from 1 in a session: the peer's id may repeat, be huge, or be a
-    path. `revision` is what this request must be answered in. `batch` numbers the array that it
+    path. `version` is what this request must be answered in. `batch` numbers the array that it
     came in (2025-03-26), 0 for none. `attempts` counts how often a 2026-07-28 client was asked to
     repeat the request while a person is at it; `awaiting_retry` is the `requestState` that the
     repeat will carry, "" when the client waits for an answer right now. `continues` is the number
@@ -113,7 +113,7 @@ class Exchange(NamedTuple):
 
     number: int
     request: Message
-    revision: str
+    version: str
     state: ExchangeState = ExchangeState.PENDING
     batch: int = 0
     attempts: int = 0

@@ -3,7 +3,7 @@
 Theory of operation. One `ConversationState` is told of every message that passes, in the order in
 which it passes, with the side that sent it. From nothing else it works out
 
-- the revision: stated by a 2026-07-28 request, else negotiated by `initialize`;
+- the version: stated by a 2026-07-28 request, else negotiated by `initialize`;
 - who the client is, what it declared, and what the server offers;
 - which requests are in flight, and which of them an answer or a cancellation is about;
 - which request continues another one that was answered with a question (2026-07-28);
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
-def revision_of(request: Message, negotiated: str) -> str:
-    """Return the revision that a request must be answered in."""
+def version_of(request: Message, negotiated: str) -> str:
+    """Return the version that a request must be answered in."""
     stated = versions.stated_in(request)
     if stated is not None:
         return stated if stated in versions.STATELESS else versions.LATEST_STATELESS
@@ -52,20 +52,20 @@ def revision_of(request: Message, negotiated: str) -> str:
     return negotiated or versions.LATEST_HANDSHAKE
 
 
-def stated_after(stated: str, request: Message, revision: str) -> str:
-    """Return the revision that was stated last, after one more request of the client's.
+def stated_after(stated: str, request: Message, version: str) -> str:
+    """Return the version that was stated last, after one more request of the client's.
 
-    `server/discover` asks which revisions there are: it settles none, and takes none back.
+    `server/discover` asks which versions there are: it settles none, and takes none back.
     https://modelcontextprotocol.io/specification/2026-07-28/server/discover
     """
-    if features(revision).stateless and request.method != "server/discover":
-        return revision
+    if features(version).stateless and request.method != "server/discover":
+        return version
     return stated
 
 
-def after_request(established: Established, request: Message, revision: str) -> Established:
+def after_request(established: Established, request: Message, version: str) -> Established:
     """Return what is known after a client's request: it says who it is, and what it can do."""
-    if features(revision).stateless:
+    if features(version).stateless:
         client = request.meta.get(versions.META_CLIENT)
         capabilities = request.meta.get(versions.META_CAPABILITIES)
     elif request.method == "initialize":
@@ -85,7 +85,7 @@ def after_request(established: Established, request: Message, revision: str) -> 
 
 def declared_by(exchange: Exchange, established: Established | None) -> Mapping[str, Any]:
     """Return what the client has declared: in 2026-07-28 each request says it of itself."""
-    if features(exchange.revision).stateless:
+    if features(exchange.version).stateless:
         stated = exchange.request.meta.get(versions.META_CAPABILITIES)
         return stated if isinstance(stated, dict) else {}
     return {} if established is None else established.client_capabilities
@@ -250,7 +250,7 @@ class ObservedRequest(NamedTuple):
     number: int
     direction: Direction
     request: Message
-    revision: str
+    version: str
     continues: int = 0
 
     @property
@@ -266,7 +266,7 @@ class ObservedRequest(NamedTuple):
     @property
     def exchange(self) -> Exchange:
         """The same as the check wants it."""
-        return Exchange(self.number, self.request, self.revision)
+        return Exchange(self.number, self.request, self.version)
 
 
 class ObservedMessage(NamedTuple):
@@ -331,8 +331,8 @@ class ConversationState:
         """What was said of the progress of each side's requests."""
 
     @property
-    def revision(self) -> str:
-        """The revision that is spoken: stated last, else negotiated, "" before either."""
+    def version(self) -> str:
+        """The version that is spoken: stated last, else negotiated, "" before either."""
         return self._stated or self.negotiated
 
     @property
@@ -412,13 +412,13 @@ class ConversationState:
     def _observe_request(
         self, direction: Direction, message: Message, number: int, stated: str
     ) -> ObservedRequest:
-        revision = stated or revision_of(message, self.negotiated)
+        version = stated or version_of(message, self.negotiated)
         if direction is Direction.IN:
-            self._stated = stated_after(self._stated, message, revision)
-            self.established = after_request(self.established, message, revision)
+            self._stated = stated_after(self._stated, message, version)
+            self.established = after_request(self.established, message, version)
         self.count += 1
         number = number or self.count
-        request = ObservedRequest(number, direction, message, revision, self._continued_by(message))
+        request = ObservedRequest(number, direction, message, version, self._continued_by(message))
         self._open[direction, number] = request
         if message.id is not None:
             self._by_id.setdefault((direction, message.id.key), []).append(request.number)

@@ -119,12 +119,12 @@ class ReservedCode(ErrorDiagnostic, code="R10", severity=_W):
     """JSON-RPC reserves -32768 to -32000."""
 
     number: str
-    revision: str
+    version: str
 
     @property
     def detail(self) -> Detail:  # the sentence calls it {code}, which is another thing here
         """Return what fills its sentence."""
-        return (("code", self.number), ("revision", self.revision))
+        return (("code", self.number), ("version", self.version))
 
 
 class ErrorMemberStrange(ErrorDiagnostic, code="R11", severity=_W):
@@ -223,10 +223,10 @@ class CapabilityNotDeclared(RawDiagnostic, code="R32", page=f"{_MCP}basic/lifecy
 
 
 class NotSentByServers(RawDiagnostic, code="R33"):
-    """Each revision lists what may be sent, and in which direction."""
+    """Each version lists what may be sent, and in which direction."""
 
     method: str
-    revision: str
+    version: str
 
 
 class ErrorWithoutId(RpcDiagnostic, code="R34", page=f"{_RPC}#response_object"):
@@ -341,10 +341,10 @@ class AnswerToNothing(RawDiagnostic, code="N30", severity=_W):
 
 
 class NotOfServers(RawDiagnostic, code="N31", severity=_W):
-    """Each method goes one way only, and not every revision has it."""
+    """Each method goes one way only, and not every version has it."""
 
     method: str
-    revision: str
+    version: str
 
 
 class OtherKind(RawDiagnostic, code="N32"):
@@ -447,9 +447,9 @@ class OutOfRange(WrongValue):
 
 
 class WrongName(AboutMember):
-    """A name that the revision does not know, or does not allow."""
+    """A name that the version does not know, or does not allow."""
 
-    revision: str
+    version: str
 
 
 class InPlace(RawDiagnostic):
@@ -466,10 +466,10 @@ class LackingMember(InPlace):
 
 
 class OtherMethod(RawDiagnostic):
-    """A method that the revision does not have, or has for something else."""
+    """A method that the version does not have, or has for something else."""
 
     method: str
-    revision: str
+    version: str
 
 
 # -- members that are missing, or strange ---------------------------------------------------------
@@ -499,13 +499,13 @@ class MemberUnknown(WrongName, code="M12", severity=_W):
 
 
 class MemberTooNew(WrongName, code="M13", severity=_W):
-    """Each revision adds members that older clients do not know."""
+    """Each version adds members that older clients do not know."""
 
     since: str
 
 
 class MemberTooOld(WrongName, code="M14", severity=_W):
-    """A later revision took it out or put it elsewhere."""
+    """A later version took it out or put it elsewhere."""
 
     since: str
 
@@ -619,7 +619,7 @@ class ValueTooNew(RawDiagnostic, code="M24"):
     value: str
     allowed: str
     since: str
-    revision: str
+    version: str
 
 
 class NotBase64(WrongValue, code="M29", page="https://www.rfc-editor.org/rfc/rfc4648#section-4"):
@@ -749,9 +749,9 @@ class MethodMisspelt(OtherMethod, code="M84", severity=_H):
 
 
 class MethodOfOther(OtherMethod, code="M85", severity=_W):
-    """Client and server agreed on one revision, or the request states it."""
+    """Client and server agreed on one version, or the request states it."""
 
-    revisions: str
+    versions: str
 
 
 class BeforeInitialized(RawDiagnostic, code="M86", severity=_H, page=f"{_BASIC}/lifecycle"):
@@ -774,7 +774,7 @@ class RequestWithoutId(RawDiagnostic, code="M89", severity=_W):
     method: str
 
 
-class RevisionUnknown(RawDiagnostic, code="M90", severity=_W):
+class VersionUnknown(RawDiagnostic, code="M90", severity=_W):
     """The client then picks another, or falls back to `initialize`."""
 
     typed: str

@@ -3,7 +3,7 @@
 Theory of operation. Everything that a client has to remember of its session over HTTP is here: the
 name that the server gave it, the version that was settled, and the schemas of the tools, since
 2026-07-28 repeats arguments in headers. Which era a message belongs to is said by the message: one
-of 2026-07-28 states its revision. What a person wants otherwise (`HeaderChanges`) is put over it
+of 2026-07-28 states its version. What a person wants otherwise (`HeaderChanges`) is put over it
 last, right or wrong.
 
 Pure: no socket, no clock.

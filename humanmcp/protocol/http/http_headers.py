@@ -14,7 +14,7 @@ from humanmcp.protocol.diagnostics.locate import RawDiagnostic, quoted
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.tree import follow
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.spec.versions import META_REVISION
+from humanmcp.protocol.spec.versions import META_VERSION
 from humanmcp.protocol.validation.header_arguments import mirrored
 
 if TYPE_CHECKING:
@@ -256,8 +256,8 @@ def _twice(headers: Headers) -> Mismatch | None:
 
 
 def _standard(message: Message, headers: Headers) -> Iterator[Mismatch]:
-    stated = message.meta.get(META_REVISION)
-    at: Path = ("params", "_meta", META_REVISION)
+    stated = message.meta.get(META_VERSION)
+    at: Path = ("params", "_meta", META_VERSION)
     yield from _compared(VERSION, headers.get(VERSION), stated, at)
     yield from _compared(METHOD, headers.get(METHOD), message.method, ("method",))
     # The extension for tasks: "the client MUST set the `Mcp-Name` header […] to the value of

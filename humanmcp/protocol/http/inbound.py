@@ -241,7 +241,7 @@ def on_one_line(body: bytes) -> bytes:
 
 def is_stateless(message: Message | Batch | Malformed, headers: Headers) -> bool:
     """Return True if a request belongs to a version without a handshake."""
-    if isinstance(message, Message) and versions.META_REVISION in message.meta:
+    if isinstance(message, Message) and versions.META_VERSION in message.meta:
         return True
     version = headers.get(VERSION)
     if version is None or version in versions.HANDSHAKE:
@@ -287,7 +287,7 @@ def _stateless(
         case Message(kind=Kind.NOTIFICATION):
             if message.method == "notifications/cancelled":
                 return Acknowledged()
-            return Posted(line, message, transport_facts=TransportFacts(_revision(message)))
+            return Posted(line, message, transport_facts=TransportFacts(_version(message)))
         case Message(kind=Kind.REQUEST):
             return Posted(line, message, transport_facts=stated_in(message, headers, schema_of))
         case _:
@@ -295,7 +295,7 @@ def _stateless(
             return HttpRefusal(400, "response")
 
 
-def _revision(message: Message) -> str:
+def _version(message: Message) -> str:
     stated = versions.stated_in(message)
     return stated if stated in versions.STATELESS else versions.LATEST_STATELESS
 
@@ -304,16 +304,16 @@ def stated_in(
     message: Message, headers: Headers, schema_of: Callable[[Message], Json] = _no_schema
 ) -> TransportFacts:
     """Judge a request of 2026-07-28: first what it says of itself, then its headers."""
-    revision = _revision(message)
+    version = _version(message)
     lacking = next((key for key in versions.META_REQUIRED if key not in message.meta), None)
     if lacking is not None:
-        return TransportFacts(revision, examples.lacking(lacking))
+        return TransportFacts(version, examples.lacking(lacking))
     schema = schema_of(message) if message.method == "tools/call" else None
     wrong = http_headers.mismatch_in(message, headers, schema)
     if wrong is None:
-        return TransportFacts(revision)
+        return TransportFacts(version)
     error: JsonObject = {"code": HEADER_MISMATCH, "message": wrong.message}
-    return TransportFacts(revision, error, (wrong.found,))
+    return TransportFacts(version, error, (wrong.found,))
 
 
 PATH: Final = "/mcp"

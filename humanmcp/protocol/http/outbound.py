@@ -73,9 +73,9 @@ class EventId(NamedTuple):
         return cls(int(found[1]), int(found[2])) if found else None
 
 
-def status_of(line: bytes, revision: str) -> int:
+def status_of(line: bytes, version: str) -> int:
     """Return the status that an answer goes out with while none has been sent."""
-    if not features(revision).stateless or b'"error"' not in line:
+    if not features(version).stateless or b'"error"' not in line:
         return 200
     code = follow(object_in(line), "error", "code")  # a line may be wrong on purpose
     return _STATUS.get(code, 200) if isinstance(code, int) else 200

@@ -140,7 +140,7 @@ class Malformed(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A JSON array of messages. Only revision 2025-03-26 has them."""
+    """A JSON array of messages. Only version 2025-03-26 has them."""
 
     raw: str
     items: tuple[Message | Malformed, ...]

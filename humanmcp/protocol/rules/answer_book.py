@@ -31,14 +31,14 @@ class Mode(enum.Enum):
     """How much is answered without a person."""
 
     NORMAL = "normal"
-    """Pings at once, opening messages as `OpeningPolicy` says, the rest never."""
+    """Pings at once, handshake messages as `HandshakePolicy` says, the rest never."""
     BY_HAND = "by hand"
     """Nothing at all."""
     AUTO = "auto"
     """At once everything that the book can answer."""
 
 
-class OpeningPolicy(enum.Enum):
+class HandshakePolicy(enum.Enum):
     """Who answers `initialize` and the lists, where the mode leaves that open."""
 
     BY_CLIENT = "by client"
@@ -50,7 +50,7 @@ class OpeningPolicy(enum.Enum):
 
     To an unanswered `server/discover` it says that there is no such method: a handshake follows.
     """
-    HELD = "held"
+    PERSON = "person"
     """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
 
 
@@ -127,7 +127,7 @@ class Book(NamedTuple):
     version: str = __version__
     title: str = ""
     instructions: str = "Every answer is typed by a person. Please allow several minutes per call."
-    revisions: tuple[str, ...] = versions.ALL
+    protocol_versions: tuple[str, ...] = versions.ALL
     capabilities: Mapping[str, Any] | None = None
     """None: what the lists below call for."""
     tools: tuple[Mapping[str, Any], ...] = (ASK_TOOL,)
@@ -232,7 +232,7 @@ EVERYTHING: Final = "*"
 HEADERS_AFTER: Final = 8.0
 """Seconds before the book refuses a request whose headers are wrong: a stream begins after 10."""
 
-UNSUPPORTED_REVISION: Final = -32022
+UNSUPPORTED_VERSION: Final = -32022
 HEADER_MISMATCH: Final = -32020
 NO_RULE: Final = -32602
 _METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Method not found"}
@@ -263,7 +263,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     established: Established,
     *,
     mode: Mode = Mode.NORMAL,
-    opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
+    handshake: HandshakePolicy = HandshakePolicy.BY_CLIENT,
     grace: float | None = None,
     memory: BookMemory | None = None,
     refuse: bool = False,
@@ -271,7 +271,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     """Say what the book does about an exchange. `memory` is what its rules have done so far.
 
     With `refuse` the client gets an error for what the book would leave to a person. `grace` is how
-    long an opening message of this client may wait where a person has set that.
+    long a handshake message of this client may wait where a person has set that.
     """
     if mode is Mode.BY_HAND:
         return BY_PERSON
@@ -293,10 +293,10 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     if own is None:
         return _refusal(exchange) if refuse else BY_PERSON
     form, answer = own
-    after = _after(exchange.method, book, established, mode, opening, grace)
-    if _is_for_a_person(exchange, book, mode, opening):
+    after = _after(exchange.method, book, established, mode, handshake, grace)
+    if _is_for_a_person(exchange, book, mode, handshake):
         after = timeouts.PROBE_GRACE if grace is None else grace
-        if not set(versions.HANDSHAKE).isdisjoint(book.revisions):
+        if not set(versions.HANDSHAKE).isdisjoint(book.protocol_versions):
             form, answer = TextForm.ERROR, _METHOD_NOT_FOUND
     text = json.dumps(answer, ensure_ascii=False)
     return Decision(after, text, form, "book", stoppable=after != 0)
@@ -327,12 +327,14 @@ def _header_mismatch(exchange: Exchange, book: Book) -> Mapping[str, Any] | None
     return wrong if is_mismatch and _is_stateless(book) else None
 
 
-def _is_for_a_person(exchange: Exchange, book: Book, mode: Mode, opening: OpeningPolicy) -> bool:
+def _is_for_a_person(
+    exchange: Exchange, book: Book, mode: Mode, handshake: HandshakePolicy
+) -> bool:
     """Return True for a probe where a person opens the session: its result would settle it."""
     if exchange.method != timeouts.PROBE or not _is_stateless(book):
         return False
-    by_hand = opening is OpeningPolicy.HAND and mode is Mode.NORMAL
-    return opening is OpeningPolicy.HELD or (by_hand and exchange.method not in book.wait)
+    by_hand = handshake is HandshakePolicy.HAND and mode is Mode.NORMAL
+    return handshake is HandshakePolicy.PERSON or (by_hand and exchange.method not in book.wait)
 
 
 def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
@@ -340,10 +342,10 @@ def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
     book: Book,
     established: Established,
     mode: Mode,
-    opening: OpeningPolicy,
+    handshake: HandshakePolicy,
     grace: float | None,
 ) -> float | None:
-    if opening is OpeningPolicy.HELD and method in timeouts.OPENING:
+    if handshake is HandshakePolicy.PERSON and method in timeouts.HANDSHAKE:
         return timeouts.last_moment(established.client_name, method)
     if mode is Mode.AUTO:
         return 0.0
@@ -351,23 +353,23 @@ def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
         return book.wait.get(method, book.wait.get(EVERYTHING))
     if methods.of(method).at_once:
         return 0.0
-    if method not in timeouts.OPENING:
+    if method not in timeouts.HANDSHAKE:
         return None
-    return _opened_after(method, established.client_name, opening, grace)
+    return _opened_after(method, established.client_name, handshake, grace)
 
 
 def _opened_after(
-    method: str, client: str, opening: OpeningPolicy, grace: float | None
+    method: str, client: str, handshake: HandshakePolicy, grace: float | None
 ) -> float | None:
     last = timeouts.last_moment(client, method)
-    match opening:
-        case OpeningPolicy.BOOK:
+    match handshake:
+        case HandshakePolicy.BOOK:
             return 0.0
-        case OpeningPolicy.HAND | OpeningPolicy.HELD:
+        case HandshakePolicy.HAND | HandshakePolicy.PERSON:
             return last
-        case OpeningPolicy.BY_CLIENT if grace is not None:
+        case HandshakePolicy.BY_CLIENT if grace is not None:
             return grace if last is None else min(grace, last)
-        case OpeningPolicy.BY_CLIENT:
+        case HandshakePolicy.BY_CLIENT:
             return timeouts.grace(client)
         case impossible:
             assert_never(impossible)
@@ -375,8 +377,8 @@ def _opened_after(
 
 def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, Any]] | None:
     """Return what the book answers a method by itself; None for what needs a rule or a person."""
-    method, revision = exchange.method, exchange.revision
-    if not methods.has_request(method, revision):
+    method, version = exchange.method, exchange.version
+    if not methods.has_request(method, version):
         # FastMCP 4 pings in 2026-07-28, too, where there is no ping, and waits without limit.
         return TextForm.ERROR, _METHOD_NOT_FOUND
     if methods.of(method).result == "EmptyResult":
@@ -387,7 +389,7 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, 
         return _discover(book)
     lists = _lists(book)
     if method in lists:
-        return TextForm.RESULT, with_result_envelope(lists[method], method, revision, book)
+        return TextForm.RESULT, with_result_envelope(lists[method], method, version, book)
     return None
 
 
@@ -415,14 +417,14 @@ def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
 
 def book_lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
     """Return the lists that were written into a book; an empty one is no text to start from."""
-    if book._replace(revisions=versions.ALL) == Book():
+    if book._replace(protocol_versions=versions.ALL) == Book():
         return {}
     return {method: part for method, part in _lists(book).items() if any(part.values())}
 
 
 def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     asked = exchange.request.params.get("protocolVersion")
-    served = [one for one in book.revisions if one in versions.HANDSHAKE]
+    served = [one for one in book.protocol_versions if one in versions.HANDSHAKE]
     latest = served[-1] if served else versions.LATEST_HANDSHAKE
     return {
         "protocolVersion": asked if asked in served else latest,
@@ -433,7 +435,7 @@ def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
 
 
 def _is_stateless(book: Book) -> bool:
-    return not set(versions.STATELESS).isdisjoint(book.revisions)
+    return not set(versions.STATELESS).isdisjoint(book.protocol_versions)
 
 
 def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
@@ -441,7 +443,7 @@ def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
         # The answer that every client takes for "handshake only": it then sends `initialize`.
         return TextForm.ERROR, _METHOD_NOT_FOUND
     found = {
-        "supportedVersions": list(book.revisions),
+        "supportedVersions": list(book.protocol_versions),
         "capabilities": book.offered(),
         **({"instructions": book.instructions} if book.instructions else {}),
     }
@@ -461,28 +463,28 @@ def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
         return exchange.transport_facts.error
     if versions.unserved_in(exchange.request) is not None:
         return _unsupported(exchange, book)
-    return examples.refusal(exchange.request, exchange.revision)
+    return examples.refusal(exchange.request, exchange.version)
 
 
 def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
-    """Say which revisions there are: the client picks another one, or falls back to a handshake."""
+    """Say which versions there are: the client picks another one, or falls back to a handshake."""
     return {
-        "code": UNSUPPORTED_REVISION,
+        "code": UNSUPPORTED_VERSION,
         "message": "Unsupported protocol version",
         "data": {
-            "supported": list(book.revisions),
+            "supported": list(book.protocol_versions),
             "requested": versions.unserved_in(exchange.request),
         },
     }
 
 
 def with_result_envelope(
-    whole: Mapping[str, Any], method: str, revision: str, book: Book
+    whole: Mapping[str, Any], method: str, version: str, book: Book
 ) -> Mapping[str, Any]:
     """Add to a result what those of 2026-07-28 say of themselves, and of who gives them."""
-    kind = methods.of(method).result_in(revision)
+    kind = methods.of(method).result_in(version)
     # MCP: "Servers SHOULD include" this in the `_meta` of every result.
-    return examples.dated(dict(whole), kind, revision, {versions.META_SERVER: server_info(book)})
+    return examples.dated(dict(whole), kind, version, {versions.META_SERVER: server_info(book)})
 
 
 def server_info(book: Book) -> Mapping[str, Any]:

@@ -367,7 +367,7 @@ def read_change(turn: Mapping[str, Any], place: str) -> OfferChange | None:
 
 
 SERVER_KEYS: Final = frozenset(
-    {"name", "version", "title", "instructions", "revisions", "capabilities", "progress"}
+    {"name", "version", "title", "instructions", "protocol_versions", "capabilities", "progress"}
 )
 
 
@@ -385,8 +385,8 @@ def parse(written: Mapping[str, Any]) -> Book:
         for name in ("name", "version", "title", "instructions")
         if name in server
     }
-    if "revisions" in server:
-        chosen["revisions"] = _revisions(server["revisions"])
+    if "protocol_versions" in server:
+        chosen["protocol_versions"] = _protocol_versions(server["protocol_versions"])
     if "capabilities" in server:
         chosen["capabilities"] = table(server["capabilities"], "server.capabilities")
         json_text(chosen["capabilities"], "server.capabilities")
@@ -422,7 +422,7 @@ def _wait(value: Any, place: str) -> float | None:  # noqa: ANN401 - TOML's type
     return None if value is False else seconds(value, place)
 
 
-def _revisions(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
+def _protocol_versions(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
     if not isinstance(value, list) or not value or any(one not in versions.ALL for one in value):
-        raise BookError("server.revisions", "revisions", known=", ".join(versions.ALL))
+        raise BookError("server.protocol_versions", "versions", known=", ".join(versions.ALL))
     return tuple(one for one in versions.ALL if one in value)

@@ -105,7 +105,7 @@ def _server(records: Sequence[Recorded]) -> dict[str, Any]:
         found |= {key: info[key] for key in ("name", "version", "title") if info.get(key)}
         found |= {key: result[key] for key in ("instructions", "capabilities") if result.get(key)}
         if one.method == "server/discover" and one.form is TextForm.ERROR:
-            found["revisions"] = list(versions.HANDSHAKE)
+            found["protocol_versions"] = list(versions.HANDSHAKE)
     return {"instructions": "", **found} if found else found
 
 

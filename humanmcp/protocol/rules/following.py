@@ -252,7 +252,7 @@ def _retry(
     exchange: Exchange, book: Book, established: Established, memory: BookMemory
 ) -> Retry | None:
     """Return which rule's questions a request answers, unverified; None for a request anew."""
-    if not features(exchange.revision).input_required:
+    if not features(exchange.version).input_required:
         return None
     retry = read_state(exchange.request.params.get("requestState"))
     if retry is None or not 0 <= retry.rule < len(book.rules):
@@ -295,8 +295,8 @@ def _followed(request: _Request, rule: Rule, retry: Retry) -> Decision:
         return _whole(decision.answered({}), exchange, request.book)
     undeclared = _undeclared(exchange, rule, request.established)
     if undeclared:
-        return decision.refused(_lacks_capability(exchange.revision, undeclared))
-    if features(exchange.revision).input_required:
+        return decision.refused(_lacks_capability(exchange.version, undeclared))
+    if features(exchange.version).input_required:
         return _asked_back(request, rule, decision, retry)
     return decision
 
@@ -326,13 +326,13 @@ def _undeclared(exchange: Exchange, rule: Rule, established: Established) -> str
     return next(filter(None, lacking), "")
 
 
-def _lacks_capability(revision: str, capability: str) -> Mapping[str, Any]:
+def _lacks_capability(version: str, capability: str) -> Mapping[str, Any]:
     """Return the error for a request that needs what the client did not declare.
 
     2026-07-28: "the server MUST return a MissingRequiredClientCapabilityError (-32021)".
     """
     message = f"The client has not declared {capability}"
-    if not features(revision).error_codes:
+    if not features(version).error_codes:
         return {"code": -32600, "message": message}
     required: dict[str, Any] = {}
     inner = required
@@ -342,13 +342,13 @@ def _lacks_capability(revision: str, capability: str) -> Mapping[str, Any]:
 
 
 def _whole(decision: Decision, exchange: Exchange, book: Book) -> Decision:
-    """Add to a result of a rule what every result of its revision carries."""
-    if decision.form is not TextForm.RESULT or not features(exchange.revision).result_types:
+    """Add to a result of a rule what every result of its version carries."""
+    if decision.form is not TextForm.RESULT or not features(exchange.version).result_types:
         return decision
     result = json.loads(decision.text)
     if "inputRequests" in result and methods.of(exchange.method).asks_back:
         return decision
     text = json.dumps(
-        with_result_envelope(result, exchange.method, exchange.revision, book), ensure_ascii=False
+        with_result_envelope(result, exchange.method, exchange.version, book), ensure_ascii=False
     )
     return decision._replace(text=text)

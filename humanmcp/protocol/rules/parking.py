@@ -132,7 +132,7 @@ def way(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
     """
     if exchange.method not in methods.TASKS.results_of or asked_ticket(exchange) is not None:
         return None
-    if features(exchange.revision).stateless:
+    if features(exchange.version).stateless:
         takes_tasks = methods.declares(exchange.request, methods.TASKS)
     else:
         takes_tasks = wants_task(exchange)
@@ -143,7 +143,7 @@ def way(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
 
 def wants_task(exchange: Exchange) -> bool:
     """Return True for a call of 2025-11-25 whose client asked for a task: it gets one at once."""
-    return exchange.revision == R2025_11 and isinstance(exchange.request.params.get("task"), dict)
+    return exchange.version == R2025_11 and isinstance(exchange.request.params.get("task"), dict)
 
 
 def park_after(
@@ -169,8 +169,8 @@ def park_after(
 def parked_response(exchange: Exchange, call: ParkedCall, established: Established) -> str:
     """Return the result that parks a call."""
     if call.parked_as is ParkedAs.TASK:
-        task = _task(exchange.revision, call)
-        if exchange.revision == R2026_07:
+        task = _task(exchange.version, call)
+        if exchange.version == R2026_07:
             return _text({"resultType": "task", **task})
         return _text({"task": task})
     words = (
@@ -180,14 +180,14 @@ def parked_response(exchange: Exchange, call: ParkedCall, established: Establish
     tool = follow(established.tools or {}, exchange.tool)
     # "Servers MUST provide structured results that conform to this schema": an error need not.
     is_error = follow(tool, "outputSchema") is not None
-    return _tool_result(exchange.revision, words, is_error=is_error)
+    return _tool_result(exchange.version, words, is_error=is_error)
 
 
 def still_waiting(exchange: Exchange, call: ParkedCall) -> str:
     """Return the result of `ask_human_result` while there is no answer."""
     told = f" They say: {call.status}" if call.status else ""
     words = f"A person is still working on this.{told} Call this tool again with the same ticket."
-    return _tool_result(exchange.revision, words)
+    return _tool_result(exchange.version, words)
 
 
 def _tool_result(version: str, words: str, *, is_error: bool = False) -> str:
@@ -249,7 +249,7 @@ def unknown(exchange: Exchange, why: str = _NOT_FOUND) -> tuple[TextForm, str]:
     """
     if exchange.method == "tools/call":
         words = "There is no call with this ticket. Ask your question again."
-        return TextForm.RESULT, _tool_result(exchange.revision, words, is_error=True)
+        return TextForm.RESULT, _tool_result(exchange.version, words, is_error=True)
     return TextForm.ERROR, _text({"code": -32602, "message": why})
 
 
@@ -257,7 +257,7 @@ def reply_to(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | Non
     """Return what a request for a parked call is answered with; None while it has to wait."""
     match exchange.method:
         case "tasks/get":
-            return TextForm.RESULT, task_state(exchange.revision, call)
+            return TextForm.RESULT, task_state(exchange.version, call)
         case "tasks/update":
             # Nothing is asked of the client of a parked call: "A server SHOULD ignore any
             # `inputResponses` responses mapped to a key that is not currently outstanding".
@@ -274,12 +274,12 @@ def _cancelled(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str]:
     2025-11-25: "Receivers MUST reject cancellation requests for tasks already in a terminal status
     […] with error code -32602".
     """
-    if features(exchange.revision).stateless:
+    if features(exchange.version).stateless:
         return TextForm.RESULT, _text({"resultType": "complete"})
     if call.line:
-        message = f"Cannot cancel task: already {_status(exchange.revision, call)}"
+        message = f"Cannot cancel task: already {_status(exchange.version, call)}"
         return TextForm.ERROR, _text({"code": -32602, "message": message})
-    return TextForm.RESULT, _text(_task(exchange.revision, call))
+    return TextForm.RESULT, _text(_task(exchange.version, call))
 
 
 def answer(exchange: Exchange, call: ParkedCall) -> tuple[TextForm, str] | None:

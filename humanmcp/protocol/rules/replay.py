@@ -287,7 +287,7 @@ def _recorded(part: _Part) -> Recorded:
         params=comparison_key(part.message.params),
         text=None if answer is None else jsonrpc.member(answer.raw, form.value) or "{}",
         form=form,
-        modern=part.request is not None and features(part.request.revision).stateless,
+        modern=part.request is not None and features(part.request.version).stateless,
         id=_id(part.message),
         progress_token=part.progress_token,
         raw=raw,
@@ -431,7 +431,7 @@ class Replay:
 
     def find(self, exchange: Exchange) -> FoundAnswer | None:
         """Find the answer to a request, without counting it as given; None when none fits."""
-        modern = features(exchange.revision).stateless
+        modern = features(exchange.version).stateless
         asked = (exchange.method, name_of(exchange.request), modern)
         fitting = [
             recorded

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
 
 UNKNOWN_GRACE: Final = 2.0
-"""Seconds that an unknown client is let wait for its opening messages; several give up after 5."""
+"""Seconds that an unknown client may wait in the handshake; several give up after 5."""
 
 LONGEST_GRACE: Final = 60.0
-"""The most seconds that an opening message may wait for a person."""
+"""The most seconds that a handshake message may wait for a person."""
 
 NEVER_REPEATS: Final = 0
 
 SDK_REPEATS: Final = 10
 """Both official SDKs stop after ten repeats of one call."""
 
-OPENING: Final = frozenset(
-    one.name for one in methods.REQUESTS.values() if one.opening and not one.at_once
+HANDSHAKE: Final = frozenset(
+    one.name for one in methods.REQUESTS.values() if one.in_handshake and not one.at_once
 )
 """What a client asks before its user, or its model, can do anything, and a person may answer."""
 
@@ -47,7 +47,7 @@ SHARED_NAMES: Final = frozenset(
 
 _LAST_MOMENT: Final = 0.6
 _LAST_MOMENT_OF_LISTS: Final = 0.25
-"""Parts of the opening's budget: `initialize`, then the lists; the rest is for the start."""
+"""Parts of the handshake's budget: `initialize`, then the lists; the rest is for the start."""
 
 _LAST_MOMENT_OF_ONE: Final = 0.8
 """The part of a limit that a message has for itself."""
@@ -56,9 +56,9 @@ _LAST_MOMENT_OF_ONE: Final = 0.8
 class KnownClient(NamedTuple):
     """What is known of one client. Times are seconds, None where it sets no limit.
 
-    `opening` is its budget for `initialize` and the lists together, `listing` how long it waits for
-    a list where that has a limit of its own; `opening_set` and `listing_set` are the same where
-    `humanmcp config` wrote its entry and that changes it. `call` is how long it waits for a
+    `handshake` is its budget for `initialize` and the lists together, `listing` how long it waits
+    for a list where that has a separate limit; `handshake_set` and `listing_set` are the same
+    where `humanmcp config` wrote its entry and that changes it. `call` is how long it waits for a
     `tools/call` unless it was told otherwise. `progress_helps` says that progress notifications
     extend that. `repeats` is how often it repeats a 2026-07-28 call that was answered with a
     `requestState` only. `is_host` says that a model is behind it, whose first turn starts without
@@ -69,8 +69,8 @@ class KnownClient(NamedTuple):
 
     names: tuple[str, ...]
     label: str
-    opening: float | None = None
-    opening_set: float | None = None
+    handshake: float | None = None
+    handshake_set: float | None = None
     listing: float | None = None
     listing_set: float | None = None
     call: float | None = None
@@ -83,7 +83,7 @@ class KnownClient(NamedTuple):
 
     @property
     def grace(self) -> float:
-        """Seconds that an opening message may wait for a person before the book answers it.
+        """Seconds that a handshake message may wait for a person before the book answers it.
 
         A host's model wants its tools in the first turn. Anyone else gets a third of the budget:
         `initialize` and one list are waited for one after the other, and the last third is for the
@@ -91,7 +91,7 @@ class KnownClient(NamedTuple):
         """
         if self.is_host:
             return 0.0
-        return LONGEST_GRACE if self.opening is None else min(LONGEST_GRACE, self.opening / 3)
+        return LONGEST_GRACE if self.handshake is None else min(LONGEST_GRACE, self.handshake / 3)
 
     def limit(self, method: str, *, as_configured: bool = False) -> float | None:
         """Return how long it waits for the answer to a method, None where it sets no limit.
@@ -101,8 +101,8 @@ class KnownClient(NamedTuple):
         record = methods.of(method)
         if record.listing and self.listing is not None:
             return (self.listing_set if as_configured else None) or self.listing
-        if record.opening:
-            return (self.opening_set if as_configured else None) or self.opening
+        if record.in_handshake:
+            return (self.handshake_set if as_configured else None) or self.handshake
         return self.call
 
 
@@ -110,7 +110,7 @@ CLIENTS: Final = (
     KnownClient(
         ("claude-code",),
         "Claude Code",
-        opening=30,
+        handshake=30,
         is_host=True,
         setting='MCP_TIMEOUT, MCP_TOOL_TIMEOUT (milliseconds), or "timeout" in the server\'s entry',
         seen="2.1.329 and 2.1.330, November 2026",
@@ -129,7 +129,7 @@ CLIENTS: Final = (
     KnownClient(
         ("gemini-cli",),
         "Gemini CLI",
-        opening=600,
+        handshake=600,
         call=600,
         is_host=True,
         setting='"timeout" (milliseconds) in the server\'s entry',
@@ -138,8 +138,8 @@ CLIENTS: Final = (
     KnownClient(
         ("opencode",),
         "opencode",
-        opening=30,
-        opening_set=60,
+        handshake=30,
+        handshake_set=60,
         listing=30,
         listing_set=600,
         call=60,
@@ -151,8 +151,8 @@ CLIENTS: Final = (
     KnownClient(
         ("github-copilot", "copilot"),
         "Copilot CLI",
-        opening=65,
-        opening_set=600,
+        handshake=65,
+        handshake_set=600,
         listing=60,
         listing_set=600,
         call=180,
@@ -165,7 +165,7 @@ CLIENTS: Final = (
     KnownClient(
         ("qwen-code", "qwen-cli"),
         "Qwen Code",
-        opening=30,
+        handshake=30,
         call=600,
         is_host=True,
         setting='"timeout" (milliseconds) in the server\'s entry',
@@ -174,13 +174,13 @@ CLIENTS: Final = (
     KnownClient(
         ("mcp-test-client",),
         "gemini mcp list, qwen mcp list",
-        opening=5,
+        handshake=5,
         seen="Gemini CLI 0.61.0 (5 s) and Qwen Code 0.24.4 (10 s), November 2026",
     ),
     KnownClient(
         ("inspector", "mcp-inspector", "modelcontextprotocol-inspector"),
         "MCP Inspector",
-        opening=15,
+        handshake=15,
         listing=60,
         call=60,
         repeats=SDK_REPEATS,
@@ -190,7 +190,7 @@ CLIENTS: Final = (
     KnownClient(
         ("mcporter",),
         "mcporter",
-        opening=30,
+        handshake=30,
         call=60,
         setting="MCPORTER_CALL_TIMEOUT",
         seen="0.12.3, November 2026",
@@ -198,7 +198,7 @@ CLIENTS: Final = (
     KnownClient(
         ("claude-ai", "claude-desktop"),
         "Claude Desktop",
-        opening=15,
+        handshake=15,
         call=240,
         is_host=True,
         source="reported",
@@ -209,13 +209,13 @@ CLIENTS: Final = (
         is_host=True,
         source="reported",
     ),
-    KnownClient(("cursor",), "Cursor", opening=30, call=60, is_host=True, source="reported"),
-    KnownClient(("cline",), "Cline", opening=1.5, call=5, is_host=True, source="reported"),
-    KnownClient(("roo",), "Roo Code", opening=30, call=60, is_host=True, source="reported"),
+    KnownClient(("cursor",), "Cursor", handshake=30, call=60, is_host=True, source="reported"),
+    KnownClient(("cline",), "Cline", handshake=1.5, call=5, is_host=True, source="reported"),
+    KnownClient(("roo",), "Roo Code", handshake=30, call=60, is_host=True, source="reported"),
     KnownClient(
         ("humanmcp-host",),
         "humanmcp host",
-        opening=90,  # 60 s for each answer
+        handshake=90,  # 60 s for each answer
         call=60,
         repeats=SDK_REPEATS,
         setting="--patience",
@@ -243,13 +243,13 @@ def is_shared(name: str) -> bool:
 
 
 def grace(name: str) -> float:
-    """Seconds that an opening message of this client may wait for a person."""
+    """Seconds that a handshake message of this client may wait for a person."""
     known = find(name)
     return UNKNOWN_GRACE if known is None else known.grace
 
 
 def last_moment(name: str, method: str) -> float | None:
-    """Seconds after which an opening message must be answered, or this client gives up.
+    """Seconds after which a handshake message must be answered, or this client gives up.
 
     None for a client that is not known, or that sets no limit: it may wait for a person for ever.
     """
@@ -258,9 +258,9 @@ def last_moment(name: str, method: str) -> float | None:
         return None
     if methods.of(method).listing and known.listing is not None:
         return known.listing * _LAST_MOMENT_OF_ONE
-    if known.opening is None:
+    if known.handshake is None:
         return None
-    return known.opening * (_LAST_MOMENT_OF_LISTS if methods.of(method).listing else _LAST_MOMENT)
+    return known.handshake * (_LAST_MOMENT_OF_LISTS if methods.of(method).listing else _LAST_MOMENT)
 
 
 STATUS_WITHIN: Final = 10.0
@@ -360,8 +360,8 @@ def timeout_plan(
 
 def _limit(method: str, known: KnownClient | None, own_limit: float) -> tuple[float | None, str]:
     """Return how long a client waits for a method, and where that is known from."""
-    is_opening = methods.of(method).opening
-    if own_limit > 0 and (known is None or not is_opening):
+    is_handshake = methods.of(method).in_handshake
+    if own_limit > 0 and (known is None or not is_handshake):
         return own_limit, "set"
     if known is None:
         return None, "unknown"
@@ -386,7 +386,7 @@ def _hold_at(
     repeats = known.repeats if known is not None else SDK_REPEATS if own_limit > 0 else 0
     can_hold = (
         limit is not None
-        and features(exchange.revision).input_required
+        and features(exchange.version).input_required
         and methods.of(exchange.method).asks_back
         and exchange.attempts < repeats
     )
@@ -400,4 +400,4 @@ def _hold_at(
 def _why_not(exchange: Exchange, *, has_token: bool) -> str:
     if has_token:
         return "progress-changes-nothing"
-    return "no-means" if features(exchange.revision).input_required else "no-token"
+    return "no-means" if features(exchange.version).input_required else "no-token"

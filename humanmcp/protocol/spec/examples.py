@@ -52,7 +52,7 @@ NAMED: Final = {versions.META_SERVER: {"name": "humanmcp", "version": __version_
 _ELICITATION: Final = "3f1c6f0e-5d0b-4d1e-9d54-2f1f6d1c9a10"
 
 
-def example_of(kind: Kind, revision: str, *, usual: bool = False) -> Json:  # noqa: PLR0911 - one arm a kind
+def example_of(kind: Kind, version: str, *, usual: bool = False) -> Json:  # noqa: PLR0911 - one arm a kind
     """Return a small value of a kind; with what is `usual` in it beside what must be there."""
     match kind:
         case types.Boolean():
@@ -60,39 +60,39 @@ def example_of(kind: Kind, revision: str, *, usual: bool = False) -> Json:  # no
         case types.Number():
             return 0
         case types.ListOf():
-            return [example_of(kind.item, revision, usual=usual)]
+            return [example_of(kind.item, version, usual=usual)]
         case types.MapOf():
             return {}
         case types.ByMember():
             name, shape = next(iter(kind.shapes.items()))
-            arm = example_of(shape, revision, usual=usual)
+            arm = example_of(shape, version, usual=usual)
             return arm if kind.usual else {**arm, kind.member: name}
         case types.ByPresence():
-            return example_of(next(iter(kind.shapes.values())), revision, usual=usual)
+            return example_of(next(iter(kind.shapes.values())), version, usual=usual)
         case types.OneOf():
             return kind.values[0]
         case types.OneOrMany():
-            return example_of(kind.item, revision, usual=usual)
+            return example_of(kind.item, version, usual=usual)
         case str():
             return {
-                name: example(member, revision, usual=usual)
+                name: example(member, version, usual=usual)
                 for name, member in SHAPES[kind].members.items()
-                if revision in member.required or (usual and _is_usual(member, revision))
+                if version in member.required or (usual and _is_usual(member, version))
             }
         case _:
             return "…"
 
 
-def _is_usual(member: Member, revision: str) -> bool:
-    return member.example is not None and member.exists(revision)
+def _is_usual(member: Member, version: str) -> bool:
+    return member.example is not None and member.exists(version)
 
 
-def example(member: Member, revision: str, *, usual: bool = False) -> Json:
+def example(member: Member, version: str, *, usual: bool = False) -> Json:
     """Return the example of a member: its own, or one made from its kind."""
-    kind = member.kind(revision)
+    kind = member.kind(version)
     is_made = isinstance(kind.item if isinstance(kind, types.ListOf) else kind, str)
     own = member.example
-    return example_of(kind, revision, usual=usual) if own is None or (usual and is_made) else own
+    return example_of(kind, version, usual=usual) if own is None or (usual and is_made) else own
 
 
 def _content(kind: str, /, **members: Json) -> JsonObject:
@@ -108,14 +108,14 @@ def _says(role: str, text: str) -> JsonObject:
     return {"role": role, "content": {"type": "text", "text": text}}
 
 
-_OPENING: Final[Mapping[str, JsonObject]] = {
+_HANDSHAKE: Final[Mapping[str, JsonObject]] = {
     "tools_only": {},
     "minimal": {"capabilities": {}},
     "typical": {},
 }
 _VARIANTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
-    "initialize": _OPENING,
-    "server/discover": _OPENING,
+    "initialize": _HANDSHAKE,
+    "server/discover": _HANDSHAKE,
     "tools/list": {
         "with_output_schema": {
             "tools": [
@@ -271,7 +271,7 @@ _SINCE: Final = {
     ("tasks/get", "completed"): R2026_07,
     ("tasks/get", "failed"): R2026_07,
 }
-"""The variants that not every revision has."""
+"""The variants that not every version has."""
 
 
 class _ErrorExample(NamedTuple):
@@ -337,26 +337,26 @@ _ERRORS: Final[Mapping[str, _ErrorExample]] = {
 }
 
 
-def results(method: str, revision: str) -> dict[str, JsonObject]:
-    """Return every example of a result, by variant, right for one revision."""
-    return dict(each_result(method, revision))
+def results(method: str, version: str) -> dict[str, JsonObject]:
+    """Return every example of a result, by variant, right for one version."""
+    return dict(each_result(method, version))
 
 
-def each_result(method: str, revision: str) -> Iterator[tuple[str, JsonObject]]:
+def each_result(method: str, version: str) -> Iterator[tuple[str, JsonObject]]:
     """Yield them one after the other: a draft starts from the first and needs no other."""
     record = methods.of(method)
-    kind = record.result_in(revision)
+    kind = record.result_in(version)
     before: list[JsonObject] = []
     for variant, other in _variants(record).items() if kind else ():
-        if _SINCE.get((method, variant), R2024_11) <= revision:
-            whole = example_of(kind, revision, usual=variant == "typical")
-            made = dated(whole | _trimmed(other, kind, revision), kind, revision)
+        if _SINCE.get((method, variant), R2024_11) <= version:
+            whole = example_of(kind, version, usual=variant == "typical")
+            made = dated(whole | _trimmed(other, kind, version), kind, version)
             if made not in before:
                 yield variant, made
             before.append(made)
-    if method in methods.TASKS.results_of and features(revision).tasks:
-        yield "task", _task(revision)
-    if features(revision).input_required and record.asks_back:
+    if method in methods.TASKS.results_of and features(version).tasks:
+        yield "task", _task(version)
+    if features(version).input_required and record.asks_back:
         for variant, asking in _ASKING.items():
             yield variant, {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
 
@@ -366,22 +366,22 @@ def named(server: Mapping[str, Json]) -> JsonObject:
     return {versions.META_SERVER: dict(server)} if server else dict(NAMED)
 
 
-def _task(revision: str) -> JsonObject:
-    if not features(revision).result_types:
-        return {"task": example_of("Task", revision, usual=True)}
-    task = example_of("TaskResult", revision, usual=True)
+def _task(version: str) -> JsonObject:
+    if not features(version).result_types:
+        return {"task": example_of("Task", version, usual=True)}
+    task = example_of("TaskResult", version, usual=True)
     return {**task, "resultType": "task", "_meta": dict(NAMED)}
 
 
-def errors(method: str, revision: str) -> dict[str, JsonObject]:
+def errors(method: str, version: str) -> dict[str, JsonObject]:
     """Return every example of an error that could answer a method, by name."""
     found = {
         name: one.body
         for name, one in _ERRORS.items()
-        if revision in one.versions and (not one.methods or method in one.methods)
+        if version in one.versions and (not one.methods or method in one.methods)
     }
     if "resource_not_found" in found:
-        found["resource_not_found"]["code"] = features(revision).resource_not_found
+        found["resource_not_found"]["code"] = features(version).resource_not_found
     return found
 
 
@@ -399,21 +399,21 @@ def lacking_extension(extension: str) -> JsonObject:
     }
 
 
-def refusal(request: Message, revision: str) -> JsonObject | None:
+def refusal(request: Message, version: str) -> JsonObject | None:
     """Return the error that 2026-07-28 demands for what a request lacks; None for a good one."""
-    missing = methods.lacking_in(request, revision)
+    missing = methods.lacking_in(request, version)
     if missing is not None:
         return lacking(missing)
-    extension = methods.undeclared_extension(request, revision)
+    extension = methods.undeclared_extension(request, version)
     return lacking_extension(extension) if extension else None
 
 
 def dated(
-    whole: JsonObject, kind: str, revision: str, meta: Mapping[str, Json] = NAMED
+    whole: JsonObject, kind: str, version: str, meta: Mapping[str, Json] = NAMED
 ) -> JsonObject:
     """Add what results of 2026-07-28 carry in any case; `meta` says who gives them."""
     shape = SHAPES.get(kind)
-    if not features(revision).result_types or not shape or "resultType" not in shape.members:
+    if not features(version).result_types or not shape or "resultType" not in shape.members:
         return whole
     # "Servers SHOULD include […] in every result's `_meta`": who answers, in each answer by itself.
     full = {"resultType": "complete", **whole, "_meta": {**meta, **whole.get("_meta", {})}}
@@ -424,8 +424,8 @@ def dated(
     return full
 
 
-def _trimmed(value: Json, kind: Kind, revision: str) -> Json:
-    """Leave out of a value what a revision does not know."""
+def _trimmed(value: Json, kind: Kind, version: str) -> Json:
+    """Leave out of a value what a version does not know."""
     match kind:
         case str() if isinstance(value, dict):
             shape, kept = SHAPES[kind], {}
@@ -433,10 +433,10 @@ def _trimmed(value: Json, kind: Kind, revision: str) -> Json:
                 member = shape.members.get(name)
                 if member is None and shape.open:
                     kept[name] = item
-                elif member is not None and member.exists(revision):
-                    kept[name] = _trimmed(item, member.kind(revision), revision)
+                elif member is not None and member.exists(version):
+                    kept[name] = _trimmed(item, member.kind(version), version)
             return kept
         case types.ListOf() if isinstance(value, list):
-            return [_trimmed(item, kind.item, revision) for item in value]
+            return [_trimmed(item, kind.item, version) for item in value]
         case _:
             return value

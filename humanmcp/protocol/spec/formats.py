@@ -113,9 +113,9 @@ _OFFICIAL: Final = frozenset({"io.modelcontextprotocol", "io.modelcontextprotoco
 """The prefixes under which MCP and its extensions have keys of their own."""
 
 
-def _meta_key(name: str, revision: str) -> type[kinds.WrongName] | None:
+def _meta_key(name: str, version: str) -> type[kinds.WrongName] | None:
     """MCP, `_meta`: "an optional prefix, and a name", and which prefixes are kept for MCP."""
-    if not features(revision).meta_names:
+    if not features(version).meta_names:
         return None
     prefix, slash, last = name.rpartition("/")
     if not re.fullmatch(_NAME, last) or (slash and not re.fullmatch(_LABELS, prefix)):
@@ -123,12 +123,12 @@ def _meta_key(name: str, revision: str) -> type[kinds.WrongName] | None:
     labels = prefix.split(".")
     # "Any prefix where the second label is `modelcontextprotocol` or `mcp` is reserved"; in
     # 2025-06-18 the label before the last one counted.
-    second = labels[-2:-1] if revision < R2025_11 else labels[1:2]
+    second = labels[-2:-1] if version < R2025_11 else labels[1:2]
     kept = not _RESERVED.isdisjoint(second) and prefix not in _OFFICIAL
     return kinds.ReservedPrefix if kept else None
 
 
-def _extension_id(name: str, _revision: str) -> type[kinds.WrongName] | None:
+def _extension_id(name: str, _version: str) -> type[kinds.WrongName] | None:
     """SEP-2133: `{vendor-prefix}/{extension-name}`, "the prefix is mandatory"."""
     prefix, _slash, last = name.rpartition("/")
     fits = re.fullmatch(_LABELS, prefix) and last and re.fullmatch(_NAME, last)

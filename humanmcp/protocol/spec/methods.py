@@ -79,7 +79,7 @@ class Method(NamedTuple):
     """Plain text can be its answer."""
     introduces: bool = False
     """The two sides say in it who they are and what they can do."""
-    opening: bool = False
+    in_handshake: bool = False
     """A client sends it before its user, or its model, can do anything."""
     early: bool = False
     """It may be sent before `notifications/initialized`."""
@@ -113,9 +113,9 @@ class Method(NamedTuple):
         """Return the versions that have it, whichever way it goes."""
         return tuple(one for one in ALL if one in self.to_server or one in self.to_client)
 
-    def is_in(self, revision: str) -> bool:
+    def is_in(self, version: str) -> bool:
         """Return True if a version has it."""
-        return revision in self.to_server or revision in self.to_client
+        return version in self.to_server or version in self.to_client
 
     @property
     def direction(self) -> MethodDirection:
@@ -124,15 +124,15 @@ class Method(NamedTuple):
             return MethodDirection.BOTH
         return MethodDirection.TO_SERVER if self.to_server else MethodDirection.TO_CLIENT
 
-    def page_in(self, revision: str) -> str:
+    def page_in(self, version: str) -> str:
         """Return the address of its page in one version."""
-        begun = [page for since, page in self.page_of if since <= revision]
+        begun = [page for since, page in self.page_of if since <= version]
         page = begun[-1] if begun else self.page
-        return f"{SITE}{page}" if page.startswith("/") else f"{SPEC}{revision}/{page}"
+        return f"{SITE}{page}" if page.startswith("/") else f"{SPEC}{version}/{page}"
 
-    def result_in(self, revision: str) -> str:
+    def result_in(self, version: str) -> str:
         """Return the object that answers it in one version."""
-        return dict(self.result_of).get(revision, self.result) if self.result_of else self.result
+        return dict(self.result_of).get(version, self.result) if self.result_of else self.result
 
 
 class Extension(NamedTuple):
@@ -174,7 +174,7 @@ def _list(result: str, member: str, key: str) -> dict[str, Any]:
         "params": "PageParams",
         "result": result,
         "listing": Listing(member, key),
-        "opening": True,
+        "in_handshake": True,
         "gives_away": (member,),
         "result_counts": member == "tools",
     }
@@ -200,7 +200,7 @@ _CORE: Final = (
         result="InitializeResult",
         page_of=_VERSIONING,
         introduces=True,
-        opening=True,
+        in_handshake=True,
         early=True,
         gives_away=("protocolVersion", "serverInfo"),
         result_counts=True,
@@ -212,7 +212,7 @@ _CORE: Final = (
         result="DiscoverResult",
         page_of=((R2026_07, "server/discover"),),
         introduces=True,
-        opening=True,
+        in_handshake=True,
         early=True,
         at_once=True,
         gives_away=("supportedVersions",),
@@ -524,28 +524,28 @@ def answering(method: str, result_type: Json) -> Extension | None:
 
 
 def has_request(
-    method: str, revision: str, direction: MethodDirection = MethodDirection.TO_SERVER
+    method: str, version: str, direction: MethodDirection = MethodDirection.TO_SERVER
 ) -> bool:
     """Return True if a version knows this request in this direction."""
-    return revision in _sent(REQUESTS.get(method, _UNKNOWN), direction)
+    return version in _sent(REQUESTS.get(method, _UNKNOWN), direction)
 
 
 def _sent(record: Method, direction: MethodDirection) -> tuple[str, ...]:
     return record.to_server if direction is MethodDirection.TO_SERVER else record.to_client
 
 
-def lacking_in(message: Message, revision: str) -> str | None:
+def lacking_in(message: Message, version: str) -> str | None:
     """Return the member that a request of a stateless version must have in `_meta` and lacks.
 
     "A request missing any required field is malformed; the server MUST reject it with JSON-RPC
     error code -32602 (Invalid params)." https://modelcontextprotocol.io/specification/2026-07-28/basic
     """
-    if not features(revision).stateless or not has_request(message.method, revision):
+    if not features(version).stateless or not has_request(message.method, version):
         return None
     return next((key for key in META_REQUIRED if key not in message.meta), None)
 
 
-def undeclared_extension(message: Message, revision: str) -> str:
+def undeclared_extension(message: Message, version: str) -> str:
     """Return the extension that a request needs and its client did not declare, or "".
 
     "Servers **MUST** return this error [-32021] for non-declaring clients requesting task
@@ -553,7 +553,7 @@ def undeclared_extension(message: Message, revision: str) -> str:
     `tasks/update`, and `tasks/cancel` requests."
     https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md
     """
-    if not features(revision).stateless or not has_request(message.method, revision):
+    if not features(version).stateless or not has_request(message.method, version):
         return ""
     filtered = message.params.get("notifications")
     watches_tasks = isinstance(filtered, dict) and TASK_IDS in filtered
@@ -589,15 +589,15 @@ def undeclared(method: str, params: Json, declared: Mapping[str, Json]) -> str:
     return ""
 
 
-def page(method: str, revision: str) -> str:
+def page(method: str, version: str) -> str:
     """Return the address of the specification's page on a method, for one version.
 
     A method that MCP does not know gets the page of its neighbours (`tools/…`), or the version's
     overview of the base protocol.
     """
-    revision = revision if revision in ALL else LATEST_HANDSHAKE
+    version = version if version in ALL else LATEST_HANDSHAKE
     record = of(method)
     group = method.rpartition("/")[0]
     if not record.name and group not in ("", "notifications"):
         record = next((one for one in _METHODS if one.name.startswith(f"{group}/")), record)
-    return record.page_in(revision)
+    return record.page_in(version)

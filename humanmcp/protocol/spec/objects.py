@@ -1,14 +1,14 @@
-"""One table: what each object of MCP holds, since which revision.
+"""One table: what each object of MCP holds, since which version.
 
 Read it as a map of the protocol. An entry is an object; a line is a member: `must` be there or
 `may`, of which kind, since and until when. Which object belongs to which method stands in
-`methods.py`. The source is the schema page of each revision under `versions.SPEC`.
+`methods.py`. The source is the schema page of each version under `versions.SPEC`.
 
     "Tool": shape(
         name=must(TEXT),                                  always, text
         title=may(TEXT, since=R2025_06),                  came with 2025-06-18
         inputSchema=must("InputSchema"),                  always, the object of that name
-        execution=may(…, since=R2025_11, until=R2025_11)  was in one revision only
+        execution=may(…, since=R2025_11, until=R2025_11)  was in one version only
 
 An `example` is what a fix puts in for a member that is missing. A draft of what is usual has the
 members that `may` be there and have one as well, and makes objects of the examples of their own
@@ -52,9 +52,9 @@ from humanmcp.protocol.spec.versions import (
     META_CLIENT,
     META_LOG_LEVEL,
     META_RELATED_TASK,
-    META_REVISION,
     META_SERVER,
     META_SUBSCRIPTION,
+    META_VERSION,
     R2024_11,
     R2025_03,
     R2025_06,
@@ -170,7 +170,7 @@ def paged(**members: Member) -> Shape:
 
 
 def params(**members: Member) -> Shape:
-    """Describe the parameters of a request: since 2026-07-28 `_meta` carries the revision."""
+    """Describe the parameters of a request: since 2026-07-28 `_meta` carries the version."""
     return Shape({**members, "_meta": must("RequestMeta", required_since=R2026_07)})
 
 
@@ -274,7 +274,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "RequestMeta": Shape(
         {
             "progressToken": may(TOKEN),
-            META_REVISION: must(TEXT, since=R2026_07, example=R2026_07),
+            META_VERSION: must(TEXT, since=R2026_07, example=R2026_07),
             META_CAPABILITIES: must("ClientCapabilities", since=R2026_07, example={}),
             META_CLIENT: may("Implementation", since=R2026_07),
             META_LOG_LEVEL: may(LOG_LEVEL, since=R2026_07),
@@ -311,7 +311,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         priority=may(SHARE),
         lastModified=may(MOMENT, since=R2025_06),
     ),
-    # -- opening: initialize, server/discover --------------------------------------------------
+    # -- handshake: initialize, server/discover --------------------------------------------------
     "InitializeResult": result(
         protocolVersion=must(TEXT, example=R2025_11),
         capabilities=must("ServerCapabilities", example={"tools": {}}),

@@ -1,6 +1,6 @@
 """The table of objects as JSON Schema, for an editor that offers what can be written at a place.
 
-It knows names, kinds and the few allowed values of a revision. The check says what is wrong.
+It knows names, kinds and the few allowed values of a version. The check says what is wrong.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Schemas:
-    """The schemas of one revision; each object is described once, in `$defs`."""
+    """The schemas of one version; each object is described once, in `$defs`."""
 
-    def __init__(self, revision: str) -> None:
+    def __init__(self, version: str) -> None:
         """Begin with none."""
-        self.revision = revision
+        self.version = version
         self.defs: dict[str, Any] = {}
 
     def answer(self, result: str, more: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ class Schemas:
         arms = [
             {"properties": {"method": {"const": one.name}, "params": self.of(one.params)}}
             for one in (*REQUESTS.values(), *NOTIFICATIONS.values())
-            if self.revision in one.to_server and one.name != "tools/call"
+            if self.version in one.to_server and one.name != "tools/call"
         ]
         called = [
             {"properties": {"name": {"const": name}, "arguments": schema}}
@@ -68,7 +68,7 @@ class Schemas:
                 return {"anyOf": [self.of(one) for one in kind.shapes.values()]}
             case types.OneOrMany():
                 many = {"type": "array", "items": self.of(kind.many)}
-                later = [many] if kind.many_since <= self.revision else []
+                later = [many] if kind.many_since <= self.version else []
                 return {"anyOf": [self.of(kind.item), *later]}
             case types.OrNull():
                 return {"anyOf": [self.of(kind.value), {"const": None}]}
@@ -76,7 +76,7 @@ class Schemas:
                 return {}
 
     def _arms(self, kind: types.ByMember) -> list[str]:
-        return [one for one, name in kind.shapes.items() if SHAPES[name].since <= self.revision]
+        return [one for one, name in kind.shapes.items() if SHAPES[name].since <= self.version]
 
     def _arm(self, kind: types.ByMember, value: str) -> dict[str, Any]:
         return {**self.of(kind.shapes[value]), "properties": {kind.member: {"const": value}}}
@@ -87,14 +87,14 @@ class Schemas:
             known = {
                 each: member
                 for each, member in SHAPES[name].members.items()
-                if member.exists(self.revision)
+                if member.exists(self.version)
             }
             self.defs[name] = {
                 "type": "object",
                 "properties": {each: self._member(one) for each, one in known.items()},
-                "required": [each for each, one in known.items() if self.revision in one.required],
+                "required": [each for each, one in known.items() if self.version in one.required],
             }
         return {"$ref": f"#/$defs/{name}"}
 
     def _member(self, member: Member) -> dict[str, Any]:
-        return self.of(member.kind(self.revision))
+        return self.of(member.kind(self.version))

@@ -183,9 +183,9 @@ def must(
     required_since: str = R2024_11,
     example: Json = None,
 ) -> Member:
-    """Describe a member that must be there, or must since a revision later than its own."""
+    """Describe a member that must be there, or must since a version later than its own."""
     first = max(since, required_since)
-    required = tuple(revision for revision in ALL if first <= revision <= until)
+    required = tuple(version for version in ALL if first <= version <= until)
     return Member(((since, kind),), required, since, until, example)
 
 
@@ -197,6 +197,6 @@ def may(
     then: tuple[str, Kind] | None = None,
     example: Json = None,
 ) -> Member:
-    """Describe a member that may be left out; `then` is its kind from a later revision on."""
+    """Describe a member that may be left out; `then` is its kind from a later version on."""
     kinds = ((since, kind), then) if then else ((since, kind),)
     return Member(kinds, (), since, until, example)

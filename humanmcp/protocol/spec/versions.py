@@ -1,6 +1,6 @@
 """The versions of MCP, each a record of what it has: code asks for the feature that it means.
 
-`features(revision).input_required` says in the reader's words what `revision in MODERN` left to be
+`features(version).input_required` says in the reader's words what `version in MODERN` left to be
 guessed. A new version is one record here; which methods it has stands in `methods.py`.
 """
 
@@ -103,16 +103,16 @@ LATEST_HANDSHAKE: Final = HANDSHAKE[-1]
 LATEST_STATELESS: Final = STATELESS[-1]
 
 
-def features(revision: str) -> Version:
+def features(version: str) -> Version:
     """Return what a version has; one that does not exist is taken for the last with a handshake."""
-    return VERSIONS.get(revision) or VERSIONS[LATEST_HANDSHAKE]
+    return VERSIONS.get(version) or VERSIONS[LATEST_HANDSHAKE]
 
 
 META_PREFIX: Final = "io.modelcontextprotocol/"
-META_REVISION: Final = META_PREFIX + "protocolVersion"
+META_VERSION: Final = META_PREFIX + "protocolVersion"
 META_CLIENT: Final = META_PREFIX + "clientInfo"
 META_CAPABILITIES: Final = META_PREFIX + "clientCapabilities"
-META_REQUIRED: Final = (META_REVISION, META_CAPABILITIES)
+META_REQUIRED: Final = (META_VERSION, META_CAPABILITIES)
 """What every request of 2026-07-28 says of itself."""
 META_SERVER: Final = META_PREFIX + "serverInfo"
 META_LOG_LEVEL: Final = META_PREFIX + "logLevel"
@@ -121,13 +121,13 @@ META_RELATED_TASK: Final = META_PREFIX + "related-task"
 
 
 def stated_in(message: Message) -> str | None:
-    """Return the revision that a request carries in its own `_meta`, or None (handshake era)."""
-    stated = message.meta.get(META_REVISION)
+    """Return the version that a request carries in its own `_meta`, or None (handshake era)."""
+    stated = message.meta.get(META_VERSION)
     return stated if isinstance(stated, str) else None
 
 
 def unserved_in(message: Message) -> str | None:
-    """Return the revision that a request states and that does not exist here, or None.
+    """Return the version that a request states and that does not exist here, or None.
 
     MCP 2026-07-28: such a request is answered with -32022 and the list of those that are served.
     """

@@ -111,14 +111,14 @@ def check(
     diagnostics = reading.diagnostics
     late = TOO_LATE.get(exchange.state)
     if found or late:
-        page = methods.page(exchange.method, exchange.revision)
+        page = methods.page(exchange.method, exchange.version)
         found = [late(), *found] if late else found
         more = reading.placed(found, page, _ROOTS[judged])
         if any(each.code in REWRITTEN for each in diagnostics):
             more = [each._replace(fix=None) for each in more]
         if judged is not form and not isinstance(reading.value, list):
             words = reading.value if isinstance(reading.value, str) else reading.json.strip()
-            result = tool_text(exchange.revision, words, established)
+            result = tool_text(exchange.version, words, established)
             more = [_wrapped(exchange, text, form, each, result) for each in more]
         diagnostics = grouped(in_order((*diagnostics, *more)))
     secrets = _secrets(exchange, text)
@@ -195,13 +195,13 @@ def _findings(
     if form is TextForm.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
             return [kinds.ErrorInError(("error",), unwrap(("error",), ("error",)))]
-        found = judge_error(value, exchange.revision, ("error",))
+        found = judge_error(value, exchange.version, ("error",))
         found = found or _rules_for_errors(exchange, value, established)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
     typed = ""
     if isinstance(value, dict) and isinstance(value.get("id"), float):
         typed = member(reading.json, "id") or ""
-    found = judge_envelope(value, exchange.id, typed, exchange.revision)
+    found = judge_envelope(value, exchange.id, typed, exchange.version)
     if isinstance(value, dict) and "result" in value and "error" not in value:
         found += judge_result(exchange, value["result"], established)
     elif isinstance(value, dict) and not found:
@@ -266,7 +266,7 @@ def _verdict_on_no_json(
 ) -> Verdict:
     forced = _forced(exchange, reading, form)
     kind = None if form is TextForm.MESSAGE else _kind(None, form)
-    result = tool_text(exchange.revision, reading.text.strip(), established)
+    result = tool_text(exchange.version, reading.text.strip(), established)
     diagnostics = tuple(
         _wrapped(exchange, reading.text, form, each, result) for each in reading.diagnostics
     )
@@ -323,5 +323,5 @@ def _plain_diagnostics(
         found += judge_result(exchange, result, established)
     if not found:
         return []
-    page = methods.page(exchange.method, exchange.revision)
+    page = methods.page(exchange.method, exchange.version)
     return Placer(Source("", text, (), None, page)).diagnostics(found)

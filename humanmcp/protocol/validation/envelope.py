@@ -67,14 +67,14 @@ def is_bare(value: Json) -> bool:
 
 
 def judge_envelope(
-    value: Json, expected: RequestId, typed: str, revision: str
+    value: Json, expected: RequestId, typed: str, version: str
 ) -> list[RawDiagnostic]:
     """Return what is wrong with the envelope of an answer, not with the result inside.
 
     `typed` is the id as it stands in the text, "" when there is none.
     """
     if isinstance(value, list):
-        return [_batch(value, revision)]
+        return [_batch(value, version)]
     if not isinstance(value, dict):
         return [kinds.NotOneObject(got=json_type(value))]
     found: list[RawDiagnostic] = []
@@ -82,7 +82,7 @@ def judge_envelope(
         if not _looks_like_an_answer(value):
             return [_no_answer(value, expected)]
         found += rule.judge("", AnswerEnvelope(value, expected, typed))
-    return found + (judge_error(value["error"], revision, ("error",)) if "error" in value else [])
+    return found + (judge_error(value["error"], version, ("error",)) if "error" in value else [])
 
 
 def _looks_like_an_answer(value: JsonObject) -> bool:
@@ -91,9 +91,9 @@ def _looks_like_an_answer(value: JsonObject) -> bool:
     return any(half_width(name) in MEMBERS for name in value)
 
 
-def _batch(value: list[Json], revision: str) -> RawDiagnostic:
+def _batch(value: list[Json], version: str) -> RawDiagnostic:
     """JSON-RPC arrays existed in 2025-03-26; there too each request is answered by itself here."""
-    kind = kinds.BatchOfOne if features(revision).batches else kinds.BatchNotAllowed
+    kind = kinds.BatchOfOne if features(version).batches else kinds.BatchNotAllowed
     return kind((), unwrap((), (0,)) if len(value) == 1 else None)
 
 
@@ -224,14 +224,14 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
 # -- what an error must be ------------------------------------------------------------------------
 
 
-def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
+def judge_error(error: Json, version: str, path: Path) -> list[RawDiagnostic]:
     """Return what is wrong with the object after `"error":`."""
     if not isinstance(error, dict):
         fix = None
         if isinstance(error, str):
             fix = replace_with(path, {"code": -32603, "message": error}, "wrap")
         return [kinds.ErrorNoObject(path, fix, got=json_type(error))]
-    found = _judge_code(error, revision, path)
+    found = _judge_code(error, version, path)
     if not isinstance(error.get("message"), str):
         at = (*path, "message")
         if "message" not in error:
@@ -256,14 +256,14 @@ def _renamed(error: JsonObject, name: str, path: Path) -> RawDiagnostic | None:
     return None if typed is None else misspelt(path, typed, name)
 
 
-def _judge_code(error: JsonObject, revision: str, path: Path) -> list[RawDiagnostic]:
+def _judge_code(error: JsonObject, version: str, path: Path) -> list[RawDiagnostic]:
     at = (*path, "code")
     if "code" not in error:
         return [_renamed(error, "code", path) or kinds.CodeMissing(path, insert(at, -32603))]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
         return [kinds.CodeNotWhole(at, _code_mend(code, at))]
-    return _judge_number(code, error, revision, path)
+    return _judge_number(code, error, version, path)
 
 
 def _code_mend(code: Json, at: Path) -> FixAction | None:
@@ -282,19 +282,19 @@ RETIRED_2026: Final = {-32002: -32602, -32042: None}
 """Codes that 2026-07-28 took away, and what it uses instead."""
 
 
-def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> list[RawDiagnostic]:
+def _judge_number(code: int, error: JsonObject, version: str, path: Path) -> list[RawDiagnostic]:
     """Judge a code by the ranges that JSON-RPC and MCP keep for themselves."""
-    shape = dict(features(revision).error_data).get(code)
+    shape = dict(features(version).error_data).get(code)
     if shape is not None:
         at = (*path, "data")
         if "data" not in error:
             return [kinds.MemberMissing(path, key="data", example="{…}", where="error")]
-        return judge(error["data"], shape, revision, at)
+        return judge(error["data"], shape, version, at)
     at = (*path, "code")
-    reserved = kinds.ReservedCode(at, number=str(code), revision=revision)
+    reserved = kinds.ReservedCode(at, number=str(code), version=version)
     if code in STANDARD or not -32768 <= code <= -32000:
         return []
-    if not features(revision).error_codes:
+    if not features(version).error_codes:
         own = -32099 <= code <= -32000  # JSON-RPC leaves these to implementations
         return [] if own else [reserved]
     instead = RETIRED_2026.get(code)

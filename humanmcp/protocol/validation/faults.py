@@ -31,7 +31,7 @@ HUGE: Final = 1_000_000
 """Characters of a huge text. Hosts have been seen to cut, to freeze, and to pass it all on."""
 
 NO_VERSION: Final = "1999-01-01"
-"""A date of no revision."""
+"""A date of no version."""
 
 _FAR: Final = 1_000_000
 """How far a wrong id is from the right one: the next number may be another request's."""
@@ -57,8 +57,8 @@ def _fits(fault: Fault, exchange: Exchange) -> bool:
         case Fault.WRONG_VERSION:
             return exchange.method == "initialize"
         case Fault.WRONG_RESULT_TYPE:
-            typed = features(exchange.revision).result_types
-            return typed and methods.has_request(exchange.method, exchange.revision)
+            typed = features(exchange.version).result_types
+            return typed and methods.has_request(exchange.method, exchange.version)
         case _:
             return True
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from humanmcp.protocol.repair.reading import Reading
 
 
-def requests_in(batch: Batch, revision: str) -> tuple[Exchange, ...]:
+def requests_in(batch: Batch, version: str) -> tuple[Exchange, ...]:
     """Return the requests of an array, as exchanges that can be answered."""
     return tuple(
-        Exchange(0, item, revision)
+        Exchange(0, item, version)
         for item in batch.items
         if isinstance(item, Message) and item.kind is Kind.REQUEST
     )
@@ -124,7 +124,7 @@ class HeldMessage:
 
     line: str
     direction: Direction
-    revision: str
+    version: str
     asked: str = ""
 
     @property
@@ -137,14 +137,14 @@ class HeldMessage:
         """The held request, as an exchange that can be answered; None for anything else."""
         held = self.message
         if isinstance(held, Message) and held.kind is Kind.REQUEST:
-            return Exchange(0, held, self.revision)
+            return Exchange(0, held, self.version)
         return None
 
     @property
     def questions(self) -> tuple[Exchange, ...]:
         """The requests in a held array (2025-03-26), which an array of answers answers."""
         held = self.message
-        return requests_in(held, self.revision) if isinstance(held, Batch) else ()
+        return requests_in(held, self.version) if isinstance(held, Batch) else ()
 
     @property
     def answered(self) -> Exchange | None:
@@ -152,7 +152,7 @@ class HeldMessage:
         held, asked = self.message, read_text(self.asked)
         is_answer = isinstance(held, Message) and held.kind.is_answer
         if is_answer and isinstance(asked, Message) and asked.id is not None:
-            return Exchange(0, asked, self.revision)
+            return Exchange(0, asked, self.version)
         return None
 
 

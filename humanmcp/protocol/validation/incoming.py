@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 class HeardMessage(NamedTuple):
-    """A request or notification that came in, the revision of its session, what is known of it."""
+    """A request or notification that came in, the version of its session, what is known of it."""
 
     message: Message
-    revision: str
+    version: str
     established: Established
 
     @property
@@ -70,7 +70,7 @@ class ArgumentsUnfit(SchemaDiagnostic, code="M08", severity=Severity.WARNING):
 @remarking
 def remarks(
     message: Message,
-    revision: str,
+    version: str,
     established: Established = NOTHING_ESTABLISHED,
     also: tuple[RawDiagnostic, ...] = (),
     *,
@@ -84,32 +84,32 @@ def remarks(
     """
     if is_large(message.raw) and not strict:
         return ()
-    heard = HeardMessage(message, revision, established)
+    heard = HeardMessage(message, version, established)
     found = [*_envelope(message), *also, *rule.judge(message.method, heard)]
-    return _with_params(message, revision, found, strict=strict)
+    return _with_params(message, version, found, strict=strict)
 
 
 @remarking
 def from_server(
-    message: Message, revision: str, also: tuple[RawDiagnostic, ...] = (), *, strict: bool = False
+    message: Message, version: str, also: tuple[RawDiagnostic, ...] = (), *, strict: bool = False
 ) -> tuple[Diagnostic, ...]:
     """Return what there is to say of what a server may send, and sent; of a large one nothing."""
     if is_large(message.raw) and not strict:
         return ()
-    return _with_params(message, revision, [*_envelope(message), *also], strict=strict)
+    return _with_params(message, version, [*_envelope(message), *also], strict=strict)
 
 
 def _with_params(
-    message: Message, revision: str, found: list[RawDiagnostic], *, strict: bool
+    message: Message, version: str, found: list[RawDiagnostic], *, strict: bool
 ) -> tuple[Diagnostic, ...]:
     said = {each.path for each in found}
-    found = found + [each for each in _params(message, revision) if each.path not in said]
-    return _placed(message, found, message.method, revision, strict=strict)
+    found = found + [each for each in _params(message, version) if each.path not in said]
+    return _placed(message, found, message.method, version, strict=strict)
 
 
-def same_id(message: Message, revision: str) -> Diagnostic:
+def same_id(message: Message, version: str) -> Diagnostic:
     """Say of a request that another one with the same id is still open."""
-    return _placed(message, [kinds.IdInUse(("id",))], message.method, revision)[0]
+    return _placed(message, [kinds.IdInUse(("id",))], message.method, version)[0]
 
 
 @remarking
@@ -125,24 +125,24 @@ def review(
         return ()
     typed = response.id.token if response.id is not None else ""
     found = _as_text(response)
-    found += judge_envelope(response.body, exchange.id, typed, exchange.revision)
+    found += judge_envelope(response.body, exchange.id, typed, exchange.version)
     if response.kind is Kind.RESULT:
         found += judge_result(exchange, response.body.get("result"), established)
-    return _placed(response, found, exchange.method, exchange.revision, strict=strict)
+    return _placed(response, found, exchange.method, exchange.version, strict=strict)
 
 
 def _placed(
     message: Message,
     found: list[RawDiagnostic],
     method: str,
-    revision: str,
+    version: str,
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Make problems that block nothing and offer no fix: the text is the peer's."""
     if not found:
         return ()
-    page = methods.page(method, revision)
+    page = methods.page(method, version)
     placer = Placer(Source(message.raw, message.raw, (), None, page))
     diagnostics = placer.diagnostics(
         each.without_fix(_level(each, strict=strict)) for each in one_each(found)
@@ -153,7 +153,7 @@ def _placed(
 def _level(diagnostic: RawDiagnostic, *, strict: bool) -> Severity:
     """Return how bad a problem is; in what the peer sent at most a warning.
 
-    Another revision than the one asked for is what a server must choose that does not have that
+    Another version than the one asked for is what a server must choose that does not have that
     one; of a person's own draft it is more often a slip.
     """
     if isinstance(diagnostic, OtherVersion):
@@ -182,15 +182,15 @@ def _as_text(message: Message) -> list[RawDiagnostic]:
 
 
 @rule()
-def method_of_the_revision(heard: HeardMessage) -> Iterator[RawDiagnostic]:
-    """A method is one of the revision that is spoken; else it is said which one may be meant.
+def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """A method is one of the version that is spoken; else it is said which one may be meant.
 
     "Both parties MUST: Respect the negotiated protocol version"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    message, revision, established = heard
+    message, version, established = heard
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
-    if record.is_in(revision) or versions.unserved_in(message) is not None:
+    if record.is_in(version) or versions.unserved_in(message) is not None:
         return
     at, name = ("method",), shown(message.method)
     meant = alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
@@ -198,27 +198,27 @@ def method_of_the_revision(heard: HeardMessage) -> Iterator[RawDiagnostic]:
         yield kinds.RequestWithoutId(at, method=name)
     elif record.name:
         there = ", ".join(record.versions)
-        yield kinds.MethodOfOther(at, method=name, revision=revision, revisions=there)
+        yield kinds.MethodOfOther(at, method=name, version=version, versions=there)
     elif meant is not None:
-        yield kinds.MethodMisspelt(at, method=name, revision=revision, meant=meant)
+        yield kinds.MethodMisspelt(at, method=name, version=version, meant=meant)
     else:
         extended = declares_more(established.offered) or declares_more(
             established.client_capabilities
         )
         kind = kinds.MayBeOfExtension if extended else kinds.MethodUnknown
-        yield kind(at, method=name, revision=revision)
+        yield kind(at, method=name, version=version)
 
 
 @rule()
-def revision_that_there_is(heard: HeardMessage) -> Iterator[RawDiagnostic]:
-    """2026-07-28: a request states the revision that it is written in, one that there is.
+def version_that_there_is(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """2026-07-28: a request states the version that it is written in, one that there is.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
     """
     unserved = versions.unserved_in(heard.message)
     if unserved is not None:
-        at = ("params", "_meta", versions.META_REVISION)
-        yield kinds.RevisionUnknown(at, typed=quoted(unserved))
+        at = ("params", "_meta", versions.META_VERSION)
+        yield kinds.VersionUnknown(at, typed=quoted(unserved))
 
 
 @rule()
@@ -228,9 +228,9 @@ def initialized_first(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     "The client SHOULD NOT send requests other than pings before the server has responded to the
     `initialize` request." https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """
-    message, revision, established = heard
+    message, version, established = heard
     ready = (
-        features(revision).stateless or established.initialized or methods.of(message.method).early
+        features(version).stateless or established.initialized or methods.of(message.method).early
     )
     if message.kind is Kind.REQUEST and not ready:
         yield kinds.BeforeInitialized(("method",), method=shown(message.method))
@@ -286,7 +286,7 @@ def directory_read_that_was_declared(heard: HeardMessage) -> Iterator[RawDiagnos
         yield DirectoryReadUndeclared(("method",))
 
 
-def _params(message: Message, revision: str) -> list[RawDiagnostic]:
+def _params(message: Message, version: str) -> list[RawDiagnostic]:
     """Judge the parameters by their shape."""
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     params: Json = message.body.get("params", {})
@@ -294,8 +294,8 @@ def _params(message: Message, revision: str) -> list[RawDiagnostic]:
         return [kinds.ParamsNoObject(("params",))]
     if not record.name:
         return []
-    found = judge(params, record.params, revision, ("params",))
-    if message.kind is Kind.REQUEST and features(revision).stateless:
+    found = judge(params, record.params, version, ("params",))
+    if message.kind is Kind.REQUEST and features(version).stateless:
         found = _meta_first(found, params)
     return found
 

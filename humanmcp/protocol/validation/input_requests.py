@@ -54,8 +54,8 @@ class Why(enum.Enum):
 
     EARLY = "early"
     """Before the handshake is over a server sends nothing but pings and logs."""
-    REVISION = "revision"
-    """The revision has no such question."""
+    VERSION = "version"
+    """The version has no such question."""
     METHOD = "method"
     """2026-07-28: this request cannot be answered with a question."""
     CAPABILITY = "capability"
@@ -74,12 +74,12 @@ def obstacle(
     input_request: InputRequest, exchange: Exchange, established: Established
 ) -> Obstacle | None:
     """Return what keeps a question from being asked while this request waits; None for nothing."""
-    if features(exchange.revision).input_required:
+    if features(exchange.version).input_required:
         if not methods.of(exchange.method).asks_back:
             return Obstacle(Why.METHOD)
     else:
-        if exchange.revision not in methods.of(input_request.method).to_client:
-            return Obstacle(Why.REVISION)
+        if exchange.version not in methods.of(input_request.method).to_client:
+            return Obstacle(Why.VERSION)
         if exchange.method == "initialize" or not established.initialized:
             return Obstacle(Why.EARLY)
     # "Servers MUST NOT send an `inputRequests` that the client has not declared support for"

@@ -1,6 +1,6 @@
 """What a person says without being asked: a notification, or a request of their own.
 
-Which ones a server may send depends on the revision, on the direction, and on what both sides
+Which ones a server may send depends on the version, on the direction, and on what both sides
 declared; each gate here names the sentence of MCP it stands for.
 """
 
@@ -47,7 +47,7 @@ _MEMBERS = ("jsonrpc", "id", "method", "params")
 @judging(text_at=0)
 def check_outgoing(  # noqa: PLR0913 - what it depends on
     text: str,
-    revision: str,
+    version: str,
     established: Established,
     *,
     unreadable: bool = False,
@@ -67,14 +67,14 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
         return Verdict(text, None, wire_line(text), reading.diagnostics)
     value = reading.value
     if isinstance(value, dict) and "method" not in value:
-        found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
+        found = _no_method(value, version, unreadable=unreadable, invalid=invalid)
     else:
-        found = _judge(value, revision, established, initialized=initialized)
+        found = _judge(value, version, established, initialized=initialized)
         found += unwritten(value, (), reading.json)
         if progress is not None and isinstance(value, dict) and value["method"] == PROGRESS:
             found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""
-    page = methods.page(method if isinstance(method, str) else "", revision)
+    page = methods.page(method if isinstance(method, str) else "", version)
     placed = reading.placed(one_each(found), page)
     diagnostics = (*reading.diagnostics, *placed, *warn_of_secrets(text))
     diagnostics = grouped(sorted(diagnostics, key=lambda each: each.start))
@@ -91,7 +91,7 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
 
 
 def _judge(
-    value: Json, revision: str, established: Established, *, initialized: bool
+    value: Json, version: str, established: Established, *, initialized: bool
 ) -> list[RawDiagnostic]:
     if isinstance(value, list):
         return [kinds.BatchNotAllowed()]
@@ -103,9 +103,9 @@ def _judge(
     found = _envelope(value)
     is_request = "id" in value
     rules = own_request if is_request else own_notice
-    found += rules.first(method, OwnMessage(value, method, revision, established))
+    found += rules.first(method, OwnMessage(value, method, version, established))
     if not found and not initialized and not methods.of(method).early:
-        found = _too_early(revision)
+        found = _too_early(version)
     if method == _CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
         return [*found, kinds.MemberMissing(key="params", example=example, where=method)]
@@ -115,11 +115,11 @@ def _judge(
         fix = delete(("params",)) if params in (None, []) else None
         return [*found, kinds.ParamsNoObject(("params",), fix)]
     if record.name and not any(isinstance(each, _NO_SUCH) for each in found):
-        found += judge(params, record.params, revision, ("params",))
+        found += judge(params, record.params, version, ("params",))
     return found
 
 
-def gates(message: Message, revision: str, established: Established) -> list[RawDiagnostic]:
+def gates(message: Message, version: str, established: Established) -> list[RawDiagnostic]:
     """Return what forbids a server this message, given what both sides declared.
 
     Nothing where neither was heard to declare anything: then it is unknown.
@@ -127,7 +127,7 @@ def gates(message: Message, revision: str, established: Established) -> list[Raw
     if established.offered is None:
         return []
     rules = own_request if message.kind is Kind.REQUEST else own_notice
-    own = OwnMessage(message.body, message.method, revision, established)
+    own = OwnMessage(message.body, message.method, version, established)
     found = rules.first(message.method, own)
     return [each for each in found if isinstance(each, _GATES)]
 
@@ -139,7 +139,7 @@ _NO_SUCH: Final = (kinds.NotSentByServers, kinds.NotificationWithId, kinds.NoSer
 
 def _no_method(
     value: JsonObject,
-    revision: str,
+    version: str,
     *,
     unreadable: bool,
     invalid: frozenset[tuple[str, str | int | float]],
@@ -147,7 +147,7 @@ def _no_method(
     """An answer to no request, or nothing at all."""
     if "error" in value and "result" not in value:
         if _may_follow(value, unreadable=unreadable, invalid=invalid):
-            return [*_envelope(value), *judge_error(value["error"], revision, ("error",))]
+            return [*_envelope(value), *judge_error(value["error"], version, ("error",))]
         if value.get("id") is None:
             return [kinds.ErrorWithoutId(("error",))]
     if "result" in value or "error" in value:
@@ -192,7 +192,7 @@ class OwnMessage(NamedTuple):
 
     value: JsonObject
     method: str
-    revision: str
+    version: str
     established: Established
 
 
@@ -227,14 +227,14 @@ def notification_without_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
 @own_request()
 def requests_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """2026-07-28 has no requests to the client, and each other revision has its own.
+    """2026-07-28 has no requests to the client, and each other version has its own.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns
     """
-    if not features(own.revision).server_requests:
+    if not features(own.version).server_requests:
         yield kinds.NoServerRequests(("method",), method=shown(own.method))
-    elif own.revision not in methods.named(own.method, is_request=True).to_client:
-        yield _not_ours(own.method, own.revision)
+    elif own.version not in methods.named(own.method, is_request=True).to_client:
+        yield _not_ours(own.method, own.version)
 
 
 @own_request()
@@ -251,15 +251,15 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
         yield kinds.CapabilityNotDeclared(("method",), capability=missing, method=name)
 
 
-def _beyond(method: str, revision: str, established: Established) -> list[RawDiagnostic]:
+def _beyond(method: str, version: str, established: Established) -> list[RawDiagnostic]:
     """Judge a notification that is not of MCP: what was declared may know more than we do."""
-    diagnostic = _not_ours(method, revision)
+    diagnostic = _not_ours(method, version)
     extended = declares_more(established.offered) or declares_more(established.client_capabilities)
     if diagnostic.fix is not None or method in methods.NOTIFICATIONS or not extended:
         return [diagnostic]
     if _declared(method, established):
         return []
-    return [kinds.MayBeOfExtension(("method",), method=shown(method), revision=revision)]
+    return [kinds.MayBeOfExtension(("method",), method=shown(method), version=version)]
 
 
 def _declared(method: str, established: Established) -> bool:
@@ -271,26 +271,26 @@ def _declared(method: str, established: Established) -> bool:
     )
 
 
-def _not_ours(method: str, revision: str) -> RawDiagnostic:
+def _not_ours(method: str, version: str) -> RawDiagnostic:
     ours = [
         name
         for name in (*methods.REQUESTS, *methods.NOTIFICATIONS)
-        if revision in methods.of(name).to_client
+        if version in methods.of(name).to_client
     ]
     meant = alike(method, ours)
     fix = replace_with(("method",), meant) if meant else None
-    return kinds.NotSentByServers(("method",), fix, method=shown(method), revision=revision)
+    return kinds.NotSentByServers(("method",), fix, method=shown(method), version=version)
 
 
 @own_notice()
 def notices_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
-    """A notification is one of the revision, and goes to the client."""
-    if own.revision in methods.named(own.method, is_request=False).to_client:
+    """A notification is one of the version, and goes to the client."""
+    if own.version in methods.named(own.method, is_request=False).to_client:
         return
-    if own.revision in methods.of(own.method).to_client:
+    if own.version in methods.of(own.method).to_client:
         yield kinds.IdMissing((), insert(("id",), "h-1"), id='"h-1"')
     else:
-        yield from _beyond(own.method, own.revision, own.established)
+        yield from _beyond(own.method, own.version, own.established)
 
 
 @own_notice()
@@ -299,7 +299,7 @@ def subscription_named(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
     """
-    streamed = features(own.revision).subscriptions and own.method != LOG
+    streamed = features(own.version).subscriptions and own.method != LOG
     if not streamed or not methods.named(own.method, is_request=False).capability:
         return
     if follow(own.value, "params", "_meta", versions.META_SUBSCRIPTION) is None:
@@ -314,14 +314,14 @@ def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
     """
     method, offered = own.method, own.established.offered
     capability = methods.named(method, is_request=False).capability
-    by_request = features(own.revision).subscriptions and method == LOG
+    by_request = features(own.version).subscriptions and method == LOG
     if capability and offered is not None and capability not in offered and not by_request:
         yield kinds.CapabilityNotOffered(("method",), capability=capability, method=method)
 
 
-def _too_early(revision: str) -> list[RawDiagnostic]:
+def _too_early(version: str) -> list[RawDiagnostic]:
     """Before `initialized` servers "SHOULD NOT send requests other than pings and logging".
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """
-    return [] if features(revision).stateless else [kinds.TooEarly(("method",))]
+    return [] if features(version).stateless else [kinds.TooEarly(("method",))]

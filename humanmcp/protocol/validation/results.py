@@ -1,6 +1,6 @@
 """Which object a result must be, and what is wrong with one: shapes and rules.
 
-A result is told by the method, the revision, and (since 2026-07-28) by its own `resultType`.
+A result is told by the method, the version, and (since 2026-07-28) by its own `resultType`.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def judge_result(
     found = rules.judge(rules.JudgedAnswer(exchange, value, established, path))
     method = methods.of(exchange.method)
     kind = method.result
-    if not method.is_in(exchange.revision):
+    if not method.is_in(exchange.version):
         said = shown(exchange.method)
-        found.append(kinds.ResultOfOther(path, method=said, revision=exchange.revision))
+        found.append(kinds.ResultOfOther(path, method=said, version=exchange.version))
     if kind:
         kind, typed = _arm(exchange, value, kind, path)
         found += typed
         if kind:
-            found += judge(value, kind, exchange.revision, path)
+            found += judge(value, kind, exchange.version, path)
     return one_each(found)
 
 
@@ -117,7 +117,7 @@ def _no_object(
         text = value if isinstance(value, str) else json_text(value)
         fix = replace_with(path, plain_result(exchange, text, established), "wrap")
     elif isinstance(value, list) and kind and (member := _list_in(kind)):
-        around = json_text(example_of(kind, exchange.revision) | {member: HOLE})
+        around = json_text(example_of(kind, exchange.version) | {member: HOLE})
         fix = wrap(path, *around.split(json_text(HOLE)))
     return kinds.ResultNoObject(path, fix, got=json_type(value))
 
@@ -136,18 +136,18 @@ def _bare_text(
     if not isinstance(text, str):
         return None
     return kinds.BareText(
-        path, replace_with(path, tool_text(exchange.revision, text, established), "wrap")
+        path, replace_with(path, tool_text(exchange.version, text, established), "wrap")
     )
 
 
 def tool_text(
-    revision: str, text: str, established: Established, *, is_error: bool = False
+    version: str, text: str, established: Established, *, is_error: bool = False
 ) -> JsonObject:
     """Make the result of a tool call of plain text."""
     result: JsonObject = {"content": [{"type": "text", "text": text}]}
     if is_error:
         result["isError"] = True
-    if features(revision).result_types:
+    if features(version).result_types:
         result = {"resultType": "complete", **result, "_meta": named(established.server)}
     return result
 
@@ -161,7 +161,7 @@ def plain_result(
 ) -> JsonObject:
     """Make the result that plain text stands for."""
     if exchange.method != "sampling/createMessage":
-        return tool_text(exchange.revision, text, established, is_error=is_error)
+        return tool_text(exchange.version, text, established, is_error=is_error)
     content = {"type": "text", "text": text}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
 
@@ -173,14 +173,14 @@ def _arm(
     exchange: Exchange, value: JsonObject, kind: str, path: Path
 ) -> tuple[str, list[RawDiagnostic]]:
     """Choose the object that a result must be; "" when nothing more can be said."""
-    kind = methods.of(exchange.method).result_in(exchange.revision)
-    if features(exchange.revision).result_types:
+    kind = methods.of(exchange.method).result_in(exchange.version)
+    if features(exchange.version).result_types:
         typed = "resultType" in SHAPES[kind].members
         return _typed_arm(exchange, value, kind, path) if typed else (kind, [])
     wished = "task" in exchange.request.params
     if kind == "TaskPayload" and "content" in value:
         return "TaskPayload", judge(
-            value["content"], _CONTENT, exchange.revision, (*path, "content")
+            value["content"], _CONTENT, exchange.version, (*path, "content")
         )
     if methods.of(exchange.method).as_task and "task" in value and "content" not in value:
         if not wished:
@@ -226,7 +226,7 @@ def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> l
     )
     fix = replace_with(at, meant) if meant else None
     found = kinds.ResultTypeUnknown(at, fix, value=quoted(result_type), allowed=allowed)
-    rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
+    rest = judge({**value, "resultType": "complete"}, kind, exchange.version, path)
     return [found, *rest]
 
 
@@ -311,7 +311,7 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
     tokens = list(dict.fromkeys(each.id.token for each in pending))  # two may have the same id
     ids = ", ".join(shown(token) for token in tokens[:8])
     if typed is None and isinstance(read(text).value, list):
-        batches = features(pending[0].revision).batches
+        batches = features(pending[0].version).batches
         return diagnostic(
             kinds.BatchOfOne() if batches else kinds.BatchNotAllowed(), text, start, end
         )

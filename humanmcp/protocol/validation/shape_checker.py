@@ -91,9 +91,9 @@ def not_an_object(value: Json, path: Path) -> RawDiagnostic:
     return wrong_type(kinds.NotAnObject, value, path, fix)
 
 
-def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawDiagnostic:
+def no_arm(value: Json, path: Path, kind: types.ByMember, version: str) -> RawDiagnostic:
     """Report an object whose kind none of its members tells."""
-    names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= revision]
+    names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= version]
     allowed = ", ".join(json_text(name) for name in names)
     if not isinstance(value, dict):
         fix = None
@@ -111,7 +111,7 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawD
         return kinds.KindMissing(path, fix, key=kind.member, allowed=allowed, where=where)
     if isinstance(tag, str) and tag in kind.shapes:
         since = SHAPES[kind.shapes[tag]].since
-        return kinds.ValueTooNew(at, value=tag, since=since, revision=revision, allowed=allowed)
+        return kinds.ValueTooNew(at, value=tag, since=since, version=version, allowed=allowed)
     meant = alike(tag, names)
     fix = None if meant is None else replace_with(at, meant)
     strange = kind.unknown_value or (
@@ -120,9 +120,9 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawD
     return strange(at, fix, value=quoted(tag), allowed=allowed, key=name_of(at))
 
 
-def missing(name: str, path: Path, member: Member, revision: str) -> RawDiagnostic:
+def missing(name: str, path: Path, member: Member, version: str) -> RawDiagnostic:
     """Report a member that must be there."""
-    value = example(member, revision)
+    value = example(member, version)
     kind = kinds.ResultTypeMissing if name == "resultType" else kinds.MemberMissing
     fix = insert((*path, name), value)
     return kind(path, fix, key=name, example=json_text(value), where=name_of(path))
@@ -246,7 +246,7 @@ def _check_form_value(
     if isinstance(value, list) and kind.form == "one answer":
         given = quoted(value)
         late = kinds.ValueTooNew(
-            path, value=given, since=R2025_11, allowed=_ONE_VALUE, revision=R2025_06
+            path, value=given, since=R2025_11, allowed=_ONE_VALUE, version=R2025_06
         )
         problems.append(late)
     elif not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -325,7 +325,7 @@ def _misnamed(names: Iterable[str], rule: str, path: Path, version: str) -> list
     """Report the free names of an object that do not look as they must."""
     kinds = ((name, NAMES[rule](name, version)) for name in names)
     return [
-        kind((*path, name), at_name=True, key=shown(name), revision=version)
+        kind((*path, name), at_name=True, key=shown(name), version=version)
         for name, kind in kinds
         if kind
     ]
@@ -481,11 +481,11 @@ def _strange(  # noqa: PLR0913, PLR0917 - what the sentences need
         elif (meant := alike(name, absent)) is not None:
             mend = rename_to(at, meant)
             near = kinds.NearlyAMember(
-                at, mend, at_name=True, key=key, revision=version, meant=meant
+                at, mend, at_name=True, key=key, version=version, meant=meant
             )
             problems.append(near)
         elif len(problems) <= ENOUGH:
-            odd = kinds.MemberUnknown(at, delete(at), at_name=True, key=key, revision=version)
+            odd = kinds.MemberUnknown(at, delete(at), at_name=True, key=key, version=version)
             problems.append(odd)
     return problems
 
@@ -497,5 +497,5 @@ def _of_another_version(member: Member, value: Json, at: Path, version: str) -> 
     early = version < member.since
     kind = kinds.MemberTooNew if early else kinds.MemberTooOld
     since, key = member.since if early else member.until, shown(str(at[-1]))
-    late = kind(at, delete(at), at_name=True, key=key, revision=version, since=since)
+    late = kind(at, delete(at), at_name=True, key=key, version=version, since=since)
     return problems or [late]

@@ -1,4 +1,4 @@
-"""The draft a person starts from: a whole answer to one request, right for its revision."""
+"""The draft a person starts from: a whole answer to one request, right for its version."""
 
 from __future__ import annotations
 
@@ -44,19 +44,17 @@ def _start(exchange: Exchange, established: Established, language: str) -> str:
     from the one that was given before, where there was one and none was published since.
 
     It can be sent as it is, except where only the person knows the answer: there it holds a
-    placeholder that the check refuses. A method that the revision does not have is answered with
-    -32601, a revision that there is not with -32022, and a request that lacks what 2026-07-28
+    placeholder that the check refuses. A method that the version does not have is answered with
+    -32601, a version that there is not with -32022, and a request that lacks what 2026-07-28
     wants of each in its `_meta` with -32602 or -32021, which is what a server would say.
     """
     first = next(_results(exchange, language), None)
     if versions.unserved_in(exchange.request) is not None:
-        wrong = examples.errors("", exchange.revision)["unsupported_protocol_version"]
+        wrong = examples.errors("", exchange.version)["unsupported_protocol_version"]
         return message(exchange, "error", _fitted_error(exchange, wrong))
-    if first is None or not methods.of(exchange.method).is_in(exchange.revision):
-        return message(
-            exchange, "error", examples.errors("", exchange.revision)["method_not_found"]
-        )
-    refusal = examples.refusal(exchange.request, exchange.revision)
+    if first is None or not methods.of(exchange.method).is_in(exchange.version):
+        return message(exchange, "error", examples.errors("", exchange.version)["method_not_found"])
+    refusal = examples.refusal(exchange.request, exchange.version)
     if refusal is not None:
         return message(exchange, "error", refusal)
     result = {**first[1], **established.prepared.get(exchange.method, {})}
@@ -73,7 +71,7 @@ def variants(exchange: Exchange) -> Mapping[str, str]:
     texts = {name: message(exchange, "result", result) for name, result in _results(exchange, "en")}
     for name, result in calls(exchange).items():
         texts[f"call {name}"] = message(exchange, "result", result)
-    for name, error in examples.errors(exchange.method, exchange.revision).items():
+    for name, error in examples.errors(exchange.method, exchange.version).items():
         texts[name] = message(exchange, "error", _fitted_error(exchange, error))
     return texts
 
@@ -114,7 +112,7 @@ def message(exchange: Exchange, member: str, body: Json) -> str:
 
 def _results(exchange: Exchange, language: str) -> Iterator[tuple[str, JsonObject]]:
     words = examples.PLACEHOLDERS.get(language, examples.PLACEHOLDERS["en"])
-    for name, result in examples.each_result(exchange.method, exchange.revision):
+    for name, result in examples.each_result(exchange.method, exchange.version):
         yield name, _fitted(exchange, result, words)
 
 
@@ -138,7 +136,7 @@ def _fitted(exchange: Exchange, example: JsonObject, words: str) -> JsonObject:
 
 
 def counter_offer(wanted: Json) -> str:
-    """Return the revision to answer `initialize` with: the wanted one if we have it."""
+    """Return the version to answer `initialize` with: the wanted one if we have it."""
     if isinstance(wanted, str) and wanted in versions.HANDSHAKE:
         return wanted
     return versions.LATEST_HANDSHAKE
@@ -258,22 +256,22 @@ def _fitted_error(exchange: Exchange, error: JsonObject) -> JsonObject:
     return error
 
 
-def is_offered(offered: Mapping[str, Any] | None, revision: str) -> bool:
+def is_offered(offered: Mapping[str, Any] | None, version: str) -> bool:
     """Return True if a server may be asked; 2024-11-05 has no capability that says so."""
-    return not features(revision).completions or "completions" in (offered or ())
+    return not features(version).completions or "completions" in (offered or ())
 
 
 def asked(
-    ref: Mapping[str, Any], name: str, value: str, given: Mapping[str, str], revision: str
+    ref: Mapping[str, Any], name: str, value: str, given: Mapping[str, str], version: str
 ) -> dict[str, Any]:
     """Return the parameters of the request.
 
-    `given` are the other arguments, which the server is told of where the revision has a place.
+    `given` are the other arguments, which the server is told of where the version has a place.
     """
     params: dict[str, Any] = {"ref": dict(ref), "argument": {"name": name, "value": value}}
     context = SHAPES["CompleteParams"].members["context"]
     others = {one: text for one, text in given.items() if text and one != name}
-    if others and context.exists(revision):
+    if others and context.exists(version):
         params["context"] = {"arguments": others}
     return params
 

@@ -40,13 +40,13 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 def line_hints(
-    raw: bytes, found: Message | Batch | Malformed, revision: str, *, strict: bool = False
+    raw: bytes, found: Message | Batch | Malformed, version: str, *, strict: bool = False
 ) -> tuple[Diagnostic, ...]:
     """Return what there is to say of a line as a line, whatever its messages say."""
     said = []
     if raw.startswith(_BOM):
         said.append(kinds.MarkBeforeLine().unplaced())
-    if isinstance(found, Batch) and not features(revision).batches:
+    if isinstance(found, Batch) and not features(version).batches:
         severity = Severity.ERROR if strict else Severity.WARNING
         said.append(kinds.BatchNotAllowed().without_fix(severity).unplaced())
     return tuple(said)
@@ -55,7 +55,7 @@ def line_hints(
 def hints(
     heard: ObservedMessage | Malformed,
     established: Established,
-    revision: str,
+    version: str,
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
@@ -65,7 +65,7 @@ def hints(
     """
     if isinstance(heard, Malformed):
         return (unreadable(heard),)
-    found = _found(heard, established, revision or versions.LATEST_HANDSHAKE, strict=strict)
+    found = _found(heard, established, version or versions.LATEST_HANDSHAKE, strict=strict)
     return tuple(sorted(found, key=lambda diagnostic: _ORDER.index(diagnostic.severity)))
 
 
@@ -81,7 +81,7 @@ _ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
 
 
 def _found(
-    observed: ObservedMessage, established: Established, revision: str, *, strict: bool
+    observed: ObservedMessage, established: Established, version: str, *, strict: bool
 ) -> tuple[Diagnostic, ...]:
     message = observed.message
     if message.kind.is_answer:
@@ -90,14 +90,14 @@ def _found(
         return check.review(observed.request.exchange, message, established, strict=strict)
     if observed.direction is Direction.IN:
         request = observed.request if message.kind is Kind.REQUEST else None
-        stated = request.revision if request else revision
+        stated = request.version if request else version
         return check.remarks(message, stated, established, observed.found, strict=strict)
     method = message.method
     record = methods.named(method, is_request=message.kind is Kind.REQUEST)
-    if revision not in record.to_client:
-        return (kinds.NotOfServers(("method",), method=method, revision=revision).unplaced(),)
-    also = (*observed.found, *gates(message, revision, established))
-    return check.from_server(message, revision, also, strict=strict)
+    if version not in record.to_client:
+        return (kinds.NotOfServers(("method",), method=method, version=version).unplaced(),)
+    also = (*observed.found, *gates(message, version, established))
+    return check.from_server(message, version, also, strict=strict)
 
 
 class NeverAnswered(NamedTuple):
@@ -190,12 +190,12 @@ class Judged(NamedTuple):
 
 
 class ConversationJudge:
-    """Judges line after line. `revision` counts until the two sides agree on one."""
+    """Judges line after line. `version` counts until the two sides agree on one."""
 
-    def __init__(self, revision: str = "", *, initialized: bool = False) -> None:
+    def __init__(self, version: str = "", *, initialized: bool = False) -> None:
         """Start with nothing heard; `initialized` for what stands alone, without its handshake."""
         self._conversation = ConversationState()
-        self._conversation.negotiated = revision
+        self._conversation.negotiated = version
         if initialized:
             self._conversation.established = self._conversation.established._replace(
                 initialized=True
@@ -203,16 +203,16 @@ class ConversationJudge:
         self._unanswered = Unanswered()
 
     @property
-    def revision(self) -> str:
-        """The revision that counts by now."""
-        return self._conversation.revision or versions.LATEST_HANDSHAKE
+    def version(self) -> str:
+        """The version that counts by now."""
+        return self._conversation.version or versions.LATEST_HANDSHAKE
 
     def line(self, number: int, direction: Direction, raw: bytes) -> tuple[Judged, ...]:
         """Judge one line: the line as such, and each message in it."""
         if not raw.strip():
             return ()
         found = jsonrpc.read(raw)
-        about = line_hints(raw, found, self.revision, strict=True)
+        about = line_hints(raw, found, self.version, strict=True)
         match found:
             case Message() as message:
                 return (self._message(number, direction, message, about),)
@@ -234,7 +234,7 @@ class ConversationJudge:
         self._unanswered.heard(number, observed)
         found = (
             *about,
-            *hints(observed, self._conversation.established, self.revision, strict=True),
+            *hints(observed, self._conversation.established, self.version, strict=True),
         )
         unanswered = self._unanswered.checked(number, observed, found)
         return _judged(number, observed, (*found, *_effect(unanswered)))
@@ -250,7 +250,7 @@ class ConversationJudge:
             request for request in self._conversation.open if request.direction is not direction
         ]
         unanswered = self._unanswered.broken(number, malformed, waiting)
-        found = hints(malformed, self._conversation.established, self.revision)
+        found = hints(malformed, self._conversation.established, self.version)
         return Judged(
             number, direction, malformed.text, diagnostics=(*about, *found, *_effect(unanswered))
         )
@@ -301,9 +301,9 @@ def _effect(unanswered: NeverAnswered | None) -> tuple[Diagnostic, ...]:
     return () if unanswered is None else (unanswered.diagnostic,)
 
 
-def judge_frames(frames: Iterable[tuple[int, Frame]], revision: str = "") -> Iterator[Judged]:
+def judge_frames(frames: Iterable[tuple[int, Frame]], version: str = "") -> Iterator[Judged]:
     """Judge a recording, as the client saw it. Each frame comes with the line it stands on."""
-    overheard, view = ConversationJudge(revision), Perspective(Direction.IN)
+    overheard, view = ConversationJudge(version), Perspective(Direction.IN)
     lines: dict[int, int] = {}
     for number, frame in frames:
         lines[frame.seq] = number
@@ -312,9 +312,9 @@ def judge_frames(frames: Iterable[tuple[int, Frame]], revision: str = "") -> Ite
     yield from overheard.end()
 
 
-def judge_messages(lines: Iterable[bytes], revision: str = "") -> Iterator[Judged]:
+def judge_messages(lines: Iterable[bytes], version: str = "") -> Iterator[Judged]:
     """Judge messages as they stand in a pipe, a line each, of both sides."""
-    overheard = ConversationJudge(revision)
+    overheard = ConversationJudge(version)
     for number, raw in enumerate(lines, 1):
         yield from overheard.line(number, overheard.speaker(raw), raw)
     yield from overheard.end()
@@ -360,22 +360,22 @@ def progress(exchange: Exchange, value: float, total: float | None = None) -> st
     return message(PROGRESS, {"progressToken": token, "progress": value, **of})
 
 
-def openers(revision: str, waiting: Sequence[Exchange], own: str) -> tuple[Opener, ...]:
+def openers(version: str, waiting: Sequence[Exchange], own: str) -> tuple[Opener, ...]:
     """List the messages to begin from. `own` is the id of a request."""
-    return tuple(_openers(revision, waiting, own))
+    return tuple(_openers(version, waiting, own))
 
 
-def _openers(revision: str, waiting: Sequence[Exchange], own: str) -> Iterator[Opener]:
+def _openers(version: str, waiting: Sequence[Exchange], own: str) -> Iterator[Opener]:
     for about, method in methods.CHANGED.items():
-        if revision in methods.of(method).to_client:
+        if version in methods.of(method).to_client:
             yield Opener(method, about, message(method))
-    if revision in methods.of(LOG).to_client:
+    if version in methods.of(LOG).to_client:
         yield Opener(LOG, "info", log("info", "a person is at it"))
     for exchange in waiting:
         if exchange.progress_token is not None:
             yield Opener(PROGRESS, exchange.tool or exchange.method, progress(exchange, 1, 4))
     for method in ("ping", "roots/list", *_PARAMS):
-        if revision in methods.of(method).to_client:
+        if version in methods.of(method).to_client:
             yield Opener(method, "", request(method, own))
 
 

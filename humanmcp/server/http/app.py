@@ -200,11 +200,11 @@ class HttpResponse:
 class HttpAnswer:
     """Answers one stream with a body or with events."""
 
-    def __init__(self, response: HttpResponse, stream: Stream, revision: str) -> None:
+    def __init__(self, response: HttpResponse, stream: Stream, version: str) -> None:
         """Answer on `response` what is said on `stream`, in one version of MCP."""
         self._response = response
         self._stream = stream
-        self._revision = revision
+        self._version = version
         self._skip: dict[int, int] = {}
 
     async def run(self, *, as_json: bool, as_events: bool) -> bool:
@@ -239,7 +239,7 @@ class HttpAnswer:
             await self._break(first, first.fault)
             return
         if first.last:
-            status = status_of(first.content, self._revision)
+            status = status_of(first.content, self._version)
             await self._response.whole(status, first.content)
             return
         await self._begin()
@@ -256,12 +256,12 @@ class HttpAnswer:
                 await self._begin()
             await self._break_stream(event, fault)
         else:
-            status = status_of(event.content, self._revision)
+            status = status_of(event.content, self._version)
             await self._response.whole(status, event.content, fault=fault)
 
     async def _break_stream(self, one: OutEvent, fault: HttpFault) -> None:
         """Send an answer as the last event of a stream, with a fault in it, and end."""
-        event_id = one.event_id if self._revision < "2026" else None
+        event_id = one.event_id if self._version < "2026" else None
         whole = event(one.content, event_id)
         match fault.fault:
             case Fault.CUT_STREAM:
@@ -302,7 +302,7 @@ class HttpAnswer:
     @property
     def _is_resumable(self) -> bool:
         """Return True if the client can resume streams (SEP-1699)."""
-        return R2025_11 <= self._revision < "2026"
+        return R2025_11 <= self._version < "2026"
 
     async def _go_on(self, missed: Iterable[OutEvent] = ()) -> None:
         """Send what a client missed, then what follows, until the stream ends."""
@@ -342,7 +342,7 @@ class HttpAnswer:
             event.event_id.stream, 0
         ):
             return  # it was said from the transcript
-        resumable = self._revision < "2026"
+        resumable = self._version < "2026"
         self._stream.at = event.event_id or self._stream.at
         await self._response.event(event.content, event.event_id if resumable else None)
 
@@ -483,10 +483,10 @@ class HttpApp:
             await response.whole(status, more=headers)
             return None
         notes = _noted(session, request, response, posted.message)
-        revision = posted.transport_facts.revision if posted.transport_facts else session.revision
+        version = posted.transport_facts.version if posted.transport_facts else session.version
         stream = notes.stream = session.post(posted, notes.head)
         try:
-            stayed = await HttpAnswer(response, stream, revision).run(
+            stayed = await HttpAnswer(response, stream, version).run(
                 as_json=sent.accepts(JSON), as_events=sent.accepts(EVENTS)
             )
         finally:
@@ -508,7 +508,7 @@ class HttpApp:
         if isinstance(posted.message, Malformed):
             return refused_body(posted.message)
         if isinstance(posted.message, Batch):
-            if not features(session.revision).batches:
+            if not features(session.version).batches:
                 return NO_BATCHES
             malformed = [one for one in posted.message.items if isinstance(one, Malformed)]
             if len(malformed) == len(posted.message.items):
@@ -539,7 +539,7 @@ class HttpApp:
         if not goes_on:
             stream.end()
         response.headers = _named(session)
-        answering = HttpAnswer(response, stream, session.revision)
+        answering = HttpAnswer(response, stream, session.version)
         if not await answering.run_on(missed):
             session.connection.gone(stream, cancels=False)
         else:

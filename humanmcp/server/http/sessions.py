@@ -350,7 +350,7 @@ class HttpSession:
     # -- for the event loop ---------------------------------------------------------------------
 
     @property
-    def revision(self) -> str:
+    def version(self) -> str:
         """The version that was agreed on."""
         return self.server.session.agreed
 

@@ -108,9 +108,11 @@ class StatusTxt:
         return say(ROOM, code, self._options.language, **fillings)
 
     def _head(self, left_out: int) -> Iterator[str]:
-        mode, opening = self._options.mode, self._handler.automatic.opening
+        mode, handshake = self._options.mode, self._handler.automatic.handshake
         yield self._say("head")
-        yield self._say(f"opening {opening.value}" if mode is Mode.NORMAL else f"mode {mode.value}")
+        yield self._say(
+            f"handshake {handshake.value}" if mode is Mode.NORMAL else f"mode {mode.value}"
+        )
         if version := self._session.agreed:
             code = "version stateless" if features(version).stateless else "version"
             yield self._say(code, version=version)

@@ -1,5 +1,5 @@
 // @modelcontextprotocol/client 2.x: node client2.mjs MODE COMMAND ARGUMENTS…, or an address
-// MODE is legacy (its default), auto, or the revision to pin.
+// MODE is legacy (its default), auto, or the version to pin.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { weather } from "./weather.mjs";

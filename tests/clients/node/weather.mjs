@@ -9,9 +9,9 @@ export async function weather(client, transport) {
     answers.push(await call(client, location));
   }
   const server = client.getServerVersion()?.name ?? "";
-  const revision = client.getNegotiatedProtocolVersion?.() ?? "";
+  const version = client.getNegotiatedProtocolVersion?.() ?? "";
   await client.close();
-  console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), answers, server, revision }));
+  console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), answers, server, version }));
 }
 
 async function call(client, location) {

@@ -133,7 +133,7 @@ def test_a_page_decodes_the_request_at_most_once(
     """What the list has decoded is known; what is too large for that is decoded once a look."""
     monkeypatch.setattr("humanmcp.answering.case._lines", Decoded(largest))
     inbox = FolderInbox(tmp_path / "home")
-    name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z", revision="2025-11-25"))
+    name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z", protocol_version="2025-11-25"))
     line = (
         '{"jsonrpc":"2.0","id":"r7","method":"tools/call","params":{"name":"dice","arguments":{}}}'
     )
@@ -160,7 +160,7 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
 ) -> None:
     """While a line is decoded nobody else gets a page: a million values took a second."""
     inbox = FolderInbox(tmp_path / "home")
-    name = inbox.begin(SessionFacts("", AT, revision="2025-11-25"))
+    name = inbox.begin(SessionFacts("", AT, protocol_version="2025-11-25"))
     values = ",".join(["{}"] * MOST_VALUES)
     params = f'{{"name":"dice","arguments":{{"a":[{values}]}}}}'
     line = f'{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":"r7"}}'

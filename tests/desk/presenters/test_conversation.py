@@ -231,7 +231,7 @@ def test_a_result_keeps_its_call_and_its_structured_content() -> None:
 def test_what_is_no_text_is_named_with_its_size(
     block: dict[str, Any], what: str, about: str, size: int | None
 ) -> None:
-    """A picture, a sound, a file, and what no revision knows: never its data."""
+    """A picture, a sound, a file, and what no version knows: never its data."""
     assert part(block) == Node("media", about, name=what, size=size)
     page = words(shown(read({"role": "user", "content": block})))
     assert f"[{what}]" in page

@@ -35,15 +35,15 @@ class Asked:
         """Begin the session, with what its client declared, and deliver the call."""
         self.desk = desk
         self.inbox = FolderInbox(desk.home)
-        revision = "2026-07-28" if "_meta" in line else "2025-11-25"
-        facts = SessionFacts(name="", started=AT, pid=1, revision=revision)
+        version = "2026-07-28" if "_meta" in line else "2025-11-25"
+        facts = SessionFacts(name="", started=AT, pid=1, protocol_version=version)
         self.key = Key(self.inbox.begin(facts), 1)
         established = Established(client_capabilities=declared, initialized=True)
-        facts = SessionFacts(self.key.session, started=AT, pid=1, revision=revision)
+        facts = SessionFacts(self.key.session, started=AT, pid=1, protocol_version=version)
         self.inbox.describe(facts, established)
         self.seq = 0
         self.record(Direction.IN, line, 1)
-        self.inbox.deliver(Item(self.key, line, "tools/call", "7", revision, AT))
+        self.inbox.deliver(Item(self.key, line, "tools/call", "7", version, AT))
         self.path = f"/m/{self.key.session}/{self.key.number}"
 
     def record(self, direction: Direction, line: str, number: int = 0) -> None:
@@ -90,7 +90,9 @@ def test_a_client_that_declared_nothing_is_asked_nothing_and_the_page_says_why(
 def test_only_a_server_asks_back(desking: Desking, seat: Seat) -> None:
     """In the other seats somebody else is the server."""
     there = Asked(desking, EVERYTHING)
-    facts = SessionFacts(there.key.session, started=AT, pid=1, seat=seat, revision="2025-11-25")
+    facts = SessionFacts(
+        there.key.session, started=AT, pid=1, seat=seat, protocol_version="2025-11-25"
+    )
     there.inbox.describe(facts, Established(client_capabilities=EVERYTHING, initialized=True))
     path = f"{there.path}/ask"
 

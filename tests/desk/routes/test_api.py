@@ -325,7 +325,7 @@ def test_what_a_client_asked_is_listed_with_the_answers(home: Path) -> None:
     """In order, of one session, method or tool; an array is told apart, and so is what waits."""
     book = home.parent / "book.toml"
     book.write_text("[[rules]]\ntool = 'known'\ntext = 'by rule'\n[wait]\n'*' = 0")
-    opening = {
+    handshake = {
         "protocolVersion": "2025-03-26",
         "capabilities": {},
         "clientInfo": {"name": "c", "version": "1"},
@@ -335,7 +335,7 @@ def test_what_a_client_asked_is_listed_with_the_answers(home: Path) -> None:
         for id_, name in (("a", "known"), ("b", "unknown"))
     ]
     with Desking(home) as desk, Serving(home, "--book", str(book)) as host:
-        request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": opening}
+        request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": handshake}
         host.say(json.dumps(request))
         host.hear()
         host.say(json.dumps(two))

@@ -30,7 +30,7 @@ def desk(tmp_path: Path) -> Iterator[Desking]:
 
 def test_a_rule_is_counted_and_switched_off_and_on(desk: Desking) -> None:
     """One that is off answers nothing; how many are on stands in the bar of every page."""
-    with Serving(desk.home, "--opening", "book") as host:
+    with Serving(desk.home, "--handshake", "book") as host:
         begin_by_book(host)
         host.say(call("7", city="Nagoya"))
         assert "sunny in Nagoya" in host.hear()

@@ -9,19 +9,19 @@ def test_who_opens_a_session_is_said_and_changed_on_the_page(desking: Desking) -
     inbox = FolderInbox(desking.home)
     assert "Answer the handshake myself" in desking.page("/connect")
     for act, on, said in (
-        ("hold", True, "Let rules answer"),
+        ("hand", True, "Let rules answer"),
         ("book", False, "Answer the handshake"),
     ):
-        answer = desking.submit("/opening", act=act)
+        answer = desking.submit("/handshake", act=act)
         assert answer.status == 303
-        assert inbox.opening_is_held() is on
+        assert inbox.handshake_is_by_hand() is on
         assert said in desking.page("/connect")
 
 
-def test_scripts_hold_the_opening_as_the_page_does(desking: Desking) -> None:
+def test_scripts_hold_the_handshake_as_the_page_does(desking: Desking) -> None:
     """What the page can do, the interface can."""
-    assert desking.get("/api/opening") == {"held": False}
-    assert desking.post("/api/opening", {"held": True}).status == 200
-    assert desking.get("/api/opening") == {"held": True}
-    assert FolderInbox(desking.home).opening_is_held()
-    assert desking.post("/api/opening", {"held": "perhaps"}).status == 422
+    assert desking.get("/api/handshake") == {"by_hand": False}
+    assert desking.post("/api/handshake", {"by_hand": True}).status == 200
+    assert desking.get("/api/handshake") == {"by_hand": True}
+    assert FolderInbox(desking.home).handshake_is_by_hand()
+    assert desking.post("/api/handshake", {"by_hand": "perhaps"}).status == 422

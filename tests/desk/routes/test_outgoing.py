@@ -59,11 +59,11 @@ def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
 
 
 def test_a_request_of_the_modern_era_carries_its_envelope(seated: Seated) -> None:
-    """2026-07-28: every request names its revision, so what one begins with does."""
+    """2026-07-28: every request names its version, so what one begins with does."""
     seated.knows(versions.R2026_07, Established("me", "1", offered={"tools": {}}))
     page = until(lambda: page if "_meta" in (page := seated.page()) else None, "the envelope")
     meta = json.loads(seated.box(page))["params"]["_meta"]
-    assert meta[versions.META_REVISION] == versions.R2026_07
+    assert meta[versions.META_VERSION] == versions.R2026_07
     assert meta[versions.META_CLIENT] == {"name": "me", "version": "1"}
 
 
@@ -242,7 +242,7 @@ def test_an_error_of_the_server_offers_no_values(seated: Seated) -> None:
 
 
 def test_an_editor_learns_what_a_client_can_say(seated: Seated) -> None:
-    """The requests of its revision, and the arguments of each tool as they were declared."""
+    """The requests of its version, and the arguments of each tool as they were declared."""
     seated.knows("2025-11-25", Established(offered={"tools": {}}, tools={"weather": TOOL}))
     schema = seated.desk.get(f"/api/sessions/{seated.name}/schema")["schema"]
     methods = {one["properties"]["method"]["const"]: one["properties"] for one in schema["oneOf"]}

@@ -12,12 +12,12 @@ from humanmcp.common.child import EndedError, OutputListener
 from humanmcp.host.client.callbacks import Judge, MisdirectedResponse, Nobody
 from humanmcp.host.client.client import MOST_PAGES, Client
 from humanmcp.host.client.handshake import (
+    HandshakeError,
     Identity,
     NoAnswerError,
     NotOfferedError,
-    Opening,
-    OpeningError,
     Response,
+    SessionStart,
 )
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import (
@@ -59,22 +59,22 @@ def seat(
         client.close()
 
 
-def test_the_handshake_is_three_lines_and_settles_the_revision(way: Way) -> None:
+def test_the_handshake_is_three_lines_and_settles_the_version(way: Way) -> None:
     """Initialize, its answer, initialized; over either transport, with one Protocol code."""
     with seat(way) as (client, notes):
-        client.open(Opening.HANDSHAKE, "2025-03-26")
+        client.open(SessionStart.HANDSHAKE, "2025-03-26")
         asked = json.loads(notes.sent[0])
         assert (asked["id"], asked["method"]) == (101, "initialize")
         assert asked["params"]["clientInfo"] == {"name": "example-client", "version": "1.0.0"}
         assert notes.sent[1] == '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-        assert client.session.revision == "2025-03-26"
+        assert client.session.version == "2025-03-26"
         assert client.server["serverInfo"]["name"] == "scripted"
 
 
 def test_an_answer_belongs_to_the_request_with_its_id(way: Way) -> None:
     """Two requests in flight, answered in the other order; each caller gets its own."""
     with seat(way) as (client, notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         one = client.begin("test/pair", {"value": "first"})
         two = client.begin("test/pair", {"value": "second"})
         assert client.wait(one).result == {"value": "first"}
@@ -85,7 +85,7 @@ def test_an_answer_belongs_to_the_request_with_its_id(way: Way) -> None:
 def test_a_strict_client_asks_for_nothing_that_was_not_declared(way: Way) -> None:
     """`tools/list` is not sent, and the message names the capability."""
     with seat(way, "no-tools", strict=True) as (client, notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         before = len(notes.sent)
         with pytest.raises(NotOfferedError, match='"tools"'):
             client.request("tools/list")
@@ -95,14 +95,14 @@ def test_a_strict_client_asks_for_nothing_that_was_not_declared(way: Way) -> Non
 def test_a_client_that_is_not_strict_asks_all_the_same(way: Way) -> None:
     """Strictness is a choice."""
     with seat(way, "no-tools") as (client, _notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         assert "tools" in (client.request("tools/list").result or {})
 
 
 def test_silence_ends_after_the_set_time_and_the_server_is_told(way: Way) -> None:
     """A timeout is reported with its seconds, and `notifications/cancelled` is sent."""
     with seat(way) as (client, notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         with pytest.raises(NoAnswerError, match=r"test/silence within 0\.2 s"):
             client.request("test/silence", patience=0.2)
         told = json.loads(notes.sent[-1])
@@ -117,14 +117,14 @@ def test_an_unanswered_initialize_is_not_cancelled(way: Way) -> None:
     """MCP, cancellation: "The `initialize` request MUST NOT be cancelled by clients"."""
     with seat(way, "no-initialize-answer", patience=0.2) as (client, notes):
         with pytest.raises(NoAnswerError, match="initialize"):
-            client.open(Opening.HANDSHAKE)
+            client.open(SessionStart.HANDSHAKE)
         assert [json.loads(line)["method"] for line in notes.sent] == ["initialize"]
 
 
 def test_what_a_server_asks_is_answered_while_our_request_waits(way: Way) -> None:
     """Roots/list gets the root, ping gets {}, a log message is seen."""
     with seat(way) as (client, notes):
-        client.open(Opening.HANDSHAKE, "2025-03-26")
+        client.open(SessionStart.HANDSHAKE, "2025-03-26")
         answered = client.request("test/ask").result
         assert answered == {
             "answers": {
@@ -139,7 +139,7 @@ def test_what_a_server_asks_is_answered_while_our_request_waits(way: Way) -> Non
 def test_a_server_that_ends_leaves_nobody_waiting(way: Way) -> None:
     """Whoever waits is told; whoever asks later is told at once."""
     with seat(way) as (client, notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         with pytest.raises(EndedError):
             client.request("test/die")
         assert notes.over.wait(PATIENCE)
@@ -150,7 +150,7 @@ def test_a_server_that_ends_leaves_nobody_waiting(way: Way) -> None:
 def test_a_late_answer_belongs_to_nothing(way: Way) -> None:
     """After giving up, the answer arrives as one that nobody asked for; the next is unharmed."""
     with seat(way) as (client, notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         begun = client.begin("test/pair", {"value": "late"})
         client.give_up(begun[0], "enough")
         assert client.request("test/pair", {"value": "next"}).result == {"value": "next"}
@@ -162,19 +162,19 @@ def test_a_late_answer_belongs_to_nothing(way: Way) -> None:
         )
 
 
-def test_a_revision_that_nobody_knows_ends_the_opening(way: Way) -> None:
-    """MCP, lifecycle: a client that cannot speak the server's revision disconnects."""
+def test_a_version_that_nobody_knows_ends_the_handshake(way: Way) -> None:
+    """MCP, lifecycle: a client that cannot speak the server's version disconnects."""
     with (
-        seat(way, "unknown-revision") as (client, _notes),
-        pytest.raises(OpeningError, match="1999-01-01"),
+        seat(way, "unknown-version") as (client, _notes),
+        pytest.raises(HandshakeError, match="1999-01-01"),
     ):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
 
 
 def test_a_probe_that_is_refused_becomes_a_handshake(way: Way) -> None:
     """Both eras by probing: -32601 means that the server speaks the handshake only."""
     with seat(way) as (client, notes):
-        client.open(Opening.PROBE)
+        client.open(SessionStart.PROBE)
         methods = [json.loads(line)["method"] for line in notes.sent]
         assert methods == ["server/discover", "initialize", "notifications/initialized"]
         assert client.stated == ""
@@ -182,9 +182,9 @@ def test_a_probe_that_is_refused_becomes_a_handshake(way: Way) -> None:
 
 
 def test_a_probe_that_is_answered_needs_no_handshake(way: Way) -> None:
-    """Both eras by probing: every request then carries its revision."""
+    """Both eras by probing: every request then carries its version."""
     with seat(way, "modern") as (client, notes):
-        client.open(Opening.PROBE)
+        client.open(SessionStart.PROBE)
         client.request("tools/list")
         methods = [json.loads(line)["method"] for line in notes.sent]
         assert methods == ["server/discover", "tools/list"]
@@ -194,10 +194,10 @@ def test_a_probe_that_is_answered_needs_no_handshake(way: Way) -> None:
         assert "roots" in meta["io.modelcontextprotocol/clientCapabilities"]
 
 
-def test_a_modern_opening_does_not_fall_back(way: Way) -> None:
+def test_a_modern_start_does_not_fall_back(way: Way) -> None:
     """By choice: who wants 2026-07-28 gets it or a reason."""
-    with seat(way) as (client, _notes), pytest.raises(OpeningError, match="2026-07-28"):
-        client.open(Opening.MODERN)
+    with seat(way) as (client, _notes), pytest.raises(HandshakeError, match="2026-07-28"):
+        client.open(SessionStart.MODERN)
 
 
 class Named(Nobody):
@@ -222,7 +222,7 @@ def test_an_input_required_result_is_answered_and_the_call_repeated(way: Way) ->
     """2026-07-28: new id, the same params, the answers, and the server's state untouched."""
     person = Named()
     with seat(way, "modern", respondent=person) as (client, notes):
-        client.open(Opening.MODERN)
+        client.open(SessionStart.MODERN)
         response = client.call("tools/call", {"name": "greet", "arguments": {"n": 1}})
         assert response.result is not None
         assert response.result["content"][0]["text"] == "hello Ada at file:///example/root1"
@@ -237,7 +237,7 @@ def test_an_input_required_result_is_answered_and_the_call_repeated(way: Way) ->
 def test_a_line_is_sent_exactly_as_typed_even_when_it_is_broken(way: Way) -> None:
     """Broken on purpose: the verdict says why, the bytes go as they are."""
     with seat(way, identity=Identity("odd", "0")) as (client, notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         typed = '{ "jsonrpc":"2.0" ,"id":"x", "method":"test/seen" }'
         _verdict, begun = client.submit(typed)
         assert begun is not None
@@ -248,7 +248,7 @@ def test_a_line_is_sent_exactly_as_typed_even_when_it_is_broken(way: Way) -> Non
 def test_a_text_of_several_lines_leaves_as_one(way: Way) -> None:
     """On stdio one line is one message: what a person laid out at a desk is joined."""
     with seat(way) as (client, notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         verdict, begun = client.submit(
             '{\n  "jsonrpc": "2.0",\n  "id": 9,\n  "method": "test/seen"\n}'
         )
@@ -276,7 +276,7 @@ def test_no_time_passes_while_the_server_waits_for_a_person(way: Way) -> None:
     """A tool that asks its user something may take as long as the user does, and then goes on."""
     gave_up = threading.Event()
     with seat(way, respondent=Slow(gave_up)) as (client, _notes):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
         try:
             answered = client.request("test/ask", patience=0.3).result
         except NoAnswerError:

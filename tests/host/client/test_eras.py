@@ -1,4 +1,4 @@
-"""The envelope of a modern request, and which revisions an answer names."""
+"""The envelope of a modern request, and which versions an answer names."""
 
 import json
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def test_what_was_typed_in_the_meta_wins() -> None:
 
 @pytest.mark.parametrize("params", [None, {}, {"_meta": {"progressToken": 1}}])
 def test_after_a_handshake_nothing_is_added(params: Mapping[str, Any] | None) -> None:
-    """The revision is settled."""
+    """The version is settled."""
     assert enveloped(params, "", IDENTITY) is params
 
 
@@ -54,7 +54,7 @@ def test_after_a_handshake_nothing_is_added(params: Mapping[str, Any] | None) ->
         ({"error": "broken"}, []),
     ],
 )
-def test_an_answer_to_the_probe_names_revisions(answer: dict[str, Any], named: list[str]) -> None:
+def test_an_answer_to_the_probe_names_versions(answer: dict[str, Any], named: list[str]) -> None:
     """In a result, or in the error -32022; nothing else is believed."""
     asked = read(b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}')
     told = read(json.dumps({"jsonrpc": "2.0", "id": 1, **answer}).encode())

@@ -9,7 +9,7 @@ from humanmcp.common.child import ChildTransport
 from humanmcp.host.client import handshake
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError
+from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, SessionStart
 from humanmcp.protocol.conversation.exchange import ResponseArrived
 from tests.host.client.test_client import seat
 from tests.host.seats import Notes, in_memory
@@ -42,7 +42,7 @@ def test_a_modern_server_that_starts_slowly_is_not_lost(
 ) -> None:
     """A late answer counts, and -32022 is evidence enough to probe again."""
     with seat(in_memory, *flags) as (client, notes):
-        client.open(Opening.PROBE)
+        client.open(SessionStart.PROBE)
         assert client.stated == "2026-07-28"
         assert client.offered == {"tools": {}}
         assert [json.loads(line)["method"] for line in notes.sent] == ["server/discover", *said]
@@ -52,7 +52,7 @@ def test_a_modern_server_that_starts_slowly_is_not_lost(
 def test_a_late_refusal_leaves_the_handshake_as_it_was() -> None:
     """An old server that was slow; nobody is told that nobody waits, since it has answered."""
     with seat(in_memory, SLOW) as (client, notes):
-        client.open(Opening.PROBE)
+        client.open(SessionStart.PROBE)
         assert client.stated == ""
         assert client.session.state.negotiated == "2025-11-25"
         methods = [json.loads(line)["method"] for line in notes.sent]
@@ -62,7 +62,7 @@ def test_a_late_refusal_leaves_the_handshake_as_it_was() -> None:
 def test_a_probe_that_is_never_answered_is_cancelled_after_the_handshake() -> None:
     """Before that its answer would still have counted; after it, it belongs to nothing."""
     with seat(in_memory, "no-discover-answer") as (client, notes):
-        client.open(Opening.PROBE)
+        client.open(SessionStart.PROBE)
         methods = [json.loads(line)["method"] for line in notes.sent]
         assert methods[1:] == ["initialize", "notifications/initialized", "notifications/cancelled"]
 
@@ -77,8 +77,8 @@ def test_a_probe_that_is_never_answered_is_cancelled_after_the_handshake() -> No
 def test_it_is_probed_again_once_and_not_for_ever(flags: tuple[str, ...], trouble: str) -> None:
     """A server that says -32022 and then nothing of use is given up, with what it said."""
     with seat(in_memory, *flags, patience=0.2) as (client, notes):
-        with pytest.raises(OpeningError, match=trouble):
-            client.open(Opening.PROBE)
+        with pytest.raises(HandshakeError, match=trouble):
+            client.open(SessionStart.PROBE)
         methods = [json.loads(line)["method"] for line in notes.sent]
         assert methods.count("server/discover") == 2
 
@@ -90,16 +90,16 @@ def test_a_server_that_says_nothing_at_all_costs_one_patience() -> None:
         seat(in_memory, *flags, patience=0.2) as (client, _notes),
         pytest.raises(NoAnswerError, match=r"initialize within 0\.2 s"),
     ):
-        client.open(Opening.PROBE)
+        client.open(SessionStart.PROBE)
 
 
 def test_who_chose_the_handshake_is_told_what_to_choose() -> None:
     """No silent change of the era, but a sentence that helps."""
     with (
         seat(in_memory, "modern", REFUSES) as (client, _notes),
-        pytest.raises(OpeningError, match="--opening modern"),
+        pytest.raises(HandshakeError, match="--start modern"),
     ):
-        client.open(Opening.HANDSHAKE)
+        client.open(SessionStart.HANDSHAKE)
 
 
 def test_a_real_server_of_the_python_sdk_that_starts_slowly_is_modern() -> None:
@@ -107,7 +107,7 @@ def test_a_real_server_of_the_python_sdk_that_starts_slowly_is_modern() -> None:
     notes = Notes()
     client = Client(ChildTransport(PYTHON_2), Nobody(), observer=notes)
     try:
-        client.open(Opening.PROBE)
+        client.open(SessionStart.PROBE)
         assert client.stated == "2026-07-28"
         assert client.call("tools/list").result
         until(

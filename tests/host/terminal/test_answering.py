@@ -14,7 +14,7 @@ from humanmcp.common.child import EndedError
 from humanmcp.host.at_inbox import AskedSession
 from humanmcp.host.client.callbacks import Nobody, ServerRequestHandler
 from humanmcp.host.client.client import Client
-from humanmcp.host.client.handshake import Opening, Response
+from humanmcp.host.client.handshake import Response, SessionStart
 from humanmcp.host.terminal.results import AtTerminal
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Seat, StoreError
@@ -275,7 +275,7 @@ def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way:
     """2026-07-28: what `input_required` asks waits in the inbox, one question after the other."""
     session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en")
     client = Client(way("modern"), session)
-    client.open(Opening.MODERN)
+    client.open(SessionStart.MODERN)
     found: list[Response] = []
     asking = threading.Thread(
         target=lambda: found.append(client.call("tools/call", {"name": "greet"}))

@@ -109,7 +109,7 @@ def test_the_example_begins_as_the_article_shows_it(tmp_path: Path) -> None:
 
 def test_the_example_needs_its_tool(tmp_path: Path) -> None:
     """Where it is not there, that is said, and the prompt comes all the same."""
-    run = typed(tmp_path, ("--example", "--revision", "2025-06-18"), "ping", server=DICE)
+    run = typed(tmp_path, ("--example", "--protocol-version", "2025-06-18"), "ping", server=DICE)
     assert "this server has no calculate" in run.stderr
     assert "Ping {}" in run.stdout
     assert wire(run.stderr)[0][1]["params"]["protocolVersion"] == "2025-06-18"
@@ -190,7 +190,7 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
     remarks = re.findall(r"^  (?:warning|hint) (\w+) (\S*):", run.stderr, re.MULTILINE)
     assert remarks == [
         ("M09", "/result"),  # no capabilities
-        ("M04", "/result/protocolVersion"),  # another revision
+        ("M04", "/result/protocolVersion"),  # another version
         ("M49", "/result/serverInfo/name"),  # a server that calls itself a client
         ("M10", "/result/tools/0/input_schema"),
         ("M01", "/result/content"),
@@ -267,7 +267,7 @@ def test_a_form_is_filled_in_at_the_terminal(tmp_path: Path) -> None:
     """An `input_required` result: the form is asked field by field, and the call repeated."""
     script = tmp_path / "lesson.txt"
     script.write_text(
-        "#! --opening modern\ncall count n=1\na\nAda\nfile:///home/me\n", encoding="utf-8"
+        "#! --start modern\ncall count n=1\na\nAda\nfile:///home/me\n", encoding="utf-8"
     )
     run = typed(
         tmp_path, ("--script", str(script)), server=(sys.executable, str(SCRIPTED), "modern")

@@ -73,7 +73,7 @@ class Overheard:
     def agree(self) -> None:
         """Compare what both know."""
         assert self.session.established == self.observer.established
-        assert self.session.agreed == self.observer.revision
+        assert self.session.agreed == self.observer.version
         waiting = [one.request for one in self.session.pending if not one.awaiting_retry]
         assert _ids(waiting) == _ids(one.request for one in self.observer.in_flight(self.peer))
         for direction in Direction:
@@ -193,7 +193,7 @@ STEPS: Final = (
 def test_a_session_and_an_observer_always_agree(
     role: SessionRole, steps: list[Any], data: st.DataObject
 ) -> None:
-    """Whatever is said: the revision, who speaks, what is offered, and what is still in flight."""
+    """Whatever is said: the version, who speaks, what is offered, and what is still in flight."""
     room = Overheard(role)
     for step in steps:
         step(room, data)

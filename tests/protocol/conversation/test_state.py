@@ -109,7 +109,7 @@ def test_a_modern_repeat_is_linked_by_its_state() -> None:
     again = ear.asks(2, "tools/call", name="dice", requestState="s1", _meta=MODERN).request
     assert again is not None
     assert again.continues == first.number
-    assert ear.revision == "2026-07-28"
+    assert ear.version == "2026-07-28"
 
 
 def test_without_a_state_method_name_and_keys_must_tell_for_certain() -> None:
@@ -147,7 +147,7 @@ def test_a_state_that_is_none_leaves_the_telling_to_name_and_keys(state: object)
 
 
 def test_what_the_two_say_of_themselves_is_known() -> None:
-    """Client, revision, capabilities, tools: what a check needs."""
+    """Client, version, capabilities, tools: what a check needs."""
     ear = Ear()
     ear.asks(
         0, "initialize", protocolVersion="2025-06-18", clientInfo={"name": "c", "version": "1"}
@@ -157,7 +157,7 @@ def test_what_the_two_say_of_themselves_is_known() -> None:
     ear.asks(1, "tools/list")
     ear.answers(1, tools=[{"name": "dice"}])
     known = ear.established
-    assert (known.client_name, known.initialized, ear.revision) == ("c", True, "2025-06-18")
+    assert (known.client_name, known.initialized, ear.version) == ("c", True, "2025-06-18")
     assert known.offered == {"tools": {}}
     assert set(known.tools or {}) == {"dice"}
 

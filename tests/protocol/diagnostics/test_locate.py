@@ -20,7 +20,7 @@ FORM: dict[str, Any] = {"message": "?", "requestedSchema": {"type": "object", "p
 
 
 @pytest.mark.parametrize(
-    ("method", "revision", "said", "code", "name"),
+    ("method", "version", "said", "code", "name"),
     [
         ("ping", R2025, {"jsonrpc": "2.0", "id": 3, "method": "x", "result": {}}, "R07", "method"),
         ("ping", R2025, {"jsonrpc": "2.0", "id": 3, "result": {}, "error": None}, "R05", "error"),
@@ -44,11 +44,11 @@ FORM: dict[str, Any] = {"message": "?", "requestedSchema": {"type": "object", "p
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_member_that_is_there_stands_at_its_name(
-    method: str, revision: str, said: dict[str, Any], code: str, name: str
+    method: str, version: str, said: dict[str, Any], code: str, name: str
 ) -> None:
     """The value is not to blame: it may be a page long."""
     text = json.dumps(said)
-    verdict = check(asked(method, {"name": "t", **FORM}, revision=revision), text)
+    verdict = check(asked(method, {"name": "t", **FORM}, version=version), text)
     at = [text[one.start : one.end] for one in verdict.diagnostics if one.code == code]
     assert at == [f'"{name}"']
 

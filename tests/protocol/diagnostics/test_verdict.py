@@ -31,7 +31,7 @@ def tools(count: int, **more: object) -> str:
 def test_the_same_member_in_many_tools_is_one_problem() -> None:
     """Its fix takes the member out everywhere."""
     text = tools(33, execution={"taskSupport": "optional"})
-    verdict = check(asked(LIST, revision=R2024), text)
+    verdict = check(asked(LIST, version=R2024), text)
     (found,) = (each for each in verdict.diagnostics if each.detail[0] == ("key", "execution"))
     assert found.times == 33
     assert locales.describe(found, "en").startswith(f"33 \u00d7 {found.code}: ")
@@ -66,7 +66,7 @@ def test_of_many_findings_a_thousand_are_placed_and_errors_first() -> None:
     """Each place is looked for in the text, and an error behind 40,000 warnings still blocks."""
     text = json.dumps({f"x{at}": at for at in range(40_000)})
     found: list[RawDiagnostic] = [
-        MemberUnknown((f"x{at}",), key=f"x{at}", revision=R2025) for at in range(39_999)
+        MemberUnknown((f"x{at}",), key=f"x{at}", version=R2025) for at in range(39_999)
     ]
     found.append(MemberStrange(("x39999",), key="x39999"))
     placed = Placer(Source(text, text)).diagnostics(found)
@@ -77,7 +77,7 @@ def test_of_many_findings_a_thousand_are_placed_and_errors_first() -> None:
 def test_few_problems_stay_as_they_are() -> None:
     """Three tools with the same mistake are three places to go to."""
     text = tools(3, execution={"taskSupport": "optional"})
-    assert codes(check(asked(LIST, revision=R2024), text).diagnostics).count("M13") == 3
+    assert codes(check(asked(LIST, version=R2024), text).diagnostics).count("M13") == 3
     few = tuple(Diagnostic("M12", Severity.WARNING, start=at) for at in range(3))
     assert grouped(few) == few
 

@@ -46,7 +46,7 @@ def line(method: str, number: int | None = 1, **params: Any) -> bytes:  # noqa: 
 
 def modern(method: str, **params: Any) -> bytes:  # noqa: ANN401 - any JSON value
     """Write a request of 2026-07-28."""
-    meta = {versions.META_REVISION: MODERN, versions.META_CAPABILITIES: {}}
+    meta = {versions.META_VERSION: MODERN, versions.META_CAPABILITIES: {}}
     return line(method, **params, _meta=meta)
 
 

@@ -20,7 +20,7 @@ from humanmcp.protocol.spec import versions
 
 JSON: Final = ("content-type", "application/json")
 SESSION: Final = ("Mcp-Session-Id", "s")
-META: Final = {versions.META_REVISION: "2026-07-28", versions.META_CAPABILITIES: {}}
+META: Final = {versions.META_VERSION: "2026-07-28", versions.META_CAPABILITIES: {}}
 
 
 def post(body: Any, *headers: tuple[str, str]) -> HttpRequest:  # noqa: ANN401 - any JSON value
@@ -54,13 +54,15 @@ def test_a_refusal_goes_out_as_an_error_with_the_words_as_they_are() -> None:
     }
 
 
-@pytest.mark.parametrize("revision", versions.HANDSHAKE[1:])
-def test_initialize_opens_a_session_and_nothing_else_goes_without_one(revision: str) -> None:
+@pytest.mark.parametrize("protocol_version", versions.HANDSHAKE[1:])
+def test_initialize_opens_a_session_and_nothing_else_goes_without_one(
+    protocol_version: str,
+) -> None:
     """400 without a session, in every version that has them."""
-    opened = judge(post(message("initialize", protocolVersion=revision)))
+    opened = judge(post(message("initialize", protocolVersion=protocol_version)))
     assert isinstance(opened, Posted)
     assert opened.opens
-    version = ("MCP-Protocol-Version", revision)
+    version = ("MCP-Protocol-Version", protocol_version)
     assert status(post(message("tools/list"), version)) == 400
     within = judge(post(message("tools/list"), version, SESSION))
     assert isinstance(within, Posted)
@@ -98,7 +100,7 @@ def test_a_header_that_is_there_twice_is_400(twice: str, value: str) -> None:
 
 
 def test_2026_shows_a_version_that_is_there_twice_and_ignores_sessions() -> None:
-    """-32020 is the error for the first; the second is no header of that revision."""
+    """-32020 is the error for the first; the second is no header of that version."""
     version = ("MCP-Protocol-Version", "2026-07-28")
     asked = message("tools/list", _meta=META)
     shown = judge(post(asked, version, version, ("Mcp-Method", "tools/list")))
@@ -122,7 +124,7 @@ def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:
     assert isinstance(taken, Posted)
     assert taken.session == ""
     assert taken.transport_facts is not None
-    assert (taken.transport_facts.revision, taken.transport_facts.error) == ("2026-07-28", None)
+    assert (taken.transport_facts.version, taken.transport_facts.error) == ("2026-07-28", None)
 
 
 def test_headers_that_lie_are_no_reason_to_refuse() -> None:

@@ -38,7 +38,7 @@ VALUES: Final = st.sampled_from(
 METAS: Final = st.fixed_dictionaries(
     {},
     optional={
-        versions.META_REVISION: st.sampled_from([*VERSIONS, None, 7]),
+        versions.META_VERSION: st.sampled_from([*VERSIONS, None, 7]),
         versions.META_CAPABILITIES: st.just({}),
         versions.META_CLIENT: st.just({"name": "c", "version": "1"}),
     },
@@ -66,7 +66,7 @@ def requests(draw: st.DrawFn) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Make a request with headers; half of them begin right and have one thing changed."""
     method, params, headers = draw(st.sampled_from(METHODS)), draw(PARAMS), draw(HEADERS)
     if draw(st.booleans()):
-        meta = {versions.META_REVISION: "2026-07-28", versions.META_CAPABILITIES: {}}
+        meta = {versions.META_VERSION: "2026-07-28", versions.META_CAPABILITIES: {}}
         params = {**params, "_meta": meta}
         right = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)]
         member = methods.of(method).named_by
@@ -194,7 +194,7 @@ def test_the_name_of_a_task_stands_in_a_header(method: str) -> None:
 
     "the client MUST set the `Mcp-Name` header […] to the value of `params.taskId`"
     """
-    meta = {versions.META_REVISION: "2026-07-28", versions.META_CAPABILITIES: {}}
+    meta = {versions.META_VERSION: "2026-07-28", versions.META_CAPABILITIES: {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, "taskId": "t1"}}
     right = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method), ("Mcp-Name", "t1")]
     assert verdict_of_ours(body, right) is None

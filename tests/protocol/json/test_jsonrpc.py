@@ -142,7 +142,7 @@ def test_a_malformed_request_still_shows_its_id() -> None:
 
 
 def test_a_byte_order_mark_and_a_carriage_return_are_dropped() -> None:
-    """Windows and some editors add them; no revision says a word about them."""
+    """Windows and some editors add them; no version says a word about them."""
     assert message(b'\xef\xbb\xbf{"id":1,"method":"ping"}\r').raw == '{"id":1,"method":"ping"}'
 
 

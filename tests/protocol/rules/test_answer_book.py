@@ -16,8 +16,8 @@ from humanmcp.protocol.rules import timeouts
 from humanmcp.protocol.rules.answer_book import (
     Book,
     Decision,
+    HandshakePolicy,
     Mode,
-    OpeningPolicy,
     book_lists,
     changed_lists,
     decide,
@@ -31,20 +31,20 @@ from tests.asking import asked, stating
 SAMPLES = Path(__file__).parents[3] / "samples"
 
 
-OPENING = ("initialize", "tools/list", "resources/list", "prompts/list")
+HANDSHAKE = ("initialize", "tools/list", "resources/list", "prompts/list")
 
 
 def exchange(
     method: str,
-    revision: str = "2025-11-25",
+    version: str = "2025-11-25",
     **params: Any,  # noqa: ANN401 - any JSON value
 ) -> Exchange:
     """Make a pending exchange. A request of 2026-07-28 says of itself what it must."""
-    if revision == "2026-07-28":
+    if version == "2026-07-28":
         params = {"_meta": stating(), **params}
     message = read(json.dumps({"id": 1, "method": method, "params": params}).encode())
     assert isinstance(message, Message)
-    return Exchange(1, message, revision)
+    return Exchange(1, message, version)
 
 
 def book(text: str) -> Book:
@@ -142,19 +142,19 @@ def test_a_tool_can_fail_by_rule() -> None:
 
 def test_pings_and_probes_are_answered_at_once() -> None:
     """Clients probe with server/discover and give up after 1 s."""
-    for method, revision in (
+    for method, version in (
         ("ping", "2025-11-25"),
         ("logging/setLevel", "2025-11-25"),
         ("server/discover", "2026-07-28"),
     ):
-        found = decide(exchange(method, revision), Book(), Established())
+        found = decide(exchange(method, version), Book(), Established())
         assert found.after == 0.0, method
         assert found.due(0, touched=True)
 
 
-def test_opening_messages_wait_for_a_person_for_a_grace_time() -> None:
+def test_handshake_messages_wait_for_a_person_for_a_grace_time() -> None:
     """2 s for an unknown client; a known one gets a third of what it waits, 60 s at most."""
-    for method in OPENING:
+    for method in HANDSHAKE:
         for name, grace in (("", 2.0), ("mcp", 2.0), ("mcporter", 10.0), ("humanmcp-play", 60.0)):
             found = decide(exchange(method), Book(), Established(client_name=name))
             assert found.after == pytest.approx(grace), (method, name)
@@ -174,69 +174,79 @@ def test_a_grace_that_a_person_has_set_counts_up_to_the_last_moment(
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client"])
-@pytest.mark.parametrize("method", OPENING)
+@pytest.mark.parametrize("method", HANDSHAKE)
 def test_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
     """Hosts do not wait for a server, or say nothing to their user while they do."""
     assert decide(exchange(method), Book(), Established(client_name=name)).due(0)
 
 
 @pytest.mark.parametrize("name", ["", "mcp", "windsurf-mcp-client", "inspector-client"])
-@pytest.mark.parametrize("method", OPENING)
+@pytest.mark.parametrize("method", HANDSHAKE)
 def test_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
-    """`serve --opening book` is what stands in a host's entry."""
+    """`serve --handshake book` is what stands in a host's entry."""
     established = Established(client_name=name)
-    assert decide(exchange(method), Book(), established, opening=OpeningPolicy.BOOK).due(0)
+    assert decide(exchange(method), Book(), established, handshake=HandshakePolicy.BOOK).due(0)
     called = exchange("tools/call", name="ask_human")
-    assert decide(called, Book(), established, opening=OpeningPolicy.BOOK).after is None
+    assert decide(called, Book(), established, handshake=HandshakePolicy.BOOK).after is None
 
 
 @pytest.mark.parametrize("name", ["", "mcp", "Visual Studio Code"])
-@pytest.mark.parametrize("method", OPENING)
+@pytest.mark.parametrize("method", HANDSHAKE)
 def test_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
     """Nor does the book step in for one that sets no limit."""
     established = Established(client_name=name)
-    assert decide(exchange(method), Book(), established, opening=OpeningPolicy.HAND).after is None
+    assert (
+        decide(exchange(method), Book(), established, handshake=HandshakePolicy.HAND).after is None
+    )
 
 
-@pytest.mark.parametrize("opening", [OpeningPolicy.HAND, OpeningPolicy.HELD])
+@pytest.mark.parametrize("handshake", [HandshakePolicy.HAND, HandshakePolicy.PERSON])
 def test_where_a_person_opens_the_session_an_unanswered_probe_leads_to_the_handshake(
-    opening: OpeningPolicy,
+    handshake: HandshakePolicy,
 ) -> None:
     """Its result would settle the version: a person gives it, or the book says -32601."""
     probe = exchange("server/discover", "2026-07-28")
-    decision = decide(probe, Book(), Established(), opening=opening)
+    decision = decide(probe, Book(), Established(), handshake=handshake)
     assert decision.after == timeouts.PROBE_GRACE
     assert decision.form is TextForm.ERROR
     assert json.loads(decision.text)["code"] == -32601
     assert not decision.due(1000, touched=True)  # never over somebody who writes
-    hurried = decide(probe, Book(), Established(), opening=opening, grace=0.5)
+    hurried = decide(probe, Book(), Established(), handshake=handshake, grace=0.5)
     assert hurried.after == 0.5
-    assert decide(probe, Book(), Established(), opening=OpeningPolicy.BOOK).due(0)
+    assert decide(probe, Book(), Established(), handshake=HandshakePolicy.BOOK).due(0)
 
 
 def test_a_probe_of_a_server_with_one_era_is_answered_by_what_it_has() -> None:
     """Without 2026-07-28 nobody has to be asked; without a handshake there is none to lead to."""
     probe = exchange("server/discover", "2026-07-28")
-    old = decide(probe, Book(revisions=("2025-11-25",)), Established(), opening=OpeningPolicy.HAND)
+    old = decide(
+        probe,
+        Book(protocol_versions=("2025-11-25",)),
+        Established(),
+        handshake=HandshakePolicy.HAND,
+    )
     assert old.due(0)
     assert json.loads(old.text)["code"] == -32601
-    own = Book(revisions=("2026-07-28",))
-    new = decide(probe, own, Established(), opening=OpeningPolicy.HAND)
+    own = Book(protocol_versions=("2026-07-28",))
+    new = decide(probe, own, Established(), handshake=HandshakePolicy.HAND)
     assert (new.after, new.form) == (timeouts.PROBE_GRACE, TextForm.RESULT)
     assert json.loads(new.text)["supportedVersions"] == ["2026-07-28"]
 
 
 @pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
-def test_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
-    """Before `--opening book`, `--auto` and the book's own `[wait]`; not of anything else."""
+def test_whoever_holds_the_handshake_has_the_last_word(mode: Mode) -> None:
+    """Before `--handshake book`, `--auto` and the book's own `[wait]`; not of anything else."""
     own = book('[wait]\ninitialize = 0\n"tools/list" = 0\n')
-    for method in OPENING:
+    for method in HANDSHAKE:
         asked = exchange(method)
         assert (
-            decide(asked, own, Established(), mode=mode, opening=OpeningPolicy.HELD).after is None
+            decide(asked, own, Established(), mode=mode, handshake=HandshakePolicy.PERSON).after
+            is None
         )
     assert (
-        decide(exchange("ping"), own, Established(), mode=mode, opening=OpeningPolicy.HELD).after
+        decide(
+            exchange("ping"), own, Established(), mode=mode, handshake=HandshakePolicy.PERSON
+        ).after
         == 0
     )
 
@@ -288,16 +298,16 @@ def test_what_differs_between_two_books_is_named_by_its_capability() -> None:
 
 def test_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:
     """`initialize` and a list one after the other, within what it waits for both."""
-    for client in (one for one in timeouts.CLIENTS if one.opening is not None):
+    for client in (one for one in timeouts.CLIENTS if one.handshake is not None):
         own = Established(client_name=client.names[0])
-        first = decide(exchange("initialize"), Book(), own, opening=OpeningPolicy.HAND)
-        then = decide(exchange("tools/list"), Book(), own, opening=OpeningPolicy.HAND)
+        first = decide(exchange("initialize"), Book(), own, handshake=HandshakePolicy.HAND)
+        then = decide(exchange("tools/list"), Book(), own, handshake=HandshakePolicy.HAND)
         assert first.after is not None
         assert then.after is not None
-        assert client.opening is not None
-        assert client.opening / 2 < first.after < client.opening
+        assert client.handshake is not None
+        assert client.handshake / 2 < first.after < client.handshake
         if client.listing is None:
-            assert first.after + then.after < client.opening
+            assert first.after + then.after < client.handshake
         else:
             assert client.listing / 2 < then.after < client.listing
         assert not first.due(1000, touched=True)  # never over somebody who writes
@@ -310,11 +320,11 @@ def test_what_was_measured_says_of_which_version_and_when() -> None:
             assert "November 2026" in client.seen, client.label
     lists = timeouts.find("mcp-test-client")
     assert lists is not None
-    assert (lists.opening, lists.is_host) == (5, False)
-    for name, opening in (("gemini-cli-mcp-client", 600), ("qwen-cli-mcp-client-x", 30)):
+    assert (lists.handshake, lists.is_host) == (5, False)
+    for name, handshake in (("gemini-cli-mcp-client", 600), ("qwen-cli-mcp-client-x", 30)):
         found = timeouts.find(name)
         assert found is not None
-        assert found.opening == opening
+        assert found.handshake == handshake
 
 
 def test_the_rest_waits_for_a_person_without_limit() -> None:
@@ -355,11 +365,11 @@ def test_wait_sets_how_long_a_method_waits_for_a_person() -> None:
         ("2024-11-05", ["2026-07-28"], "2025-11-25"),
     ],
 )
-def test_initialize_echoes_a_served_revision_and_offers_the_latest_otherwise(
+def test_initialize_echoes_a_served_version_and_offers_the_latest_otherwise(
     asked: str, served: list[str] | None, said: str
 ) -> None:
     """Echo it when it is supported, else a result with another one."""
-    own = Book() if served is None else parse({"server": {"revisions": served}})
+    own = Book() if served is None else parse({"server": {"protocol_versions": served}})
     assert (
         answer(decide(exchange("initialize", protocolVersion=asked), own, Established()))[
             "protocolVersion"
@@ -370,7 +380,7 @@ def test_initialize_echoes_a_served_revision_and_offers_the_latest_otherwise(
 
 def test_a_handshake_only_book_answers_a_probe_with_method_not_found() -> None:
     """-32601 is the right automatic answer of a server that knows no 2026-07-28."""
-    own = parse({"server": {"revisions": ["2025-11-25"]}})
+    own = parse({"server": {"protocol_versions": ["2025-11-25"]}})
     found = decide(exchange("server/discover", "2026-07-28"), own, Established())
     assert (found.form, answer(found)["code"]) == (TextForm.ERROR, -32601)
 
@@ -393,7 +403,7 @@ def test_capabilities_follow_the_lists_unless_they_are_written() -> None:
     assert written.offered() == {"logging": {}}
 
 
-def test_lists_carry_what_their_revision_needs() -> None:
+def test_lists_carry_what_their_version_needs() -> None:
     """2026-07-28 wants resultType, cache hints and who answers, the others want none of them."""
     modern = answer(decide(exchange("tools/list", "2026-07-28"), Book(), Established()))
     older = answer(decide(exchange("tools/list", "2025-11-25"), Book(), Established()))
@@ -403,7 +413,7 @@ def test_lists_carry_what_their_revision_needs() -> None:
 
 
 @pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
-def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
+def test_a_version_that_there_is_not_is_told_at_once(method: str) -> None:
     """-32022 with the ones that are served, so that the client picks another."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     asked = exchange(method, "2026-07-28", _meta=meta)
@@ -460,14 +470,14 @@ def test_a_client_that_did_not_declare_tasks_is_told_that_it_must(
     method: str, params: dict[str, Any]
 ) -> None:
     """-32021 with the extension, whoever writes it: the book, or a person from the draft."""
-    silent = asked(method, {**params, "_meta": stating()}, revision="2026-07-28")
+    silent = asked(method, {**params, "_meta": stating()}, version="2026-07-28")
     told = decide(silent, Book(), Established())
     assert told.due(0)
     assert told.form is TextForm.ERROR
     assert answer(told)["code"] == -32021
     assert answer(told)["data"] == {"requiredCapabilities": TASKS}
     assert json.loads(start(silent))["error"] == answer(told)
-    declared = asked(method, {**params, "_meta": stating(TASKS)}, revision="2026-07-28")
+    declared = asked(method, {**params, "_meta": stating(TASKS)}, version="2026-07-28")
     assert decide(declared, Book(), Established()).form is not TextForm.ERROR
     assert "error" not in json.loads(start(declared))
 
@@ -475,23 +485,23 @@ def test_a_client_that_did_not_declare_tasks_is_told_that_it_must(
 def test_a_subscription_to_lists_needs_no_extension() -> None:
     """Only what is asked of tasks needs it; in 2025-11-25 tasks are no extension."""
     params = {"notifications": {"toolsListChanged": True}, "_meta": stating()}
-    listens = asked("subscriptions/listen", params, revision="2026-07-28")
+    listens = asked("subscriptions/listen", params, version="2026-07-28")
     assert decide(listens, Book(), Established()).form is not TextForm.ERROR
-    older = asked("tasks/get", {"taskId": "a"}, revision="2025-11-25")
+    older = asked("tasks/get", {"taskId": "a"}, version="2025-11-25")
     assert decide(older, Book(), Established()).form is not TextForm.ERROR
 
 
-def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
-    """Clients fail hard on a list that has no revision in common with theirs."""
+def test_a_handshake_only_book_does_not_argue_about_versions() -> None:
+    """Clients fail hard on a list that has no version in common with theirs."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     asked = exchange("server/discover", "2026-07-28", _meta=meta)
-    told = decide(asked, book('[server]\nrevisions = ["2025-11-25"]'), Established())
+    told = decide(asked, book('[server]\nprotocol_versions = ["2025-11-25"]'), Established())
     assert answer(told)["code"] == -32601
 
 
 @pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
 @pytest.mark.parametrize("method", ["ping", "logging/setLevel"])
-def test_what_is_answered_at_once_is_so_where_the_revision_does_not_have_it(
+def test_what_is_answered_at_once_is_so_where_the_version_does_not_have_it(
     method: str, mode: Mode
 ) -> None:
     """MCP 2026-07-28 has no ping, and the ping of FastMCP 4 waits without limit all the same."""
@@ -499,7 +509,7 @@ def test_what_is_answered_at_once_is_so_where_the_revision_does_not_have_it(
     assert (told.after, told.form, answer(told)["code"]) == (0, TextForm.ERROR, -32601)
 
 
-def test_a_method_that_the_revision_does_not_have_is_left_to_the_person_unless_nobody_is() -> None:
+def test_a_method_that_the_version_does_not_have_is_left_to_the_person_unless_nobody_is() -> None:
     """A person may want to see what the client does with an answer. `--auto` has no person."""
     asked = exchange("resources/subscribe", "2026-07-28", uri="file:///a")
     assert decide(asked, Book(), Established()).after is None
@@ -514,7 +524,7 @@ def test_a_method_that_the_revision_does_not_have_is_left_to_the_person_unless_n
         ('tool = "x"', "the book"),
         ("[server]\nnmae = 1", "server"),
         ("[server]\nname = 1", "server.name"),
-        ('[server]\nrevisions = ["2030-01-01"]', "server.revisions"),
+        ('[server]\nprotocol_versions = ["2030-01-01"]', "server.protocol_versions"),
         ("[server]\ncapabilities = 1", "server.capabilities"),
         ("[tools]\nname = 1", "tools"),
         ('[[rules]]\nmethod = "x"', "rules[0]"),
@@ -529,7 +539,7 @@ def test_a_method_that_the_revision_does_not_have_is_left_to_the_person_unless_n
         ('[wait]\nping = "soon"', "wait.'ping'"),
         ("[wait]\nping = true", "wait.'ping'"),
         ("[wait]\nping = nan", "wait.'ping'"),
-        ("[server]\nrevisions = [{}]", "server.revisions"),
+        ("[server]\nprotocol_versions = [{}]", "server.protocol_versions"),
         ("[server]\ncapabilities = { tools = { a = nan } }", "server.capabilities"),
         ("[[tools]]\nname = 2026-01-01", "tools"),
         ("[[rules]]\nresult = { at = 2026-01-01 }", "rules[0].result"),
@@ -565,7 +575,7 @@ def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
     assert found is not None
     assert found.label == "Gemini CLI"
     assert timeouts.find("mcp") is None
-    assert found._replace(opening=None, is_host=False).grace == timeouts.LONGEST_GRACE
+    assert found._replace(handshake=None, is_host=False).grace == timeouts.LONGEST_GRACE
 
 
 def test_a_rule_may_leave_a_request_to_a_person() -> None:
@@ -600,8 +610,8 @@ def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
     book = Book(tools=({"name": "mine", "inputSchema": {}},), prompts=({"name": "p"},))
     established = Established(prepared=book_lists(book))
     assert set(established.prepared) == {"tools/list", "prompts/list"}
-    for revision in ("2025-06-18", "2026-07-28"):
-        listing = exchange("tools/list", revision)
+    for version in ("2025-06-18", "2026-07-28"):
+        listing = exchange("tools/list", version)
         started = json.loads(start(listing, established))["result"]
         decision = decide(listing, book, established)
         assert started["tools"] == json.loads(decision.text)["tools"]
@@ -675,7 +685,7 @@ def test_a_request_whose_headers_lie_gets_its_error_before_any_rule() -> None:
 
 
 @pytest.mark.parametrize(("given", "after"), [(3.0, 3.0), (9999.0, None)])
-def test_an_opening_message_waits_no_longer_than_its_client(
+def test_an_handshake_message_waits_no_longer_than_its_client(
     given: float, after: float | None
 ) -> None:
     """As long as a person has set; of a client whose patience is known, at most that."""
@@ -686,11 +696,13 @@ def test_an_opening_message_waits_no_longer_than_its_client(
     assert decide(hello, book(""), Established(client_name="unheard-of"), grace=3.0).after == 3.0
 
 
-def test_a_revision_that_is_not_served_is_told_with_those_that_are() -> None:
+def test_a_version_that_is_not_served_is_told_with_those_that_are() -> None:
     """The client picks another one; a book of the handshake alone has no such error."""
     meta = {**stating(), "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
     call = exchange("tools/list", "2026-07-28", _meta=meta)
-    found = decide(call, book("[server]\nrevisions = ['2026-07-28', '2025-11-25']"), Established())
+    found = decide(
+        call, book("[server]\nprotocol_versions = ['2026-07-28', '2025-11-25']"), Established()
+    )
     assert answer(found)["data"] == {
         "supported": ["2025-11-25", "2026-07-28"],
         "requested": "2099-01-01",

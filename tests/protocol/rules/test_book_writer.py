@@ -104,14 +104,14 @@ def test_who_the_server_is_stands_in_its_section() -> None:
 
 
 def test_the_name_of_a_server_of_2026_stands_in_the_meta_of_its_answer() -> None:
-    """And one that refuses to be discovered knows the revisions with a handshake."""
+    """And one that refuses to be discovered knows the versions with a handshake."""
     discover = client("server/discover")
     meta = {"io.modelcontextprotocol/serverInfo": {"name": "s"}}
     assert book(discover, result(_meta=meta)).server == {"instructions": "", "name": "s"}
     refused = (Direction.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}')
     assert book(discover, refused).server == {
         "instructions": "",
-        "revisions": ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"],
+        "protocol_versions": ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"],
     }
 
 

@@ -31,7 +31,7 @@ def of(version: str, method: str, **params: Any) -> Exchange:  # noqa: ANN401 - 
     """Make a request of a client that declares tasks."""
     if version == NEW:
         params["_meta"] = stating(TASKS)
-    return asked(method, params, revision=version)
+    return asked(method, params, version=version)
 
 
 def call_of(parked_as: ParkedAs = ParkedAs.TASK, **known: Any) -> ParkedCall:  # noqa: ANN401 - fields
@@ -51,8 +51,8 @@ PLAN = TimeoutPlan(None, "unknown", "", "no-token")
     ("exchange", "has_tool", "wanted"),
     [
         (of(NEW, "tools/call", name="deploy"), True, ParkedAs.TASK),
-        (asked("tools/call", {"_meta": stating()}, revision=NEW), True, ParkedAs.TICKET),
-        (asked("tools/call", {"_meta": stating()}, revision=NEW), False, None),
+        (asked("tools/call", {"_meta": stating()}, version=NEW), True, ParkedAs.TICKET),
+        (asked("tools/call", {"_meta": stating()}, version=NEW), False, None),
         (of(OLD, "tools/call", name="deploy", task={"ttl": 60000}), True, ParkedAs.TASK),
         (of(OLD, "tools/call", name="deploy"), True, ParkedAs.TICKET),
         (of("2025-06-18", "tools/call", name="deploy", task={}), True, ParkedAs.TICKET),

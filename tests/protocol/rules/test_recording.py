@@ -304,12 +304,12 @@ def test_what_was_printed_before_a_notification_answers_it_in_no_way() -> None:
 
 
 def test_a_record_holds_what_was_asked_and_how_it_was_answered() -> None:
-    """The name, the parameters, the token and the revision; the number is the answer's."""
+    """The name, the parameters, the token and the version; the number is the answer's."""
     line = '{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"dice","_meta":{%s}}}'
     stated = '"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
     error = '{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":"x"}}'
-    for revision in ("", stated):
-        asked = line % f'{revision}"progressToken":"p"'
+    for version in ("", stated):
+        asked = line % f'{version}"progressToken":"p"'
         assert read((Direction.IN, asked), (Direction.OUT, error)) == (
             Recorded(
                 seq=2,
@@ -318,7 +318,7 @@ def test_a_record_holds_what_was_asked_and_how_it_was_answered() -> None:
                 params='{"name":"dice"}',
                 text='{"code":1,"message":"x"}',
                 form=TextForm.ERROR,
-                modern=revision == stated,
+                modern=version == stated,
                 id='"a"',
                 progress_token='"p"',
             ),

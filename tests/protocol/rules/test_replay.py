@@ -53,11 +53,11 @@ WEATHER = session(
 )
 
 
-def exchange(text: str, revision: str = "2025-06-18") -> Exchange:
+def exchange(text: str, version: str = "2025-06-18") -> Exchange:
     """Make the exchange of a request."""
     found = read(text.encode())
     assert isinstance(found, Message)
-    return Exchange(1, found, revision)
+    return Exchange(1, found, version)
 
 
 def played(replay: Replay, text: str) -> str | None:
@@ -144,12 +144,12 @@ def test_what_the_client_saw_is_what_is_replayed() -> None:
 
 
 @pytest.mark.parametrize("method", ["initialize", "server/discover"])
-def test_the_opening_fits_every_client(method: str) -> None:
+def test_the_handshake_fits_every_client(method: str) -> None:
     """Each client asks with its own name; the recorded answer is given all the same."""
     asked = '{"jsonrpc":"2.0","id":0,"method":"%s","params":{"clientInfo":{"name":"%s"}}}'
     frames = session((asked % (method, "a"), '{"jsonrpc":"2.0","id":0,"result":{}}'))
-    revision = "2026-07-28" if method == "server/discover" else "2025-06-18"
-    found = Replay(recorded(frames)).find(exchange(asked % (method, "b"), revision))
+    version = "2026-07-28" if method == "server/discover" else "2025-06-18"
+    found = Replay(recorded(frames)).find(exchange(asked % (method, "b"), version))
     assert found is not None
 
 
@@ -249,7 +249,7 @@ def test_what_was_missing_is_told_without_pings_and_in_a_line() -> None:
     assert len(UnrecordedRequest(3, "tools/call", "x" * 500).words) <= 120
 
 
-def test_a_recording_of_the_newest_revision_has_its_own_discovery() -> None:
+def test_a_recording_of_the_newest_version_has_its_own_discovery() -> None:
     """No "method not found" is made up where the server spoke without a handshake."""
     meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}, "name": "t"}
     asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": meta})

@@ -25,15 +25,15 @@ def book(text: str) -> Book:
 
 def call(
     tool: str = "greet",
-    revision: str = R2025,
+    version: str = R2025,
     client: Any = None,  # noqa: ANN401 - any JSON value
     arguments: Any = None,  # noqa: ANN401 - any JSON value
     **more: Any,  # noqa: ANN401 - any JSON value
 ) -> Exchange:
     """Make a call of a tool."""
-    meta = {"_meta": stating(client)} if revision == R2026 else {}
+    meta = {"_meta": stating(client)} if version == R2026 else {}
     params = {"name": tool, "arguments": arguments or {}, **meta, **more}
-    return asked("tools/call", params, revision=revision)
+    return asked("tools/call", params, version=version)
 
 
 def said(
@@ -101,14 +101,14 @@ def test_a_value_keeps_its_type_where_it_stands_alone_in_a_result() -> None:
     assert found["structuredContent"] == {"n": "{n}"}
 
 
-def test_a_result_says_what_every_result_of_its_revision_says() -> None:
+def test_a_result_says_what_every_result_of_its_version_says() -> None:
     """One book for both eras: nothing of it has to be written twice."""
     rule = "[[rules]]\ntool = 'greet'\nresult = { content = [] }"
     assert json.loads(said(rule, call()).text) == {"content": []}
-    modern = json.loads(said(rule, call(revision=R2026)).text)
+    modern = json.loads(said(rule, call(version=R2026)).text)
     assert (modern["resultType"], modern["content"]) == ("complete", [])
     typed = "[[rules]]\ntool = 'greet'\nresult = { resultType = 'odd', content = [] }"
-    assert json.loads(said(typed, call(revision=R2026)).text)["resultType"] == "odd"
+    assert json.loads(said(typed, call(version=R2026)).text)["resultType"] == "odd"
 
 
 # -- conditions ---------------------------------------------------------------------------------
@@ -140,8 +140,8 @@ def test_a_prompt_is_no_tool_of_the_same_name() -> None:
 def test_a_rule_may_ask_for_what_the_client_has_declared() -> None:
     """In 2026-07-28 the request says it, before that the handshake."""
     rules = "[[rules]]\ntool = 'greet'\nclient_has = ['sampling.tools']\ntext = 'a'"
-    assert said(rules, call(revision=R2026, client={"sampling": {"tools": {}}})).rule == 0
-    assert said(rules, call(revision=R2026, client={"sampling": {}})).after is None
+    assert said(rules, call(version=R2026, client={"sampling": {"tools": {}}})).rule == 0
+    assert said(rules, call(version=R2026, client={"sampling": {}})).after is None
     established = Established(client_capabilities={"sampling": {"tools": {}}})
     assert decide(call(), book(rules), established).rule == 0
     assert said(rules, call()).after is None
@@ -170,10 +170,10 @@ def test_a_retry_can_be_told_by_what_it_carries() -> None:
         ({"requestState": "two", "inputResponses": accepted}, "something else"),
         ({"inputResponses": {"ok": {"action": "decline"}}}, "something else"),
     ):
-        assert said(rules, call(revision=R2026, **more)).text == text
-    first = json.loads(said(rules, call(revision=R2026)).text)
+        assert said(rules, call(version=R2026, **more)).text == text
+    first = json.loads(said(rules, call(version=R2026)).text)
     assert (first["resultType"], first["requestState"]) == ("input_required", "one")
-    assert said(rules, call(revision=R2026, requestState="three")).after is None
+    assert said(rules, call(version=R2026, requestState="three")).after is None
 
 
 # -- counts -------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def test_what_a_rule_keeps_decides_which_rule_is_meant_later_and_what_it_says() 
 def test_a_rule_keeps_what_its_questions_brought_and_an_argument_comes_before_a_new_value() -> None:
     """And as many records as there is room for."""
     memory = BookMemory(SECRET)
-    given = call(revision=R2026, client={"elicitation": {}}, inputResponses={"who": {"a": 1}})
+    given = call(version=R2026, client={"elicitation": {}}, inputResponses={"who": {"a": 1}})
     found = said(ASKS.replace("text =", "keep = { by = '{who.a}' }\ntext ="), given, memory=memory)
     assert (found.key, found.keep) == ("", {"by": 1})
     own = "[[rules]]\ntool = 'greet'\nkey = '{now}'\nkeep = { a = '{now}', b = '{no}' }\ntext = ''"
@@ -303,7 +303,7 @@ def test_a_name_of_a_capability_may_have_dots_in_it() -> None:
     """Those of extensions do."""
     rules = "[[rules]]\nclient_has = ['extensions.io.example/a']\ntext = 'a'\n[[rules]]\ntext = 'b'"
     declared: tuple[Any, ...] = ({"io.example/a": {}}, {"io": {"example/a": {}}}, {"io.b": {}}, [])
-    calls = [call(revision=R2026, client={"extensions": one}) for one in declared]
+    calls = [call(version=R2026, client={"extensions": one}) for one in declared]
     assert [said(rules, one).rule for one in calls] == [0, 1, 1, 1]
 
 
@@ -332,12 +332,12 @@ def test_a_question_is_a_request_before_2026_and_a_result_since() -> None:
     assert old.answered({"who": {"content": {"name": "Ann"}}}).text == "Hi Ann"
     client: dict[str, Any] = {"elicitation": {}}
     given = {"greeting": "Hi"}
-    first = said(ASKS, call(revision=R2026, client=client, arguments=given))
+    first = said(ASKS, call(version=R2026, client=client, arguments=given))
     result = json.loads(first.text)
     assert result["inputRequests"]["who"]["params"]["message"] == "Who, Hi?"
     assert (first.counts, len(first.notices)) == (True, 1)
     retry = call(
-        revision=R2026,
+        version=R2026,
         client=client,
         arguments=given,
         inputResponses={"who": {"content": {"name": "Ann"}}},
@@ -350,13 +350,13 @@ def test_a_question_is_a_request_before_2026_and_a_result_since() -> None:
 def test_a_result_of_a_rule_says_what_each_of_2026_says_unless_it_asks_back() -> None:
     """Who answers, and that it is complete; what asks back is left as the rule has it."""
     rule = "[[rules]]\ntool = 'greet'\nresult = {inputRequests = {a = {}}}"
-    asks_back = said(rule, call(revision=R2026))
+    asks_back = said(rule, call(version=R2026))
     assert json.loads(asks_back.text) == {"inputRequests": {"a": {}}}
-    whole = json.loads(said(rule.replace("inputRequests", "x"), call(revision=R2026)).text)
+    whole = json.loads(said(rule.replace("inputRequests", "x"), call(version=R2026)).text)
     assert (whole["resultType"], whole["x"]) == ("complete", {"a": {}})
     assert json.loads(said(rule, call()).text) == {"inputRequests": {"a": {}}}
     for_all = rule.replace("tool = 'greet'", "method = 'tools/list'")
-    listed = said(for_all, asked("tools/list", {"_meta": stating()}, revision=R2026))
+    listed = said(for_all, asked("tools/list", {"_meta": stating()}, version=R2026))
     assert json.loads(listed.text)["resultType"] == "complete"
 
 
@@ -388,7 +388,7 @@ def test_a_rule_knows_whether_it_does_more_than_answer(
 
 def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
     """MCP: servers "MUST treat `requestState` as an attacker-controlled input"."""
-    first = said(ASKS, call(revision=R2026, client={"elicitation": {}}))
+    first = said(ASKS, call(version=R2026, client={"elicitation": {}}))
     state = json.loads(first.text)["requestState"]
     body, _, signature = state.partition(".")
     given = {"who": {"content": {"name": "Ann"}}}
@@ -402,7 +402,7 @@ def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
         ("WzAsMF0=.x", ASKS, SECRET),
     ):
         retry = call(
-            revision=R2026, client={"elicitation": {}}, inputResponses=given, requestState=brought
+            version=R2026, client={"elicitation": {}}, inputResponses=given, requestState=brought
         )
         found = decide(retry, book(rules), Established(), memory=BookMemory(secret))
         assert json.loads(found.text)["code"] == -32602, brought
@@ -410,7 +410,7 @@ def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
 
 def test_who_declared_nothing_is_asked_nothing() -> None:
     """-32021 names the capability; before 2026-07-28 there is no such code."""
-    error = json.loads(said(ASKS, call(revision=R2026)).text)
+    error = json.loads(said(ASKS, call(version=R2026)).text)
     assert (error["code"], error["data"]) == (-32021, {"requiredCapabilities": {"elicitation": {}}})
     assert json.loads(said(ASKS, call()).text)["code"] == -32600
 

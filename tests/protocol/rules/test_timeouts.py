@@ -10,12 +10,12 @@ from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules.timeouts import TimeoutPlan, gave_up_after, outlasted, timeout_plan
 
 
-def call(revision: str = "2025-11-25", method: str = "tools/call", **meta: Any) -> Exchange:  # noqa: ANN401 - any JSON value
+def call(version: str = "2025-11-25", method: str = "tools/call", **meta: Any) -> Exchange:  # noqa: ANN401 - any JSON value
     """Make a pending request with this `_meta`."""
     line = json.dumps({"id": 1, "method": method, "params": {"_meta": meta}})
     message = read(line.encode())
     assert isinstance(message, Message)
-    return Exchange(1, message, revision)
+    return Exchange(1, message, version)
 
 
 def test_progress_lifts_the_limit_of_clients_that_reset_it() -> None:
@@ -46,7 +46,7 @@ def test_of_an_unknown_client_nobody_knows_whether_progress_helps() -> None:
 
 
 def test_each_method_has_its_own_limit() -> None:
-    """A list belongs to the opening, and the limit of a call is not the opening's."""
+    """A list belongs to the handshake, and the limit of a call is not the handshake's."""
     for method in ("initialize", "tools/list", "prompts/list"):
         assert timeout_plan(call(method=method), "claude-code").limit == 30
         assert timeout_plan(call(method=method), "qwen-cli-mcp-client-x", own_limit=900).limit == 30

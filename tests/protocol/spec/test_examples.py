@@ -1,4 +1,4 @@
-"""Examples are made of what the objects say, right for each revision."""
+"""Examples are made of what the objects say, right for each version."""
 
 from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.spec.objects import SHAPES
@@ -6,7 +6,7 @@ from humanmcp.protocol.spec.versions import R2024_11, R2025_11, R2026_07
 
 
 def test_what_is_usual_of_an_object_stands_in_the_order_of_its_members() -> None:
-    """Members that may be there and have no example are left out, those of a later revision too."""
+    """Members that may be there and have no example are left out, those of a later version too."""
     tool = examples.example_of("Tool", R2025_11, usual=True)
     assert list(tool) == ["name", "title", "description", "inputSchema", "annotations"]
     assert list(tool) == [name for name in SHAPES["Tool"].members if name in tool]

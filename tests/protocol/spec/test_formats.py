@@ -68,7 +68,7 @@ def test_an_extension_is_named_with_the_prefix_of_its_vendor(name: str, *, right
 
 
 @pytest.mark.parametrize(
-    ("name", "revision", "kind"),
+    ("name", "version", "kind"),
     [
         ("a", R2025_06, None),
         ("a b", R2025_06, kinds.MetaKey),
@@ -83,7 +83,7 @@ def test_an_extension_is_named_with_the_prefix_of_its_vendor(name: str, *, right
     ],
 )
 def test_a_key_of_meta_keeps_out_of_the_prefixes_of_mcp(
-    name: str, revision: str, kind: type[kinds.WrongName] | None
+    name: str, version: str, kind: type[kinds.WrongName] | None
 ) -> None:
     """2025-06-18 brought the rule, and looked at the last label but one instead of the second."""
-    assert NAMES["meta key"](name, revision) == kind
+    assert NAMES["meta key"](name, version) == kind

@@ -48,15 +48,15 @@ TO_CLIENT = {
     ("direction", "table"),
     [(MethodDirection.TO_SERVER, TO_SERVER), (MethodDirection.TO_CLIENT, TO_CLIENT)],
 )
-def test_each_request_exists_in_its_revisions_only(
+def test_each_request_exists_in_its_versions_only(
     direction: MethodDirection, table: dict[str, str]
 ) -> None:
-    """Row by row: which revision has which request, and which way it goes."""
+    """Row by row: which version has which request, and which way it goes."""
     for method, marks in table.items():
-        for revision, mark in zip(versions.ALL, marks, strict=True):
-            assert methods.has_request(method, revision, direction) is (mark == "x"), (
+        for version, mark in zip(versions.ALL, marks, strict=True):
+            assert methods.has_request(method, version, direction) is (mark == "x"), (
                 method,
-                revision,
+                version,
             )
 
 
@@ -76,7 +76,7 @@ def test_2026_left_the_client_one_notification() -> None:
     assert allowed == {"notifications/cancelled"}
 
 
-def test_notifications_to_the_client_follow_their_revision() -> None:
+def test_notifications_to_the_client_follow_their_version() -> None:
     """It has no requests of the server's own."""
     assert versions.R2024_11 in methods.NOTIFICATIONS["notifications/message"].to_client
     completed = methods.NOTIFICATIONS["notifications/elicitation/complete"]
@@ -84,8 +84,8 @@ def test_notifications_to_the_client_follow_their_revision() -> None:
     assert not methods.named("notifications/nonsense", is_request=False).versions
 
 
-def test_each_method_has_a_page_of_its_revision() -> None:
-    """The address names the revision and the longest matching page."""
+def test_each_method_has_a_page_of_its_version() -> None:
+    """The address names the version and the longest matching page."""
     page = methods.page("tools/call", "2025-06-18")
     assert page == "https://modelcontextprotocol.io/specification/2025-06-18/server/tools"
     assert methods.page("resources/templates/list", "2024-11-05").endswith("server/resources")
@@ -95,14 +95,12 @@ def test_each_method_has_a_page_of_its_revision() -> None:
 PAGES = tomllib.loads(Path(__file__).with_name("spec_pages.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("revision", versions.ALL)
+@pytest.mark.parametrize("version", versions.ALL)
 @pytest.mark.parametrize("method", [*methods.REQUESTS, *methods.NOTIFICATIONS, "no/such"])
-def test_no_link_leads_to_a_page_that_the_revision_does_not_have(
-    method: str, revision: str
-) -> None:
-    """`subscriptions/listen` and 38 other pairs of a method and a revision were dead links."""
-    address = methods.page(method, revision).removeprefix("https://modelcontextprotocol.io/")
-    assert address in {f"specification/{revision}/{page}" for page in PAGES[revision]} | {
+def test_no_link_leads_to_a_page_that_the_version_does_not_have(method: str, version: str) -> None:
+    """`subscriptions/listen` and 38 other pairs of a method and a version were dead links."""
+    address = methods.page(method, version).removeprefix("https://modelcontextprotocol.io/")
+    assert address in {f"specification/{version}/{page}" for page in PAGES[version]} | {
         *PAGES["site"]
     }
 
@@ -127,8 +125,8 @@ def test_every_record_is_whole() -> None:
     for one in (*methods.REQUESTS.values(), *methods.NOTIFICATIONS.values()):
         assert one.versions, one.name
         assert one.name not in methods.REQUESTS or one.name not in methods.NOTIFICATIONS
-        for revision in one.versions if one.result else ():
-            assert examples.results(one.name, revision), (one.name, revision)
+        for version in one.versions if one.result else ():
+            assert examples.results(one.name, version), (one.name, version)
 
 
 def test_only_the_extension_that_may_answer_a_method_does() -> None:

@@ -40,7 +40,7 @@ def named_in(kind: types.Kind) -> Iterator[str]:
 def test_every_name_in_the_table_is_an_entry_and_every_entry_is_used() -> None:
     """Nothing leads nowhere, and nothing stands there for nobody."""
     every = (*methods.REQUESTS.values(), *methods.NOTIFICATIONS.values())
-    used = {one.result_in(revision) for one in every for revision in versions.ALL} - {""}
+    used = {one.result_in(version) for one in every for version in versions.ALL} - {""}
     used |= {name for one in every for name in named_in(one.params)}
     used |= {one.result for one in methods.EXTENSIONS if one.result}
     used |= {name for one in versions.VERSIONS.values() for _code, name in one.error_data}
@@ -51,15 +51,15 @@ def test_every_name_in_the_table_is_an_entry_and_every_entry_is_used() -> None:
     assert used == set(SHAPES)
 
 
-@pytest.mark.parametrize("revision", versions.ALL)
+@pytest.mark.parametrize("version", versions.ALL)
 @pytest.mark.parametrize("name", SHAPES)
-def test_the_example_of_every_object_is_one(name: str, revision: str) -> None:
+def test_the_example_of_every_object_is_one(name: str, version: str) -> None:
     """What a fix inserts must be right."""
     shape = SHAPES[name]
-    if shape.since > revision:
+    if shape.since > version:
         return
-    value = example_of(name, revision)
-    found = judge(value, name, revision)
+    value = example_of(name, version)
+    found = judge(value, name, version)
     # an object told by a member cannot know which of them it is
     assert [each.code for each in found if each.code not in ("M26", "M27")] == []
 
@@ -122,7 +122,7 @@ def test_slips_are_counted_the_same_both_ways(one: str, other: str) -> None:
     assert (slips(one, other, 3) == 0) == (one == other)
 
 
-def test_a_member_may_change_its_kind_with_a_revision() -> None:
+def test_a_member_may_change_its_kind_with_a_version() -> None:
     """structuredContent: an object, and any value since 2026-07-28."""
     result = {"content": [], "structuredContent": [1]}
     assert not fits(result, "CallToolResult", R2025)

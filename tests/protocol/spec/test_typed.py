@@ -14,27 +14,27 @@ def defined(schema: dict[str, Any], name: str) -> set[str]:
     return set(schema["$defs"][name]["properties"])
 
 
-@pytest.mark.parametrize("revision", versions.ALL)
-def test_an_answer_has_the_members_of_its_revision(revision: str) -> None:
+@pytest.mark.parametrize("version", versions.ALL)
+def test_an_answer_has_the_members_of_its_version(version: str) -> None:
     """A tool has an `outputSchema` from 2025-06-18 on, and needs a name in each."""
-    schema = Schemas(revision).answer("ListToolsResult", {})
-    wanted = {one for one, member in SHAPES["Tool"].members.items() if member.exists(revision)}
+    schema = Schemas(version).answer("ListToolsResult", {})
+    wanted = {one for one, member in SHAPES["Tool"].members.items() if member.exists(version)}
     assert defined(schema, "Tool") == wanted
-    assert ("outputSchema" in wanted) == (revision >= versions.R2025_06)
+    assert ("outputSchema" in wanted) == (version >= versions.R2025_06)
     assert "name" in schema["$defs"]["Tool"]["required"]
 
 
-@pytest.mark.parametrize("revision", versions.ALL)
-def test_every_result_and_request_can_be_described(revision: str) -> None:
+@pytest.mark.parametrize("version", versions.ALL)
+def test_every_result_and_request_can_be_described(version: str) -> None:
     """Whatever the table has a name for, objects that hold themselves included."""
     for method in methods.REQUESTS.values():
-        schema = Schemas(revision).answer(method.result_in(revision), {})
+        schema = Schemas(version).answer(method.result_in(version), {})
         for reference in str(schema).split("#/$defs/")[1:]:
             assert reference.split("'")[0] in schema["$defs"]
-    said = Schemas(revision).requests({})
+    said = Schemas(version).requests({})
     allowed = {one["properties"]["method"]["const"] for one in said["oneOf"]}
     assert "tools/call" in allowed
-    assert ("initialize" in allowed) == (revision in versions.HANDSHAKE)
+    assert ("initialize" in allowed) == (version in versions.HANDSHAKE)
 
 
 def test_what_a_tool_declares_is_offered_for_it() -> None:

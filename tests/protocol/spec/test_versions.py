@@ -32,7 +32,7 @@ def test_an_unknown_version_is_taken_for_the_last_with_a_handshake() -> None:
     assert versions.features("2031-01-01") == versions.features(versions.LATEST_HANDSHAKE)
 
 
-def test_a_modern_request_states_its_revision_itself() -> None:
+def test_a_modern_request_states_its_version_itself() -> None:
     """2026-07-28: it stands in the request's `_meta`; elsewhere nothing is stated."""
     modern = read(
         b'{"id":1,"method":"x","params":{"_meta":'

@@ -18,9 +18,7 @@ from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serio
 
 CALL: Final = "tools/call"
 METHODS: Final = [
-    (method, revision)
-    for method, record in methods.REQUESTS.items()
-    for revision in record.versions
+    (method, version) for method, record in methods.REQUESTS.items() for version in record.versions
 ]
 
 
@@ -46,7 +44,7 @@ def test_the_line_is_the_persons_own_text_without_the_white_space() -> None:
 
 def test_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> None:
     """Exactly this line, and W01 is shown."""
-    exchange = asked("initialize", {"protocolVersion": R2024}, token="1", revision=R2024)
+    exchange = asked("initialize", {"protocolVersion": R2024}, token="1", version=R2024)
     typed = {
         "result": {
             "protocolVersion": "2024-11-05",
@@ -77,19 +75,19 @@ def test_the_articles_error_is_sent_with_a_hint() -> None:
 
 def test_the_articles_server_shows_exactly_its_mistakes() -> None:
     """E02, E01, E04, E05, W04, W05, each with its own problem."""
-    opening = asked("initialize", {"protocolVersion": R2024}, token='"u-1"', revision=R2024)
+    handshake = asked("initialize", {"protocolVersion": R2024}, token='"u-1"', version=R2024)
     text = (
         '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26",'
         '"serverInfo":{"name":"MCP Client","version":"1.0.0"}}}'
     )
-    assert sorted(codes(check(opening, text).diagnostics)) == ["M04", "M09", "M49", "R03"]
-    listing = asked("tools/list", token='"u-2"', revision=R2024)
+    assert sorted(codes(check(handshake, text).diagnostics)) == ["M04", "M09", "M49", "R03"]
+    listing = asked("tools/list", token='"u-2"', version=R2024)
     text = (
         '{"jsonrpc":"2.0","id":"u-2","result":{"tools":[{"name":"dice","description":"Roll",'
         '"input_schema":{"type":"object","properties":{"sides":{"type":"integer"}}}}]}}'
     )
     assert codes(check(listing, text).diagnostics) == ["M10"]
-    call = asked(CALL, {"name": "dice"}, token='"u-3"', revision=R2024)
+    call = asked(CALL, {"name": "dice"}, token='"u-3"', version=R2024)
     text = '{"jsonrpc":"2.0","id":"u-3","result":{"content":4}}'
     assert codes(check(call, text).diagnostics) == ["M01"]
 
@@ -126,7 +124,7 @@ def test_every_form_gets_its_envelope(form: TextForm, text: str, body: str) -> N
 
 def test_plain_text_says_complete_and_who_answers_in_2026() -> None:
     """`resultType` is required there, and each result SHOULD name its server in `_meta`."""
-    verdict = check(asked(CALL, revision=R2026), "sunny", TextForm.TEXT)
+    verdict = check(asked(CALL, version=R2026), "sunny", TextForm.TEXT)
     assert verdict.line == (
         '{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete",'
         '"content":[{"type":"text","text":"sunny"}],"_meta":'
@@ -138,7 +136,7 @@ def test_plain_text_and_drafts_name_the_server_that_the_book_names() -> None:
     """The fixed name went out, whatever the book said."""
     established = Established(server={"name": "weather", "version": "2"})
     named = {"io.modelcontextprotocol/serverInfo": {"name": "weather", "version": "2"}}
-    exchange = asked(CALL, {"name": "a", "_meta": stating({})}, revision=R2026)
+    exchange = asked(CALL, {"name": "a", "_meta": stating({})}, version=R2026)
     line = check(exchange, "sunny", TextForm.TEXT, established).line
     assert line is not None
     assert json.loads(line)["result"]["_meta"] == named
@@ -250,22 +248,22 @@ def test_sent_anyway_in_a_form_keeps_the_envelope() -> None:
 @given(
     st.text(max_size=60), st.sampled_from(list(TextForm)), st.sampled_from([R2024, R2025, R2026])
 )
-def test_no_text_whatever_raises(text: str, form: TextForm, revision: str) -> None:
+def test_no_text_whatever_raises(text: str, form: TextForm, version: str) -> None:
     """Never raises, whatever the text; whatever is sent is one line of valid UTF-8."""
-    check(asked(CALL, {"name": "a"}, revision=revision), text, form)
+    check(asked(CALL, {"name": "a"}, version=version), text, form)
 
 
 # -- the draft to start from ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "revision"), METHODS)
+@pytest.mark.parametrize(("method", "version"), METHODS)
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_every_draft_can_be_sent_untouched_or_asks_for_its_words(
-    method: str, revision: str, language: str
+    method: str, version: str, language: str
 ) -> None:
-    """A draft is right for its method and revision; where only the person knows, it says so."""
-    params = {"protocolVersion": revision, "_meta": stating()}
-    exchange = asked(method, params, token='"é"', revision=revision)
+    """A draft is right for its method and version; where only the person knows, it says so."""
+    params = {"protocolVersion": version, "_meta": stating()}
+    exchange = asked(method, params, token='"é"', version=version)
     text = draft_check.start(exchange, language=language)
     assert text.startswith('{\n  "jsonrpc": "2.0",\n  "id": "é",\n')
     worded = (CALL, "prompts/get", "sampling/createMessage", "tasks/result")
@@ -273,13 +271,13 @@ def test_every_draft_can_be_sent_untouched_or_asks_for_its_words(
     assert codes(check(exchange, text).diagnostics) == expected
 
 
-@pytest.mark.parametrize(("method", "revision"), METHODS)
-def test_every_template_passes_the_check(method: str, revision: str) -> None:
+@pytest.mark.parametrize(("method", "version"), METHODS)
+def test_every_template_passes_the_check(method: str, version: str) -> None:
     """Every variant: results and errors; only the placeholder is refused."""
     everything: dict[str, Any] = {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}},
                   "extensions": {"io.modelcontextprotocol/tasks": {}}}  # fmt: skip
     params: dict[str, Any] = {"_meta": stating(everything), "task": {}, "name": "no_such_tool"}
-    exchange = asked(method, params, revision=revision)
+    exchange = asked(method, params, version=version)
     texts = draft_check.templates(exchange)
     assert "method_not_found" in texts
     for name, text in texts.items():
@@ -317,8 +315,8 @@ def test_an_ellipsis_of_ours_is_found_however_it_is_spelt(spelt: str) -> None:
     [(R2024, R2024), ("2025-03-26", "2025-03-26"), (R2026, R2025), ("3", R2025), (None, R2025)],
 )
 def test_initialize_echoes_the_version_if_it_is_known(wanted: str, answered: str) -> None:
-    """Else it makes the offer of the newest handshake revision."""
-    text = draft_check.start(asked("initialize", {"protocolVersion": wanted}, revision=answered))
+    """Else it makes the offer of the newest handshake version."""
+    text = draft_check.start(asked("initialize", {"protocolVersion": wanted}, version=answered))
     assert json.loads(text)["result"]["protocolVersion"] == answered
 
 
@@ -328,7 +326,7 @@ def test_drafts_repeat_what_was_asked_for() -> None:
     assert json.loads(read)["result"]["contents"][0]["uri"] == "file:///日本"
     assert "日本" in read
     listen = draft_check.start(
-        asked("subscriptions/listen", {"_meta": stating()}, token='"s"', revision=R2026)
+        asked("subscriptions/listen", {"_meta": stating()}, token='"s"', version=R2026)
     )
     meta = json.loads(listen)["result"]["_meta"]
     assert meta["io.modelcontextprotocol/subscriptionId"] == "s"
@@ -340,7 +338,7 @@ def test_drafts_repeat_what_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "revision"),
+    ("method", "version"),
     [
         ("no/such", R2025),
         ("ping", R2026),
@@ -348,9 +346,9 @@ def test_drafts_repeat_what_was_asked_for() -> None:
         ("elicitation/create", R2024),
     ],
 )
-def test_an_unknown_method_is_answered_with_method_not_found(method: str, revision: str) -> None:
-    """An unknown method, or one that is not in this revision, offers -32601."""
-    exchange = asked(method, revision=revision)
+def test_an_unknown_method_is_answered_with_method_not_found(method: str, version: str) -> None:
+    """An unknown method, or one that is not in this version, offers -32601."""
+    exchange = asked(method, version=version)
     text = draft_check.start(exchange)
     assert json.loads(text)["error"]["code"] == -32601
     assert check(exchange, text).sendable
@@ -363,7 +361,7 @@ def test_a_request_that_does_not_say_enough_of_itself_is_answered_with_an_error(
 ) -> None:
     """MCP: "malformed; the server MUST reject it with […] -32602", and says why."""
     meta = {name: value for name, value in stating().items() if not name.endswith(key)}
-    exchange = asked(method, {"name": "dice", "_meta": meta}, revision=R2026)
+    exchange = asked(method, {"name": "dice", "_meta": meta}, version=R2026)
     text = draft_check.start(exchange)
     assert json.loads(text)["error"]["code"] == -32602
     assert key in json.loads(text)["error"]["message"]

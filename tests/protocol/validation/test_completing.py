@@ -8,15 +8,15 @@ from humanmcp.protocol.validation import starting_draft
 REF = {"type": "ref/prompt", "name": "trip"}
 
 
-@pytest.mark.parametrize("revision", versions.ALL)
-def test_the_other_arguments_go_along_where_the_revision_has_a_place(revision: str) -> None:
+@pytest.mark.parametrize("version", versions.ALL)
+def test_the_other_arguments_go_along_where_the_version_has_a_place(version: str) -> None:
     """`context` came with 2025-06-18; empty ones are left out, and the argument itself."""
     given = {"country": "Japan", "city": "O", "day": ""}
-    asked = starting_draft.asked(REF, "city", "O", given, revision)
+    asked = starting_draft.asked(REF, "city", "O", given, version)
     assert asked["argument"] == {"name": "city", "value": "O"}
-    later = revision >= versions.R2025_06
+    later = version >= versions.R2025_06
     assert asked.get("context") == ({"arguments": {"country": "Japan"}} if later else None)
-    assert "context" not in starting_draft.asked(REF, "city", "O", {"city": "O"}, revision)
+    assert "context" not in starting_draft.asked(REF, "city", "O", {"city": "O"}, version)
 
 
 def test_a_server_is_asked_that_offers_it_or_cannot_say_so() -> None:

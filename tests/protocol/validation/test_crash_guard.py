@@ -30,12 +30,12 @@ def fail(*_args: object, **_kwargs: object) -> NoReturn:
     raise StrangeError("the moon")
 
 
-def asked(method: str, params: Json, revision: str = "2025-11-25") -> Exchange:
+def asked(method: str, params: Json, version: str = "2025-11-25") -> Exchange:
     """Make an exchange of a request."""
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     message = jsonrpc.read(json.dumps(request).encode())
     assert isinstance(message, Message)
-    return Exchange(1, message, revision)
+    return Exchange(1, message, version)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -112,7 +112,7 @@ _ANY = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=4),
     max_leaves=10,
 )
-_REVISIONS = st.sampled_from(versions.ALL)
+_VERSIONS = st.sampled_from(versions.ALL)
 _METHODS = st.sampled_from(list(methods.REQUESTS))
 
 
@@ -121,42 +121,42 @@ def quietly(codes: Any) -> bool:  # noqa: ANN401 - problems
     return all(each.code != "X01" for each in codes)
 
 
-@given(_ANY, _REVISIONS)
-def test_any_json_may_be_the_schema_of_a_tool(schema: Json, revision: str) -> None:
+@given(_ANY, _VERSIONS)
+def test_any_json_may_be_the_schema_of_a_tool(schema: Json, version: str) -> None:
     """In the answer to tools/list, and then for what is called and what comes back."""
     tool = {"name": "a", "inputSchema": schema, "outputSchema": schema}
     listed = {"tools": [tool]}
     text = json.dumps({"result": listed})
-    assert quietly(check.check(asked("tools/list", {}, revision), text).diagnostics)
+    assert quietly(check.check(asked("tools/list", {}, version), text).diagnostics)
     established = Established(tools={"a": tool})
-    call = asked("tools/call", {"name": "a", "arguments": schema}, revision)
-    assert quietly(check.remarks(call.request, revision, established))
+    call = asked("tools/call", {"name": "a", "arguments": schema}, version)
+    assert quietly(check.remarks(call.request, version, established))
     result = json.dumps({"content": [], "structuredContent": schema})
     assert quietly(check.check(call, result, TextForm.RESULT, established).diagnostics)
 
 
-@given(_ANY, _ANY, _REVISIONS)
-def test_any_json_may_be_the_schema_of_a_form(schema: Json, content: Json, revision: str) -> None:
+@given(_ANY, _ANY, _VERSIONS)
+def test_any_json_may_be_the_schema_of_a_form(schema: Json, content: Json, version: str) -> None:
     """What is asked, the draft that starts from it, and what is answered."""
-    exchange = asked("elicitation/create", {"message": "?", "requestedSchema": schema}, revision)
+    exchange = asked("elicitation/create", {"message": "?", "requestedSchema": schema}, version)
     assert json.loads(check.start(exchange))
-    assert quietly(check.remarks(exchange.request, revision))
+    assert quietly(check.remarks(exchange.request, version))
     answer = json.dumps({"action": "accept", "content": content})
     assert quietly(check.check(exchange, answer, TextForm.RESULT).diagnostics)
 
 
-@given(_METHODS, _ANY, _ANY, _REVISIONS)
+@given(_METHODS, _ANY, _ANY, _VERSIONS)
 def test_any_json_may_be_asked_and_answered(
-    method: str, params: Json, result: Json, revision: str
+    method: str, params: Json, result: Json, version: str
 ) -> None:
-    """Every method, every revision, both ways."""
-    exchange = asked(method, params, revision)
-    assert quietly(check.remarks(exchange.request, revision))
+    """Every method, every version, both ways."""
+    exchange = asked(method, params, version)
+    assert quietly(check.remarks(exchange.request, version))
     assert check.start(exchange)
     for form in (TextForm.RESULT, TextForm.ERROR):
         assert quietly(check.check(exchange, json.dumps(result), form).diagnostics)
     said = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    assert quietly(check.check_outgoing(said, revision, Established()).diagnostics)
+    assert quietly(check.check_outgoing(said, version, Established()).diagnostics)
     session = Session(SessionRole.CLIENT)
     session.ask(method, {"a": params})
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})

@@ -113,9 +113,9 @@ def test_the_clients_spelling_of_an_id_wins() -> None:
 def test_a_batch_is_put_together_by_the_server() -> None:
     """2025-03-26 has batches, but each request is answered by itself here."""
     text = '[{"jsonrpc":"2.0","id":3,"result":{}}]'
-    verdict = check(asked("ping", revision=R2025_03), text)
+    verdict = check(asked("ping", version=R2025_03), text)
     assert codes(verdict.diagnostics) == ["R13"]
-    assert check(asked("ping", revision=R2025_03), mended(verdict)).sendable
+    assert check(asked("ping", version=R2025_03), mended(verdict)).sendable
 
 
 def test_the_answer_alone_gets_its_envelope() -> None:
@@ -142,7 +142,7 @@ def test_half_an_envelope_is_an_error_whose_fix_completes_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "revision", "expected"),
+    ("code", "version", "expected"),
     [
         (-32700, R2025_03, []),
         (-32002, R2025_03, []),
@@ -163,24 +163,24 @@ def test_half_an_envelope_is_an_error_whose_fix_completes_it() -> None:
         (-32021, R2026, ["M09"]),
     ],
 )
-def test_error_codes_keep_to_their_ranges(code: int, revision: str, expected: list[str]) -> None:
+def test_error_codes_keep_to_their_ranges(code: int, version: str, expected: list[str]) -> None:
     """What is reserved, what 2026-07-28 took away, and which codes need data."""
     verdict = check(
-        asked("prompts/list", revision=revision), f'{{"error":{{"code":{code},"message":"x"}}}}'
+        asked("prompts/list", version=version), f'{{"error":{{"code":{code},"message":"x"}}}}'
     )
     assert codes(verdict.diagnostics) == expected
 
 
 def test_a_resource_not_found_of_2026_is_mended_to_invalid_params() -> None:
     """-32002 was replaced by -32602."""
-    exchange = asked("resources/read", {"uri": "a"}, revision=R2026)
+    exchange = asked("resources/read", {"uri": "a"}, version=R2026)
     verdict = check(exchange, '{"error":{"code":-32002,"message":"x"}}')
     assert '"code":-32602' in mended(verdict)
 
 
 def test_error_data_has_a_shape_for_some_codes() -> None:
     """Supported and requested, requiredCapabilities, elicitations."""
-    exchange = asked("tools/list", revision=R2026)
+    exchange = asked("tools/list", version=R2026)
     text = '{"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"]}}}'
     verdict = check(exchange, text)
     assert [(p.code, p.pointer) for p in verdict.diagnostics] == [("M09", "/error/data")]

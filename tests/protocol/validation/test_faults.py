@@ -20,14 +20,12 @@ from humanmcp.protocol.validation.starting_draft import start
 SENTENCE = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "sunny"}]}}'
 
 
-def exchange(
-    method: str = "tools/call", token: str = "7", revision: str = "2025-11-25"
-) -> Exchange:
+def exchange(method: str = "tools/call", token: str = "7", version: str = "2025-11-25") -> Exchange:
     """Make a request that waits."""
     line = f'{{"jsonrpc":"2.0","id":{token},"method":"{method}","params":{{}}}}'
     found = jsonrpc.read(line.encode())
     assert isinstance(found, Message)
-    return Exchange(1, found, revision)
+    return Exchange(1, found, version)
 
 
 def on_the_wire(asked: Exchange, text: str) -> str:
@@ -112,7 +110,7 @@ def test_a_log_line_stands_in_the_place_of_the_answer() -> None:
 
 
 def test_a_wrong_version_is_offered_for_the_handshake_only() -> None:
-    """M44: a revision that nobody published."""
+    """M44: a version that nobody published."""
     asked = exchange("initialize")
     assert (
         body(asked, Fault.WRONG_VERSION, start(asked))["result"]["protocolVersion"] == "1999-01-01"
@@ -122,7 +120,7 @@ def test_a_wrong_version_is_offered_for_the_handshake_only() -> None:
 
 def test_a_wrong_result_type_is_offered_where_there_are_result_types() -> None:
     """M51: 2026-07-28 has them."""
-    asked = exchange(revision="2026-07-28")
+    asked = exchange(version="2026-07-28")
     assert body(asked, Fault.WRONG_RESULT_TYPE)["result"]["resultType"] == "finished"
     assert Fault.WRONG_RESULT_TYPE not in faults(exchange())
 
@@ -190,15 +188,15 @@ def test_what_is_filled_in_is_in_the_language_of_the_person(fault: Fault) -> Non
 
 
 @pytest.mark.parametrize("method", ["tools/call", "initialize", "prompts/get", "nonsense"])
-@pytest.mark.parametrize("revision", ["2024-11-05", "2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", "2026-07-28"])
 def test_every_fault_goes_out_on_one_line_and_is_recorded_as_deliberate(
-    method: str, revision: str
+    method: str, version: str
 ) -> None:
     """Design, section 6: Send anyway is explicit; the server writes whole lines only."""
-    for fault in faults(exchange(method, revision=revision)):
+    for fault in faults(exchange(method, version=version)):
         session = Session()
-        meta = f'{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{revision}"}}}}'
-        params = meta if revision == "2026-07-28" else "{}"
+        meta = f'{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}"}}}}'
+        params = meta if version == "2026-07-28" else "{}"
         session.receive(
             f'{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}'.encode()
         )

@@ -43,10 +43,10 @@ def request(method: str, params: Any = None, **more: Any) -> Message:  # noqa: A
 
 
 def said(
-    message: Message, revision: str = R2025, established: Established = READY
+    message: Message, version: str = R2025, established: Established = READY
 ) -> list[tuple[str, str]]:
     """List what is said of a message, as (code, pointer), and hold it to what remarks promise."""
-    diagnostics = check.remarks(message, revision, established)
+    diagnostics = check.remarks(message, version, established)
     for diagnostic in diagnostics:
         assert not diagnostic.blocks
         assert diagnostic.severity in (Severity.WARNING, Severity.HINT)
@@ -55,15 +55,15 @@ def said(
     return [(diagnostic.code, diagnostic.pointer) for diagnostic in diagnostics]
 
 
-@pytest.mark.parametrize("revision", versions.ALL)
-def test_an_ordinary_request_is_nothing_to_speak_of(revision: str) -> None:
-    """tools/list with and without params, in every revision."""
-    meta = {"_meta": stating()} if revision == R2026 else {}
-    assert said(request("tools/list", meta), revision) == []
-    assert said(request("tools/call", {"name": "a", "arguments": {}, **meta}), revision) == []
-    if revision != R2026:
-        assert said(request("tools/list"), revision) == []
-        assert said(request("ping"), revision) == []
+@pytest.mark.parametrize("version", versions.ALL)
+def test_an_ordinary_request_is_nothing_to_speak_of(version: str) -> None:
+    """tools/list with and without params, in every version."""
+    meta = {"_meta": stating()} if version == R2026 else {}
+    assert said(request("tools/list", meta), version) == []
+    assert said(request("tools/call", {"name": "a", "arguments": {}, **meta}), version) == []
+    if version != R2026:
+        assert said(request("tools/list"), version) == []
+        assert said(request("ping"), version) == []
 
 
 def test_args_for_arguments() -> None:
@@ -115,15 +115,15 @@ def test_a_misspelt_method_is_a_hint(method: str, meant: str) -> None:
     assert dict(diagnostic.detail)["meant"] == meant
 
 
-def test_a_method_of_another_revision_is_named_as_such() -> None:
+def test_a_method_of_another_version_is_named_as_such() -> None:
     """Who may send what."""
     assert said(request("server/discover", {"_meta": stating()}), R2025) == [("M85", "/method")]
     assert said(request("ping", {"_meta": stating()}), R2026) == [("M85", "/method")]
     assert said(request("x/y"), R2025) == [("M83", "/method")]
 
 
-def test_a_revision_that_there_is_not_is_pointed_out_and_the_draft_says_so() -> None:
-    """A server answers -32022 and lists its revisions."""
+def test_a_version_that_there_is_not_is_pointed_out_and_the_draft_says_so() -> None:
+    """A server answers -32022 and lists its versions."""
     place = "/params/_meta/io.modelcontextprotocol~1protocolVersion"
     unserved = {**stating(), "io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     unknown = request("tools/list", {"_meta": unserved})
@@ -187,8 +187,8 @@ def test_missing_and_wrong_parameters_are_warnings() -> None:
     assert said(request("tools/call", {})) == [("M09", "/params")]
     assert said(request("resources/read", {"uri": 5})) == [("M15", "/params/uri")]
     assert said(request("tools/list", [])) == [("R38", "/params")]
-    opening = request("initialize", {"protocolVersion": R2024})
-    assert [code for code, _ in said(opening, R2024)] == ["M09", "M09"]
+    handshake = request("initialize", {"protocolVersion": R2024})
+    assert [code for code, _ in said(handshake, R2024)] == ["M09", "M09"]
 
 
 def test_notifications_are_looked_at_too() -> None:
@@ -224,10 +224,10 @@ def test_a_real_servers_answer_is_reviewed() -> None:
         max_leaves=8,
     ),
 )
-def test_no_request_whatever_raises(method: str, revision: str, params: object) -> None:
+def test_no_request_whatever_raises(method: str, version: str, params: object) -> None:
     """A stranger sends what they like."""
-    said(request(method, params), revision, KNOWN)
-    exchange = asked(method, params if isinstance(params, dict) else {}, revision=revision)
+    said(request(method, params), version, KNOWN)
+    exchange = asked(method, params if isinstance(params, dict) else {}, version=version)
     answer = arrived(json.dumps({"jsonrpc": "2.0", "id": 3, "result": params}))
     for diagnostic in check.review(exchange, answer, KNOWN):
         hold_diagnostic(diagnostic, answer.raw)

@@ -27,17 +27,17 @@ KNOWN = Established(client_capabilities=EVERYTHING, initialized=True)
 ERAS = ("2025-11-25", "2026-07-28")
 
 
-def exchange(revision: str = "2025-11-25", method: str = "tools/call", **declared: Any) -> Exchange:  # noqa: ANN401 - any JSON value
+def exchange(version: str = "2025-11-25", method: str = "tools/call", **declared: Any) -> Exchange:  # noqa: ANN401 - any JSON value
     """Make a request that waits."""
     meta = {
-        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientCapabilities": declared or EVERYTHING,
     }
-    inside = {"name": "weather", **({"_meta": meta} if revision == "2026-07-28" else {})}
+    inside = {"name": "weather", **({"_meta": meta} if version == "2026-07-28" else {})}
     line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": inside})
     found = jsonrpc.read(line.encode())
     assert isinstance(found, Message)
-    return Exchange(3, found, revision)
+    return Exchange(3, found, version)
 
 
 FIELDS = (
@@ -51,8 +51,8 @@ FIELDS = (
 @pytest.mark.parametrize("input_request", list(InputRequest))
 def test_what_a_client_declared_may_be_asked(input_request: InputRequest) -> None:
     """In both eras: as a request, or as the answer."""
-    for revision in ERAS:
-        assert obstacle(input_request, exchange(revision), KNOWN) is None
+    for version in ERAS:
+        assert obstacle(input_request, exchange(version), KNOWN) is None
 
 
 @pytest.mark.parametrize("input_request", list(InputRequest))
@@ -60,8 +60,8 @@ def test_what_it_did_not_declare_may_not(input_request: InputRequest) -> None:
     """R32 and M57: the capability is named."""
     nothing = KNOWN._replace(client_capabilities={})
     capability = {"user": "elicitation", "model": "sampling", "roots": "roots"}[input_request.value]
-    for revision in ERAS:
-        asked = exchange(revision, experimental={})
+    for version in ERAS:
+        asked = exchange(version, experimental={})
         assert obstacle(input_request, asked, nothing) == Obstacle(Why.CAPABILITY, capability)
 
 
@@ -73,10 +73,10 @@ def test_a_client_that_only_opens_pages_has_no_forms() -> None:
     )
 
 
-def test_old_revisions_cannot_ask_the_user() -> None:
+def test_old_versions_cannot_ask_the_user() -> None:
     """Elicitation came with 2025-06-18; the other two were always there."""
     asked = exchange("2025-03-26")
-    assert obstacle(InputRequest.USER, asked, KNOWN) == Obstacle(Why.REVISION)
+    assert obstacle(InputRequest.USER, asked, KNOWN) == Obstacle(Why.VERSION)
     assert obstacle(InputRequest.MODEL, asked, KNOWN) is None
 
 
@@ -104,14 +104,14 @@ def test_a_request_without_capabilities_is_asked_nothing() -> None:
     assert obstacle(InputRequest.ROOTS, bare, KNOWN) == Obstacle(Why.CAPABILITY, "roots")
 
 
-@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
 @pytest.mark.parametrize("input_request", list(InputRequest))
 def test_a_question_passes_the_check_of_what_is_said_first(
-    input_request: InputRequest, revision: str
+    input_request: InputRequest, version: str
 ) -> None:
     """The same check that the server makes; the id names the request that waits."""
-    text = request(exchange(revision), input_request, params(input_request, "Which?", FIELDS), "1")
-    verdict = check.check_outgoing(text, revision, KNOWN)
+    text = request(exchange(version), input_request, params(input_request, "Which?", FIELDS), "1")
+    verdict = check.check_outgoing(text, version, KNOWN)
     assert verdict.errors == ()
     assert json.loads(text)["id"] == "ask-3-1"
 

@@ -13,7 +13,7 @@ from humanmcp.protocol.validation.whole_conversation import hints
 from tests.asking import stating
 
 
-def said(*messages: tuple[Direction, dict[str, Any]], revision: str = "2025-06-18") -> list[str]:
+def said(*messages: tuple[Direction, dict[str, Any]], version: str = "2025-06-18") -> list[str]:
     """Let messages pass and collect what is said of the last one."""
     state = ConversationState()
     codes: list[str] = []
@@ -21,7 +21,7 @@ def said(*messages: tuple[Direction, dict[str, Any]], revision: str = "2025-06-1
         found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
         assert isinstance(found, Message)
         observed = state.observe(direction, found)
-        codes = [diagnostic.code for diagnostic in hints(observed, state.established, revision)]
+        codes = [diagnostic.code for diagnostic in hints(observed, state.established, version)]
     return codes
 
 
@@ -59,7 +59,7 @@ def test_a_broken_answer_of_a_real_server_is_explained() -> None:
     ]
 
 
-def test_a_server_that_chooses_another_revision_makes_no_mistake() -> None:
+def test_a_server_that_chooses_another_version_makes_no_mistake() -> None:
     """MCP: else "the server MUST respond with another protocol version it supports".
 
     The line is from the server of Python's `mcp` 1.9.4.
@@ -117,8 +117,8 @@ def test_a_wrong_request_of_a_real_client_is_explained() -> None:
     assert said((Direction.IN, {**CALL, "params": {"name": "t", "args": {}}})) == ["M87", "M86"]
 
 
-def test_a_request_is_held_against_the_revision_that_it_states_itself() -> None:
-    """2026-07-28 has no ping, also where the session speaks another revision."""
+def test_a_request_is_held_against_the_version_that_it_states_itself() -> None:
+    """2026-07-28 has no ping, also where the session speaks another version."""
     stated = {"_meta": stating({})}
     assert said((Direction.IN, {"id": 1, "method": "ping", "params": stated})) == ["M85"]
     assert said((Direction.IN, {"id": 1, "method": "tools/list", "params": stated})) == []
@@ -126,7 +126,7 @@ def test_a_request_is_held_against_the_revision_that_it_states_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "revision", "wrong"),
+    ("method", "version", "wrong"),
     [
         ("roots/list", "2025-06-18", False),
         ("roots/list", "2026-07-28", True),
@@ -135,14 +135,14 @@ def test_a_request_is_held_against_the_revision_that_it_states_itself() -> None:
         ("notifications/initialized", "2025-06-18", True),
     ],
 )
-def test_what_a_server_may_not_send_is_said(method: str, revision: str, wrong: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_what_a_server_may_not_send_is_said(method: str, version: str, wrong: bool) -> None:  # noqa: FBT001 - a column of the table
     """Methods go one way only; 2026-07-28 took requests to the client out."""
     body: dict[str, Any] = {"method": method}
     if not method.startswith("notifications/"):
         body["id"] = 1
     if method == "notifications/message":
         body["params"] = {"level": "info", "data": "ready"}
-    assert said((Direction.OUT, body), revision=revision) == (["N31"] if wrong else [])
+    assert said((Direction.OUT, body), version=version) == (["N31"] if wrong else [])
 
 
 @pytest.mark.parametrize(

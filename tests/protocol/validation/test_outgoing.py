@@ -1,4 +1,4 @@
-"""What a person says without being asked: by revision, direction and declared capabilities."""
+"""What a person says without being asked: by version, direction and declared capabilities."""
 
 import json
 from typing import Any, Final
@@ -34,12 +34,12 @@ def outgoing(method: str, params: Any = None, **more: Any) -> str:  # noqa: ANN4
 
 
 def judged(
-    text: str, revision: str = R2025, established: Established = ABLE, *, unreadable: bool = False,
+    text: str, version: str = R2025, established: Established = ABLE, *, unreadable: bool = False,
     initialized: bool = True,
 ) -> list[str]:  # fmt: skip
     """List the codes that a saying gets."""
     verdict = check.check_outgoing(
-        text, revision, established, unreadable=unreadable, initialized=initialized
+        text, version, established, unreadable=unreadable, initialized=initialized
     )
     hold(verdict)
     return codes(verdict.diagnostics)
@@ -103,11 +103,11 @@ def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) ->
     assert verdict.forced
 
 
-@pytest.mark.parametrize("revision", [R2024, R2025, R2026])
-def test_a_cancellation_without_params_is_refused(revision: str) -> None:
+@pytest.mark.parametrize("version", [R2024, R2025, R2026])
+def test_a_cancellation_without_params_is_refused(version: str) -> None:
     """Nothing said which request it cancels."""
     text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
-    (diagnostic,) = check.check_outgoing(text, revision, Established()).diagnostics
+    (diagnostic,) = check.check_outgoing(text, version, Established()).diagnostics
     assert (diagnostic.code, dict(diagnostic.detail)["key"]) == ("M09", "params")
 
 
@@ -207,22 +207,22 @@ def test_an_error_without_an_id_follows_an_unreadable_line_only() -> None:
     assert judged(text.replace("-32700", "-32602"), unreadable=True) == ["R34"]
 
 
-@pytest.mark.parametrize("revision", versions.ALL)
+@pytest.mark.parametrize("version", versions.ALL)
 @pytest.mark.parametrize("method", [*methods.REQUESTS, *methods.NOTIFICATIONS])
-def test_the_table_of_directions_decides(method: str, revision: str) -> None:
-    """Every method of every revision, as a request or a notification to the client."""
+def test_the_table_of_directions_decides(method: str, version: str) -> None:
+    """Every method of every version, as a request or a notification to the client."""
     is_notice = method.startswith("notifications/")
     more = {} if is_notice else {"id": "h-1"}
-    has = revision in methods.named(method, is_request=not is_notice).to_client
-    found = judged(outgoing(method, {}, **more), revision)
+    has = version in methods.named(method, is_request=not is_notice).to_client
+    found = judged(outgoing(method, {}, **more), version)
     refused = {"R33", "R39"} & set(found)
     assert bool(refused) != has
 
 
 @given(st.text(max_size=50), st.sampled_from([R2024, R2026]))
-def test_no_text_whatever_raises(text: str, revision: str) -> None:
+def test_no_text_whatever_raises(text: str, version: str) -> None:
     """Never raises, whatever the text."""
-    judged(text, revision)
+    judged(text, version)
 
 
 @pytest.mark.parametrize(

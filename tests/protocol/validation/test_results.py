@@ -40,7 +40,7 @@ class Row(NamedTuple):
     pointer: str
     severity: Severity = ERROR
     fix: bool = True
-    revision: str = R2025
+    version: str = R2025
 
 
 def tool(**members: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -163,38 +163,38 @@ ROWS: Final = (
     Row("71", "completion/complete", '{"completion":{"values":[1]}}', "M15",
         "/result/completion/values/0"),
     Row("72", "ping", '{"pong":true}', "M37", "/result"),
-    Row("73", CALL, '{"content":[]}', "M07", "/result", revision=R2026),
+    Row("73", CALL, '{"content":[]}', "M07", "/result", version=R2026),
     Row("74", CALL, '{"resultType":"completed","content":[]}', "M51", "/result/resultType",
-        revision=R2026),
+        version=R2026),
     Row("75", TOOLS, f'{{{DONE},"tools":[],"cacheScope":"private"}}', "M09", "/result",
-        revision=R2026),
+        version=R2026),
     Row("76", TOOLS, f'{{{DONE},"tools":[],"ttlMs":-1,"cacheScope":"private"}}', "M22",
-        "/result/ttlMs", revision=R2026),
+        "/result/ttlMs", version=R2026),
     Row("77", TOOLS, f'{{{DONE},"tools":[],"ttlMs":"0","cacheScope":"private"}}', "M18",
-        "/result/ttlMs", revision=R2026),
+        "/result/ttlMs", version=R2026),
     Row("78", TOOLS, f'{{{DONE},"tools":[],"ttlMs":0,"cacheScope":"shared"}}', "M21",
-        "/result/cacheScope", fix=False, revision=R2026),
-    Row("79", CALL, '{"resultType":"input_required"}', "M53", "/result", revision=R2026),
+        "/result/cacheScope", fix=False, version=R2026),
+    Row("79", CALL, '{"resultType":"input_required"}', "M53", "/result", version=R2026),
     Row("80", TOOLS, '{"resultType":"input_required","requestState":"x"}', "M52",
-        "/result/resultType", fix=False, revision=R2026),
+        "/result/resultType", fix=False, version=R2026),
     Row("81", CALL, '{"resultType":"input_required","inputRequests":[]}', "M16",
-        "/result/inputRequests", fix=False, revision=R2026),
+        "/result/inputRequests", fix=False, version=R2026),
     Row("82", CALL, '{"resultType":"input_required","inputRequests":{"a":{}}}', "M26",
-        "/result/inputRequests/a", fix=False, revision=R2026),
+        "/result/inputRequests/a", fix=False, version=R2026),
     Row("83", CALL, '{"resultType":"input_required","requestState":{}}', "M15",
-        "/result/requestState", fix=False, revision=R2026),
+        "/result/requestState", fix=False, version=R2026),
     Row("84", CALL, f'{{{DONE},"inputRequests":{{"a":{{"method":"roots/list"}}}}}}', "M54",
-        "/result/resultType", revision=R2026),
+        "/result/resultType", version=R2026),
     Row("85", CALL, '{"resultType":"input_required","content":[],"requestState":"x"}', "M55",
-        "/result/content", revision=R2026),
+        "/result/content", version=R2026),
     Row("86", CALL, '{"resultType":"task","taskId":"x"}', "M56", "/result/resultType", fix=False,
-        revision=R2026),
+        version=R2026),
     Row("87", "server/discover", f'{{{DONE},"supportedVersions":["2026-07-28"],"capabilities":{{}},'
-        f"{SERVER},{KEPT}}}", "M12", "/result/serverInfo", WARNING, revision=R2026),
+        f"{SERVER},{KEPT}}}", "M12", "/result/serverInfo", WARNING, version=R2026),
     Row("88", "server/discover", f'{{{DONE},"protocolVersion":"2026-07-28","capabilities":{{}},'
-        f"{KEPT}}}", "M10", "/result/protocolVersion", fix=False, revision=R2026),
+        f"{KEPT}}}", "M10", "/result/protocolVersion", fix=False, version=R2026),
     Row("89", "server/discover", f'{{{DONE},"supportedVersions":[],"capabilities":{{}},{KEPT}}}',
-        "M45", "/result/supportedVersions", WARNING, revision=R2026),
+        "M45", "/result/supportedVersions", WARNING, version=R2026),
     Row("90", CALL, '{"content":[{"type":"text","text":"a","annotations":{"priority":5}}]}', "M23",
         "/result/content/0/annotations/priority"),
     Row("91", CALL, '{"content":[{"type":"text","text":"a","annotations":{"audience":"user"}}]}',
@@ -204,7 +204,7 @@ ROWS: Final = (
     Row("94", CALL, '{"content":[],"note":1}', "M12", "/result/note", WARNING),
     # published answers
     Row("E01", OPEN, f'{{"protocolVersion":"2024-11-05",{SERVER}}}', "M09", "/result",
-        revision=R2024),
+        version=R2024),
     Row("E05", CALL, '{"content":4}', "M01", "/result/content"),
     Row("E06 pong", "ping", '"pong"', "R20", "/result"),
     Row("E06 sunny", CALL, '"sunny"', "R20", "/result"),
@@ -218,14 +218,14 @@ ROWS: Final = (
     Row("W05", OPEN, '{"protocolVersion":"2025-11-25","capabilities":{},'
         '"serverInfo":{"name":"MCP Client","version":"1"}}', "M49", "/result/serverInfo/name",
         HINT, fix=False),
-    # what came with a later revision, or went
+    # what came with a later version, or went
     Row("3.4 audio", CALL, '{"content":[{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}]}',
-        "M24", "/result/content/0/type", fix=False, revision=R2024),
+        "M24", "/result/content/0/type", fix=False, version=R2024),
     Row("3.4 structuredContent", CALL, '{"content":[{"type":"text","text":"a"}],'
-        '"structuredContent":{}}', "M13", "/result/structuredContent", WARNING, revision=R2024),
+        '"structuredContent":{}}', "M13", "/result/structuredContent", WARNING, version=R2024),
     Row("3.4 execution", TOOLS, f'{{{DONE},{KEPT},"tools":[{{"name":"a","inputSchema":'
         '{"type":"object"},"execution":{}}]}', "M14", "/result/tools/0/execution", WARNING,
-        revision=R2026),
+        version=R2026),
     # lints of 3.4
     Row("3.4 magic bytes", CALL, f'{{"content":[{{"type":"image","data":"{PIXEL}",'
         '"mimeType":"image/jpeg"}]}', "M66", "/result/content/0/mimeType", WARNING),
@@ -240,10 +240,10 @@ ROWS: Final = (
         "/result/tools/0/inputSchema/required", HINT, fix=False),
     Row("3.4 versions", "server/discover", f'{{{DONE},"supportedVersions":["2025-11-25"],'
         f'"capabilities":{{}},{KEPT}}}', "M46", "/result/supportedVersions", WARNING,
-        revision=R2026),
+        version=R2026),
     Row("1.7 subscriptionId", "subscriptions/listen", f'{{{DONE},'
         '"_meta":{"io.modelcontextprotocol/subscriptionId":"3"}}', "M74",
-        "/result/_meta/io.modelcontextprotocol~1subscriptionId", revision=R2026),
+        "/result/_meta/io.modelcontextprotocol~1subscriptionId", version=R2026),
     Row("1.9 task nobody wished", CALL, '{"task":{}}', "M75", "/result/task", fix=False),
     Row("E06 list", "ping", "[]", "R20", "/result"),
     Row("unknown method", "no/such", '{"a":1}', "M68", "/result", WARNING, fix=False),
@@ -253,14 +253,14 @@ ROWS: Final = (
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.number} {row.method}" for row in ROWS])
 def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     """Its code, its place, its level, and a fix that mends it."""
-    params = {"_meta": stating({"roots": {}, "elicitation": {}})} if row.revision == R2026 else {}
-    exchange = asked(row.method, params, revision=row.revision)
+    params = {"_meta": stating({"roots": {}, "elicitation": {}})} if row.version == R2026 else {}
+    exchange = asked(row.method, params, version=row.version)
     verdict = check(exchange, row.text, TextForm.RESULT)
     assert codes(verdict.diagnostics) == [row.code]
     (diagnostic,) = (each for each in verdict.diagnostics if each.severity is not Severity.REPAIRED)
     assert (diagnostic.pointer, diagnostic.severity) == (row.pointer, row.severity)
     assert diagnostic.page.startswith(
-        f"https://modelcontextprotocol.io/specification/{row.revision}/"
+        f"https://modelcontextprotocol.io/specification/{row.version}/"
     )
     assert (diagnostic.fix is not None) == row.fix
     if row.fix:
@@ -271,8 +271,8 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.number} {row.method}" for row in ROWS])
 def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> None:
     """The page, a text file and the command line say the same, whatever form the answer has."""
-    params = {"_meta": stating({"roots": {}, "elicitation": {}})} if row.revision == R2026 else {}
-    exchange = asked(row.method, params, revision=row.revision)
+    params = {"_meta": stating({"roots": {}, "elicitation": {}})} if row.version == R2026 else {}
+    exchange = asked(row.method, params, version=row.version)
     text = f'{{"jsonrpc": "2.0", "id": 3, "result": {row.text}}}'
     verdict = check(exchange, text)
     (diagnostic,) = (each for each in verdict.diagnostics if each.severity is not Severity.REPAIRED)
@@ -296,16 +296,16 @@ def test_nan_is_refused_and_mended_to_null() -> None:
 def test_null_structured_content_is_legal_in_2026() -> None:
     """2026-07-28: any JSON value."""
     text = f'{{{DONE},"content":[{{"type":"text","text":"null"}}],"structuredContent":null}}'
-    assert check(asked(CALL, revision=R2026), text, TextForm.RESULT).sendable
+    assert check(asked(CALL, version=R2026), text, TextForm.RESULT).sendable
 
 
 def test_row_17_and_41_any_schema_and_any_value_are_legal_in_2026() -> None:
     """2026-07-28: lists in structuredContent, any root in outputSchema."""
     text = f'{{{DONE},"content":[{{"type":"text","text":"[]"}}],"structuredContent":[1]}}'
-    assert check(asked(CALL, revision=R2026), text, TextForm.RESULT).diagnostics == ()
+    assert check(asked(CALL, version=R2026), text, TextForm.RESULT).diagnostics == ()
     listed = tool(outputSchema={"type": "array"})[1:]
     listed = f"{{{DONE},{KEPT},{listed}"
-    assert check(asked(TOOLS, revision=R2026), listed, TextForm.RESULT).diagnostics == ()
+    assert check(asked(TOOLS, version=R2026), listed, TextForm.RESULT).diagnostics == ()
 
 
 # -- what depends on the request and on what was said before --------------------------------------
@@ -313,7 +313,7 @@ def test_row_17_and_41_any_schema_and_any_value_are_legal_in_2026() -> None:
 
 def test_another_known_version_is_a_warning_with_a_fix() -> None:
     """W04, M04: the host asked for one that we have."""
-    exchange = asked(OPEN, {"protocolVersion": R2024}, revision=R2024)
+    exchange = asked(OPEN, {"protocolVersion": R2024}, version=R2024)
     verdict = check(
         exchange, f'{{"result":{{"protocolVersion":"2025-03-26","capabilities":{{}},{SERVER}}}}}'
     )
@@ -324,7 +324,7 @@ def test_another_known_version_is_a_warning_with_a_fix() -> None:
 
 def test_a_version_that_nobody_speaks_is_mended_to_the_one_asked_for() -> None:
     """Same as requested, or one you support."""
-    exchange = asked(OPEN, {"protocolVersion": "2025-06-18"}, revision="2025-06-18")
+    exchange = asked(OPEN, {"protocolVersion": "2025-06-18"}, version="2025-06-18")
     verdict = check(
         exchange, f'{{"result":{{"protocolVersion":"3","capabilities":{{}},{SERVER}}}}}'
     )
@@ -415,7 +415,7 @@ def test_a_client_is_only_asked_for_what_this_request_declares(
     capabilities: dict[str, Any], method: str, params: dict[str, Any], lacking: str
 ) -> None:
     """A server MUST NOT ask for what the client did not declare; `{}` means forms only."""
-    exchange = asked(CALL, {"name": "a", "_meta": stating(capabilities)}, revision=R2026)
+    exchange = asked(CALL, {"name": "a", "_meta": stating(capabilities)}, version=R2026)
     question = {"method": method, **({"params": params} if params else {})}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
     verdict = check(exchange, json.dumps(result), TextForm.RESULT)
@@ -431,7 +431,7 @@ def test_a_nested_form_is_refused() -> None:
         "params": {"message": "?", "requestedSchema": schema},
     }
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
-    exchange = asked(CALL, {"_meta": stating({"elicitation": {}})}, revision=R2026)
+    exchange = asked(CALL, {"_meta": stating({"elicitation": {}})}, version=R2026)
     verdict = check(exchange, json.dumps(result), TextForm.RESULT)
     assert codes(verdict.diagnostics) == ["M67"]
 
@@ -443,7 +443,7 @@ def test_tasks_are_made_only_where_they_were_asked_for() -> None:
     wished = asked(CALL, {"name": "a", "task": {"ttl": 1}})
     assert check(wished, json.dumps({"task": task}), TextForm.RESULT).diagnostics == ()
     extension: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
-    modern = asked(CALL, {"name": "a", "_meta": stating(extension)}, revision=R2026)
+    modern = asked(CALL, {"name": "a", "_meta": stating(extension)}, version=R2026)
     flat = {"resultType": "task", **{k: v for k, v in task.items() if k != "ttl"}, "ttlMs": None}
     assert check(modern, json.dumps(flat), TextForm.RESULT).diagnostics == ()
 
@@ -603,7 +603,7 @@ def test_a_time_that_the_clients_refuse_is_an_error(
 
 
 @pytest.mark.parametrize(
-    ("method", "text", "expected", "revision"),
+    ("method", "text", "expected", "version"),
     [
         (CALL, '{"resultType":"input_required","inputRequests":{}}', ["M53"], R2026),
         ("roots/list", '{"roots":[{"uri":"https://example.com/"}]}', ["M94"], R2025),
@@ -624,10 +624,10 @@ def test_a_time_that_the_clients_refuse_is_an_error(
     ],
 )
 def test_what_both_typescript_clients_refuse_is_an_error(
-    method: str, text: str, expected: list[str], revision: str
+    method: str, text: str, expected: list[str], version: str
 ) -> None:
     """Each was sent without a word, and the client failed the whole call."""
-    exchange = asked(method, {"_meta": stating({})} if revision == R2026 else {}, revision=revision)
+    exchange = asked(method, {"_meta": stating({})} if version == R2026 else {}, version=version)
     verdict = check(exchange, text, TextForm.RESULT)
     assert codes(verdict.diagnostics) == expected
     assert verdict.sendable == (not expected)
@@ -671,7 +671,7 @@ def test_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: str) 
     assert serious(said.diagnostics) == ([code] if code else [])
     question = {"method": "elicitation/create", "params": {"mode": "form", **form}}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
-    exchange = asked(CALL, {"name": "a", "_meta": stating({"elicitation": {}})}, revision=R2026)
+    exchange = asked(CALL, {"name": "a", "_meta": stating({"elicitation": {}})}, version=R2026)
     verdict = check(exchange, json.dumps(result), TextForm.RESULT)
     assert serious(verdict.diagnostics) == ([code] if code else [])
 
@@ -680,25 +680,25 @@ def test_a_list_in_the_answer_of_a_form_came_with_2025_11() -> None:
     """2025-06-18 has one value a field."""
     form = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
     text = '{"action":"accept","content":{"a":["x","y"]}}'
-    older = asked("elicitation/create", form, revision="2025-06-18")
+    older = asked("elicitation/create", form, version="2025-06-18")
     assert codes(check(older, text, TextForm.RESULT).diagnostics) == ["M24"]
-    newer = asked("elicitation/create", form, revision=R2025)
+    newer = asked("elicitation/create", form, version=R2025)
     assert check(newer, text, TextForm.RESULT).sendable
 
 
 # -- extensions, `_meta`, headers, tasks ------------------------------------------------
 
 
-@pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18", R2025])
-def test_extensions_are_declared_in_every_revision(revision: str) -> None:
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", R2025])
+def test_extensions_are_declared_in_every_version(version: str) -> None:
     """SEP-2133's own example is of 2025-06-18; the fix deleted what a host had declared."""
     declared: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/ui": {}}}
     server = {"name": "a", "version": "1"}
-    result = {"protocolVersion": revision, "capabilities": declared, "serverInfo": server}
-    params = {"protocolVersion": revision, "capabilities": declared, "clientInfo": server}
-    exchange = asked(OPEN, params, revision=revision)
+    result = {"protocolVersion": version, "capabilities": declared, "serverInfo": server}
+    params = {"protocolVersion": version, "capabilities": declared, "clientInfo": server}
+    exchange = asked(OPEN, params, version=version)
     assert check(exchange, json.dumps(result), TextForm.RESULT).diagnostics == ()
-    assert remarks(exchange.request, revision) == ()
+    assert remarks(exchange.request, version) == ()
 
 
 def test_the_name_of_an_extension_has_a_prefix() -> None:
@@ -712,7 +712,7 @@ def test_the_name_of_an_extension_has_a_prefix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "revision", "code"),
+    ("key", "version", "code"),
     [
         ("note", R2025, ""),
         ("com.example/note", R2025, ""),
@@ -729,10 +729,10 @@ def test_the_name_of_an_extension_has_a_prefix() -> None:
         ("a b", "2024-11-05", ""),
     ],
 )
-def test_the_names_in_meta_keep_to_their_rules(key: str, revision: str, code: str) -> None:
-    """How a name is written, and which prefixes are kept for MCP, by revision."""
+def test_the_names_in_meta_keep_to_their_rules(key: str, version: str, code: str) -> None:
+    """How a name is written, and which prefixes are kept for MCP, by version."""
     text = json.dumps({"content": [], "_meta": {key: 1}})
-    exchange = asked(CALL, {"name": "a"}, revision=revision)
+    exchange = asked(CALL, {"name": "a"}, version=version)
     assert codes(check(exchange, text, TextForm.RESULT).diagnostics) == ([code] if code else [])
 
 
@@ -756,7 +756,7 @@ def test_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], code: 
     """Clients over HTTP leave a tool out whose x-mcp-header breaks one."""
     tools = [{"name": "t", "inputSchema": {"type": "object", "properties": part}}]
     result = {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
-    modern = asked(TOOLS, {"_meta": stating({})}, revision=R2026)
+    modern = asked(TOOLS, {"_meta": stating({})}, version=R2026)
     found = check(modern, json.dumps(result), TextForm.RESULT).diagnostics
     assert codes(found) == ([code] if code else [])
     assert not check(asked(TOOLS, {}), json.dumps({"tools": tools}), TextForm.RESULT).diagnostics
@@ -786,7 +786,7 @@ def test_a_task_holds_what_its_status_says(status: str, member: str) -> None:
     """In 2026-07-28 what has become of a task stands beside its status."""
     task = {"resultType": "complete", "taskId": "a", "status": status, "ttlMs": None}
     task |= dict.fromkeys(("createdAt", "lastUpdatedAt"), "2026-11-20T10:30:00Z")
-    exchange = asked("tasks/get", {"taskId": "a", "_meta": stating({})}, revision=R2026)
+    exchange = asked("tasks/get", {"taskId": "a", "_meta": stating({})}, version=R2026)
     (diagnostic,) = check(exchange, json.dumps(task), TextForm.RESULT).diagnostics
     assert (diagnostic.code, dict(diagnostic.detail)["key"]) == ("M09", member)
     whole = task | {member: {"code": 1, "message": "x"} if member == "error" else {}}
@@ -795,7 +795,7 @@ def test_a_task_holds_what_its_status_says(status: str, member: str) -> None:
 
 def test_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
     """SEP-2640; the draft was -32601, and the check said that there is no such method."""
-    exchange = asked("skills/list", {"_meta": stating({})}, revision=R2026)
+    exchange = asked("skills/list", {"_meta": stating({})}, version=R2026)
     assert remarks(exchange.request, R2026) == ()
     draft = start(exchange)
     assert json.loads(draft)["result"]["skills"]
@@ -809,14 +809,14 @@ def test_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
 def test_the_folder_of_a_skill_can_be_listed() -> None:
     """`resources/directory/read` of SEP-2640; its result may be kept, and need not say so."""
     method, params = "resources/directory/read", {"uri": "skill://a", "_meta": stating({})}
-    exchange = asked(method, params, revision=R2026)
+    exchange = asked(method, params, version=R2026)
     assert remarks(exchange.request, R2026) == ()
     draft = start(exchange)
     assert json.loads(draft)["result"]["resources"]
     assert codes(check(exchange, draft).diagnostics) == []
     wrong = {"resources": [{"uri": "skill://a/b"}], "resultType": "complete", "nextCursor": 5}
     assert codes(check(exchange, json.dumps(wrong), TextForm.RESULT).diagnostics) == ["M09", "M15"]
-    nameless = asked(method, {"_meta": stating({})}, revision=R2026)
+    nameless = asked(method, {"_meta": stating({})}, version=R2026)
     assert [one.code for one in remarks(nameless.request, R2026)] == ["M09"]
     assert methods.page(method, R2026).endswith("/seps/2640-skills-extension")
 
@@ -828,17 +828,17 @@ def test_every_draft_of_2026_says_which_server_it_is_of() -> None:
             continue
         declared: Any = {"extensions": {methods.TASKS.id: {}}}
         params = {"taskId": "a", "notifications": {}, "_meta": stating(declared)}
-        result = json.loads(start(asked(method, params, revision=R2026)))["result"]
+        result = json.loads(start(asked(method, params, version=R2026)))["result"]
         assert result["_meta"][versions.META_SERVER]["name"] == "humanmcp", method
 
 
 # -- something of the person's own ------------------------------------------------------
 
 
-def said(method: str, params: object, established: Established, revision: str = R2025) -> list[str]:
+def said(method: str, params: object, established: Established, version: str = R2025) -> list[str]:
     """Return the codes of a notification of the person's own."""
     line = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    return codes(check_outgoing(line, revision, established).diagnostics)
+    return codes(check_outgoing(line, version, established).diagnostics)
 
 
 def test_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
@@ -889,12 +889,12 @@ def test_what_belongs_in_another_place_is_one_problem(value: dict[str, Any], cod
     assert codes(found.diagnostics) == [code]
 
 
-@pytest.mark.parametrize("revision", [R2025, R2026])
-def test_plain_text_becomes_the_result_that_the_template_has(revision: str) -> None:
+@pytest.mark.parametrize("version", [R2025, R2026])
+def test_plain_text_becomes_the_result_that_the_template_has(version: str) -> None:
     """A sentence typed into the page and one given to `answer --text` are the same message."""
-    stated = {"_meta": stating()} if revision == R2026 else {}
+    stated = {"_meta": stating()} if version == R2026 else {}
     params = {"name": "dice", "arguments": {}, **stated}
-    exchange = asked("tools/call", params, revision=revision)
+    exchange = asked("tools/call", params, version=version)
     template = json.loads(start(exchange, Established("")))["result"]
     template["content"][0]["text"] = "sunny"
     verdict = check(exchange, "sunny", TextForm.TEXT, Established(""))

@@ -117,8 +117,8 @@ def test_many_are_one_warning() -> None:
 def test_no_example_of_ours_is_a_secret() -> None:
     """What we offer to begin with warns of nothing."""
     for method in methods.REQUESTS:
-        for revision in versions.ALL:
-            for result in examples.results(method, revision).values():
+        for version in versions.ALL:
+            for result in examples.results(method, version).values():
                 assert typed_secrets(json.dumps(result)) == (), method
 
 

@@ -36,7 +36,7 @@ def test_bytes_that_are_half_a_character_are_written_as_they_are() -> None:
     assert whole_conversation.typed_bytes("\ud800") == b"\xed\xa0\x80"
 
 
-def test_messages_to_begin_from_are_those_that_the_revision_has() -> None:
+def test_messages_to_begin_from_are_those_that_the_version_has() -> None:
     """Progress for each that waits and gave a token, with the tool that it is about."""
     with_token = asked("tools/call", {"name": "dice", "_meta": {"progressToken": "p"}})
     listed = asked("tools/list", {"_meta": {"progressToken": 7}})

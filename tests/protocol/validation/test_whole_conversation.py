@@ -47,9 +47,9 @@ def told(judged: Judged) -> tuple[int, Direction, str, list[str]]:
     )
 
 
-def heard(*lines: tuple[Direction, bytes], revision: str = "2025-06-18") -> list[Judged]:
+def heard(*lines: tuple[Direction, bytes], version: str = "2025-06-18") -> list[Judged]:
     """Judge a conversation to its end; lines are counted from 1."""
-    overheard = ConversationJudge(revision, initialized=True)
+    overheard = ConversationJudge(version, initialized=True)
     found = [
         judged
         for number, (direction, raw) in enumerate(lines, 1)
@@ -75,14 +75,14 @@ def test_what_needs_the_handshake_is_wrong_without_it() -> None:
     assert (len(alone.diagnostics), len(early.diagnostics)) == (0, 1)
 
 
-def test_the_revision_is_the_one_that_both_sides_agreed_on() -> None:
+def test_the_version_is_the_one_that_both_sides_agreed_on() -> None:
     """Before that the one that was given, else the newest with a handshake."""
     overheard = ConversationJudge()
-    assert overheard.revision == "2025-11-25"
-    assert ConversationJudge("2025-03-26").revision == "2025-03-26"
+    assert overheard.version == "2025-11-25"
+    assert ConversationJudge("2025-03-26").version == "2025-03-26"
     overheard.line(1, IN, request("initialize", protocolVersion="2025-11-25"))
     overheard.line(2, OUT, answer(protocolVersion="2024-11-05"))
-    assert overheard.revision == "2024-11-05"
+    assert overheard.version == "2024-11-05"
 
 
 def test_a_batch_is_judged_as_a_line_and_message_by_message() -> None:
@@ -96,7 +96,7 @@ def test_a_batch_is_judged_as_a_line_and_message_by_message() -> None:
     assert broken.text == "7"
     assert len(broken.diagnostics) == 1
     assert [judged.method for judged in left] == ["tools/call"]
-    assert told(heard((IN, raw), revision="2025-03-26")[0])[3] == []
+    assert told(heard((IN, raw), version="2025-03-26")[0])[3] == []
 
 
 def test_a_mark_before_a_line_is_named_with_its_message() -> None:
@@ -113,7 +113,7 @@ def test_a_request_that_got_no_answer_is_named_at_the_end() -> None:
     assert told(second)[:3] == (2, OUT, "roots/list")
     assert first.diagnostics[0].detail == (("method", "tools/call"), ("id", "1"))
     listening = request("subscriptions/listen")
-    assert [judged.line for judged in heard((IN, listening), revision="2026-07-28")] == [1]
+    assert [judged.line for judged in heard((IN, listening), version="2026-07-28")] == [1]
 
 
 @pytest.mark.parametrize(

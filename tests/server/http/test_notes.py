@@ -33,7 +33,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingHttp]:
     """Return a server with a rule, whose streams begin soon."""
     folder = tmp_path_factory.mktemp("notes")
     (folder / "book.toml").write_text(BOOK, encoding="utf-8")
-    flags = ("--opening", "book", "--book", str(folder / "book.toml"))
+    flags = ("--handshake", "book", "--book", str(folder / "book.toml"))
     with ServingHttp(folder / "inbox", *flags, quick=1) as running:
         yield running
 

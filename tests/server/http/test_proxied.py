@@ -59,7 +59,7 @@ def test_an_answer_comes_through_a_proxy_that_passes_nothing_on_before_its_end(
 ) -> None:
     """A stream that only waits ends, so the client learns where to ask again."""
     with (
-        ServingHttp(tmp_path / "inbox", "--opening", "book", quick=1) as server,
+        ServingHttp(tmp_path / "inbox", "--handshake", "book", quick=1) as server,
         buffering(server.port) as proxy,
     ):
         headers = {**JSON, **server.initialize()}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from humanmcp.answering.case import case_of
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Key
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.client import part_in
 from humanmcp.protocol.spec import versions
@@ -39,11 +39,11 @@ def book(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("revision", versions.HANDSHAKE[1:])
-def test_a_whole_session_in_every_version_with_a_handshake(home: Path, revision: str) -> None:
+@pytest.mark.parametrize("version", versions.HANDSHAKE[1:])
+def test_a_whole_session_in_every_version_with_a_handshake(home: Path, version: str) -> None:
     """Initialize, a call that a person answers, and the end."""
-    with ServingHttp(home, "--opening", "book") as server:
-        headers = server.initialize(revision)
+    with ServingHttp(home, "--handshake", "book") as server:
+        headers = server.initialize(version)
         tools = server.ask(body='{"jsonrpc":"2.0","id":2,"method":"tools/list"}', headers=headers)
         assert tools.json["result"]["tools"][0]["name"] == "ask_human"
         waiting = server.open(headers, call(3))
@@ -56,7 +56,7 @@ def test_a_whole_session_in_every_version_with_a_handshake(home: Path, revision:
 
 def test_a_session_of_2026_has_no_id(home: Path) -> None:
     """Nothing is minted, and the visitor's requests stand in one session of the inbox."""
-    with ServingHttp(home, "--opening", "book") as server:
+    with ServingHttp(home, "--handshake", "book") as server:
         tools = modern("tools/list")
         got = server.ask(body=tools.body, headers=tools.headers)
         assert got.status == 200
@@ -86,7 +86,7 @@ def test_an_answer_is_byte_identical_over_stdio_json_and_events(home: Path, book
 
 def test_what_a_person_types_goes_out_as_it_was_typed(home: Path) -> None:
     """Numbers, escapes and the order of members, in a body."""
-    with ServingHttp(home, "--opening", "book") as server:
+    with ServingHttp(home, "--handshake", "book") as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         typed = f'{{"jsonrpc":"2.0","id":2,"result":{ANSWER}}}'
@@ -96,7 +96,7 @@ def test_what_a_person_types_goes_out_as_it_was_typed(home: Path) -> None:
 
 def test_nothing_is_sent_until_the_status_is_decided_and_then_a_stream_begins(home: Path) -> None:
     """First a name for the stream, then comments, then the answer."""
-    with ServingHttp(home, "--opening", "book", quick=PATIENCE) as server:
+    with ServingHttp(home, "--handshake", "book", quick=PATIENCE) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         assert waiting.response.status == 200
@@ -112,7 +112,7 @@ def test_nothing_is_sent_until_the_status_is_decided_and_then_a_stream_begins(ho
 
 def test_a_stream_that_waits_for_long_ends_and_its_client_asks_again(home: Path) -> None:
     """SEP-1699, in 2025-11-25 alone; the answer comes to whoever asks."""
-    with ServingHttp(home, "--opening", "book", quick=1) as server:
+    with ServingHttp(home, "--handshake", "book", quick=1) as server:
         headers, before = server.initialize(), server.initialize("2025-06-18")
         waiting = server.open(headers, call())
         lines = [line for line in waiting.lines() if line not in (b":", b"")]
@@ -166,7 +166,7 @@ def test_an_error_has_its_status_in_2026_and_200_before(home: Path) -> None:
 
 def test_a_header_that_lies_is_shown_and_a_person_may_answer_all_the_same(home: Path) -> None:
     """200, where every other server says 400."""
-    with ServingHttp(home, "--opening", "book") as server:
+    with ServingHttp(home, "--handshake", "book") as server:
         asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
         waiting = server.open({**asked.headers, "Mcp-Name": "another"}, asked.body)
         status = server.folder() / "status.txt"
@@ -180,7 +180,7 @@ def test_a_header_that_lies_is_shown_and_a_person_may_answer_all_the_same(home: 
 
 def test_a_client_of_2026_that_hangs_up_has_cancelled(home: Path) -> None:
     """The rule: "Closing the SSE response stream MUST be treated by the server as cancellation"."""
-    with ServingHttp(home, "--opening", "book") as server:
+    with ServingHttp(home, "--handshake", "book") as server:
         asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
         waiting = server.open(asked.headers, asked.body)
         folder = server.folder()
@@ -191,7 +191,7 @@ def test_a_client_of_2026_that_hangs_up_has_cancelled(home: Path) -> None:
 
 def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home: Path) -> None:
     """The rule: "Disconnection SHOULD NOT be interpreted as the client cancelling its request"."""
-    with ServingHttp(home, "--opening", "book", quick=PATIENCE) as server:
+    with ServingHttp(home, "--handshake", "book", quick=PATIENCE) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         name, data = next(waiting.events())
@@ -212,7 +212,7 @@ def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home
 
 def test_a_stream_that_is_resumed_goes_on_where_it_was(home: Path) -> None:
     """The client is there again before the answer."""
-    with ServingHttp(home, "--opening", "book", quick=PATIENCE) as server:
+    with ServingHttp(home, "--handshake", "book", quick=PATIENCE) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         name, _ = next(waiting.events())
@@ -225,7 +225,7 @@ def test_a_stream_that_is_resumed_goes_on_where_it_was(home: Path) -> None:
 
 def test_a_cancelled_request_gets_no_answer_and_its_post_ends(home: Path) -> None:
     """By a notification, up to 2025-11-25."""
-    with ServingHttp(home, "--opening", "book") as server:
+    with ServingHttp(home, "--handshake", "book") as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         server.folder()
@@ -342,7 +342,7 @@ def test_a_body_of_two_lengths_is_refused_and_the_connection_ends(home: Path) ->
 
 def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
     """The same id twice at once: two sessions, and both are answered."""
-    with ServingHttp(home, "--opening", "book") as server:
+    with ServingHttp(home, "--handshake", "book") as server:
         asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
         first = server.open(asked.headers, asked.body)
         until(lambda: len([*home.glob("sessions/*/pending/*")]) == 1, "the first")
@@ -355,7 +355,7 @@ def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> N
 
 def test_the_server_ends_in_order_when_it_is_told_to_stop(home: Path) -> None:
     """Soon, and a session to which nobody can come back is closed."""
-    with ServingHttp(home, "--opening", "book") as server:
+    with ServingHttp(home, "--handshake", "book") as server:
         asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
         waiting = server.open(asked.headers, asked.body)
         folder = server.folder()
@@ -369,7 +369,7 @@ def test_the_server_ends_in_order_when_it_is_told_to_stop(home: Path) -> None:
 def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path) -> None:
     """Under its id and the ids of its events; what a person is asked still waits."""
     port = own_port()
-    with ServingHttp(home, "--opening", "book", address=port) as server:
+    with ServingHttp(home, "--handshake", "book", address=port) as server:
         headers = server.initialize()
         waiting = server.open(headers, call())
         server.folder()
@@ -378,13 +378,13 @@ def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path)
         assert [name for name, _data in waiting.events()] == ["2-0"]
         assert server.process.wait(PATIENCE) == 0
         waiting.close()
-    with ServingHttp(home, "--opening", "book", quick=PATIENCE, address=port) as server:
+    with ServingHttp(home, "--handshake", "book", quick=PATIENCE, address=port) as server:
         again = server.open({**headers, "Last-Event-ID": "2-0"}, verb="GET")
         assert next(again.events()) == ("2-0", b"")
         server.kill()
     (folder,) = home.glob("sessions/*")
     assert [path.name for path in folder.glob("pending/*")] == ["0002"]
-    flags = ("--opening", "book", "--book", str(book))
+    flags = ("--handshake", "book", "--book", str(book))
     book.write_text('[[tools]]\nname = "new"\n', encoding="utf-8")
     with ServingHttp(home, *flags, quick=PATIENCE, address=port) as server:
         changes = server.open(headers, verb="GET").events()
@@ -415,11 +415,11 @@ def test_a_client_of_2026_asks_again_after_a_stop_and_after_a_kill_and_gets_the_
         return modern("tools/call", number, name="ask_human", arguments={"question": "?"})
 
     port = own_port()
-    with ServingHttp(home, "--opening", "book", address=port) as server:
+    with ServingHttp(home, "--handshake", "book", address=port) as server:
         server.open(asking(2).headers, asking(2).body)
         server.folder()
         server.kill()
-    with ServingHttp(home, "--opening", "book", address=port) as server:
+    with ServingHttp(home, "--handshake", "book", address=port) as server:
         again = server.open(asking(2).headers, asking(2).body)
         other = server.open(asking(9).headers, asking(9).body)  # another call, which asks the same
         until(lambda: len(list(home.glob("sessions/*/pending/*"))) == 2, "both")
@@ -427,7 +427,7 @@ def test_a_client_of_2026_asks_again_after_a_stop_and_after_a_kill_and_gets_the_
         assert (again.response.status, other.response.status) == (503, 503)
         assert json.loads(other.response.read())["id"] == 9
         assert server.process.wait(PATIENCE) == 0
-    with ServingHttp(home, "--opening", "book", address=port) as server:
+    with ServingHttp(home, "--handshake", "book", address=port) as server:
         again = server.open(asking(7).headers, asking(7).body)
         server.answer(1, "sunny")
         answer = json.loads(again.response.read())

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client
 from mcp_types import TextContent
 
+from humanmcp.inbox.backends import open_inbox
 from humanmcp.inbox.contract import Inbox, Key, Life, Reply, SessionFacts
-from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.postgres_server import PostgresServer

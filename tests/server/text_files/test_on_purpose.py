@@ -102,7 +102,7 @@ def test_bytes_can_be_typed() -> None:
     assert typed_bytes(r"a\xff\xFE\n\\x41é") == b"a\xff\xfe\n\\x41" + "é".encode()
 
 
-def test_each_message_to_begin_from_is_one_of_its_revision() -> None:
+def test_each_message_to_begin_from_is_one_of_its_version() -> None:
     """A ping has gone in 2026-07-28, and so have requests of the server's own."""
     old = {one.method for one in openers("2025-11-25", (), "h-1")}
     new = {one.method for one in openers("2026-07-28", (), "h-1")}

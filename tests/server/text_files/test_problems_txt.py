@@ -71,7 +71,7 @@ def test_nothing_to_say_is_nothing() -> None:
 def test_what_the_peer_wrote_is_escaped() -> None:
     """An escape sequence in a name cannot reach the terminal that shows the file."""
     diagnostic = Diagnostic(
-        "M12", Severity.WARNING, (("key", "\x1b[2J"), ("revision", "2025-11-25"))
+        "M12", Severity.WARNING, (("key", "\x1b[2J"), ("version", "2025-11-25"))
     )
     said = report([DocumentOutcome(Document(0, "{}"), sent=True, diagnostics=(diagnostic,))], "en")
     assert "\x1b" not in said

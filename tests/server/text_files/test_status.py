@@ -12,7 +12,7 @@ from humanmcp.cli import main
 from humanmcp.desk.state.board import Board
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.protocol.rules.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.rules.answer_book import HandshakePolicy, Mode
 from humanmcp.server.text_files.files import TextFiles
 from humanmcp.server.text_files.folder import OpenFolder
 from humanmcp.server.text_files.out_txt import decode
@@ -71,7 +71,7 @@ class AtFiles(Serving):
         until(lambda: all(part in self.status() for part in parts), f"{parts} in status.txt")
 
 
-def test_with_files_the_opening_waits_for_the_person(tmp_path: Path) -> None:
+def test_with_files_the_handshake_waits_for_the_person(tmp_path: Path) -> None:
     """The book steps in for no unknown client; who follows the first article is the server."""
     with AtFiles(tmp_path) as server:
         server.say(initialize("some-client"))
@@ -178,8 +178,8 @@ def test_a_long_session_is_told_of_in_its_last_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_how_much_is_answered_is_said_in_every_manner(language: str) -> None:
     """No manner of starting leaves the file without its first sentences."""
-    for opening in OpeningPolicy:
-        assert say("status", f"opening {opening.value}", language)
+    for handshake in HandshakePolicy:
+        assert say("status", f"handshake {handshake.value}", language)
     for mode in Mode:
         assert mode is Mode.NORMAL or say("status", f"mode {mode.value}", language)
 
@@ -212,16 +212,16 @@ def test_a_folder_that_was_deleted_comes_back_with_all_that_came(tmp_path: Path)
         assert json.loads(server.hear())["id"] == 7
 
 
-def test_no_revision_is_shown_before_one_was_agreed(tmp_path: Path) -> None:
+def test_no_version_is_shown_before_one_was_agreed(tmp_path: Path) -> None:
     """The inbox showed 2025-11-25 while `initialize` was still waiting."""
     with AtFiles(tmp_path, "--by-hand") as server:
         server.say(initialize("some-client"))
         desk = FolderInbox(server.home)
         until(lambda: desk.sessions() and desk.sessions()[0].client, "the client's name")
-        assert desk.sessions()[0].revision == ""
+        assert desk.sessions()[0].protocol_version == ""
         server.type(OFFER)
         server.hear()
-        until(lambda: desk.sessions()[0].revision == "2025-11-25", "the agreement")
+        until(lambda: desk.sessions()[0].protocol_version == "2025-11-25", "the agreement")
 
 
 def suggested(complaint: str) -> str:
@@ -406,7 +406,7 @@ def test_several_writers_at_once_are_all_sent_and_none_twice(tmp_path: Path) -> 
 def test_what_the_client_made_of_what_was_said_stands_at_the_end(tmp_path: Path) -> None:
     """A changed list, and an answer with an id that nobody asked with."""
     changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-    with AtFiles(tmp_path, "--opening", "book") as server:
+    with AtFiles(tmp_path, "--handshake", "book") as server:
         server.say(initialize("some-client"))
         server.hear()
         server.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')

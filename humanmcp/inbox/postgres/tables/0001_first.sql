@@ -5,7 +5,7 @@
 CREATE TABLE humanmcp.inboxes (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,                   -- '' is the inbox of desk and serve; a room has its own
-    opening_held boolean NOT NULL DEFAULT false,
+    handshake_by_hand boolean NOT NULL DEFAULT false,
     letters int NOT NULL DEFAULT 0               -- how many letters were given
 );
 

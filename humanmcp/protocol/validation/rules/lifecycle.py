@@ -1,4 +1,4 @@
-"""The opening (versions, capabilities, what was agreed on), and what goes on after its request."""
+"""The handshake (versions, capabilities, the agreement), and what goes on after its request."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     capability = record.capability if record.to_server else ""
     if not capability or capability in offered:
         return
-    if capability != "completions" or features(answer.exchange.revision).completions:
+    if capability != "completions" or features(answer.exchange.version).completions:
         yield NotDeclared(answer.path, capability=capability, method=shown(method))
 
 
@@ -133,7 +133,7 @@ def name_of_completions(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     declared, at = answer.value.get("capabilities"), answer.at("capabilities", "completion")
     if not isinstance(declared, dict) or "completion" not in declared:
         return
-    if features(answer.exchange.revision).completions and "completions" not in declared:
+    if features(answer.exchange.version).completions and "completions" not in declared:
         yield OldNameOfCompletions(at, rename_to(at, "completions"), at_name=True)
 
 
@@ -203,7 +203,7 @@ def outcome_beside_status(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """
     status = answer.value.get("status")
     needed = _HOLDS.get(status) if isinstance(status, str) else None
-    if not features(answer.exchange.revision).result_types or needed is None:
+    if not features(answer.exchange.version).result_types or needed is None:
         return
     name, example = needed
     if name not in answer.value:

@@ -71,7 +71,7 @@ _LOOKS: Final = ((NoSchema, validator.trouble_in), (UnusableSchema, validator.un
 def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagnostic]:
     required, properties = schema.get("required"), schema.get("properties")
     if "required" in schema and not isinstance(required, list):
-        if not features(exchange.revision).any_schema:
+        if not features(exchange.version).any_schema:
             return []  # the shape says so
         at = (*path, "required")
         fix = replace_with(at, [required]) if isinstance(required, str) else None
@@ -83,7 +83,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
             return [kind((*path, *inside), broken=broken)]
     names = properties if isinstance(properties, dict) else {}
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
-    found = _headers(schema, path) if features(exchange.revision).header_arguments else []
+    found = _headers(schema, path) if features(exchange.version).header_arguments else []
     if missing and "$ref" not in schema and "allOf" not in schema:
         found.append(RequiredUnknown((*path, "required"), key=shown(missing[0])))
     return found
@@ -149,7 +149,7 @@ def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     if "structuredContent" not in answer.value or answer.value.get("content") != []:
         return
     structured, at = answer.value["structuredContent"], answer.at("content")
-    fitting = isinstance(structured, dict) or features(answer.exchange.revision).any_schema
+    fitting = isinstance(structured, dict) or features(answer.exchange.version).any_schema
     if not fitting or not _structures(answer):
         return
     fix = None
@@ -160,7 +160,7 @@ def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 
 def _structures(answer: JudgedAnswer) -> bool:
     """Return True if it is a result that may be structured: no question, and no task."""
-    may = features(answer.exchange.revision).structured_content
+    may = features(answer.exchange.version).structured_content
     return may and not answer.asks_back and "task" not in answer.value
 
 
@@ -310,7 +310,7 @@ def something_read(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
     """
     if answer.value.get("contents") == [] and not answer.asks_back:
-        code = features(answer.exchange.revision).resource_not_found
+        code = features(answer.exchange.version).resource_not_found
         yield NothingRead(answer.at("contents"), instead=str(code))
 
 

@@ -21,11 +21,11 @@ SKILL: dict[str, Any] = {
 APP = "text/html;profile=mcp-app"
 
 
-def said(method: str, result: dict[str, Any], revision: str = R2026) -> list[tuple[str, str]]:
+def said(method: str, result: dict[str, Any], version: str = R2026) -> list[tuple[str, str]]:
     """List what is said of a result, as (code, pointer)."""
     whole = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
-    exchange = asked(method, {"_meta": stating()}, revision=revision)
-    text = json.dumps(whole if revision == R2026 else result)
+    exchange = asked(method, {"_meta": stating()}, version=version)
+    text = json.dumps(whole if version == R2026 else result)
     found = check(exchange, text, TextForm.RESULT).diagnostics
     return [(one.code, one.pointer.removeprefix("/result")) for one in found]
 
@@ -67,17 +67,17 @@ def test_a_skill_is_where_its_name_says_with_all_its_files(
 @pytest.mark.parametrize("method", ["initialize", "server/discover"])
 def test_a_server_with_skills_declares_resources(method: str) -> None:
     """The fix declares them."""
-    revision = R2025 if method == "initialize" else R2026
+    version = R2025 if method == "initialize" else R2026
     extensions = {"extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}}}
     result = {
         "protocolVersion": R2025,
         "serverInfo": {"name": "s", "version": "1"},
     }
-    if revision == R2026:
+    if version == R2026:
         result = {"supportedVersions": [R2026]}
-    found = said(method, {**result, "capabilities": extensions}, revision)
+    found = said(method, {**result, "capabilities": extensions}, version)
     assert ("M105", "/capabilities") in found
-    there = said(method, {**result, "capabilities": {**extensions, "resources": {}}}, revision)
+    there = said(method, {**result, "capabilities": {**extensions, "resources": {}}}, version)
     assert "M105" not in dict(there)
 
 
@@ -89,7 +89,7 @@ def test_a_folder_is_read_only_where_the_server_says_it_can_be(
 ) -> None:
     """Nothing is said while nobody was heard to declare anything."""
     params = {"uri": "skill://a", "_meta": stating()}
-    request = asked("resources/directory/read", params, revision=R2026).request
+    request = asked("resources/directory/read", params, version=R2026).request
     extensions = {} if settings is None else {"io.modelcontextprotocol/skills": settings}
     offered = Established(offered={"resources": {}, "extensions": extensions})
     assert codes(draft_check.remarks(request, R2026, offered)) == found

@@ -32,9 +32,9 @@ def test_a_task_holds_what_its_status_tells_of(
     status: object, needed: str, example: dict[str, Any] | None
 ) -> None:
     """2026-07-28: its result, its error or its questions; before, they were asked for."""
-    for revision in (R2025, R2026):
+    for version in (R2025, R2026):
         params = {"taskId": "1", "_meta": stating()}
-        exchange = asked("tasks/get", params, revision=revision)
+        exchange = asked("tasks/get", params, version=version)
         task = {**TASK, "status": status}
         told = [
             dict(one.detail)
@@ -43,5 +43,5 @@ def test_a_task_holds_what_its_status_tells_of(
         ]
         found = [(one["key"], json.loads(one["example"]), one["where"]) for one in told]
         outcomes = [one for one in found if one[0] in ("result", "error", "inputRequests")]
-        wanted = revision == R2026 and bool(needed)
+        wanted = version == R2026 and bool(needed)
         assert outcomes == ([(needed, example, "result")] if wanted else [])

@@ -24,7 +24,7 @@ def answer(
     """Make an answer to judge."""
     params = {"cursor": "2", "_meta": stating()}
     return JudgedAnswer(
-        asked(method, params, revision=R2026), dict(value), established or Established()
+        asked(method, params, version=R2026), dict(value), established or Established()
     )
 
 
@@ -95,7 +95,7 @@ def test_a_rule_of_what_comes_in_can_be_asked_alone() -> None:
     heard = incoming.HeardMessage(call, "2025-11-25", Established(tools={"a": {}}))
     assert [one.code for one in incoming.arguments_by_their_name(heard)] == ["M87"]
     assert [one.code for one in incoming.initialized_first(heard)] == ["M86"]
-    assert list(incoming.method_of_the_revision(heard)) == []
+    assert list(incoming.method_of_the_version(heard)) == []
 
 
 def test_of_what_goes_out_first_the_first_rule_that_finds_something_says_it() -> None:
