@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.rules.rule import Rule
 
 NAME: Final = "humanmcp-book"
-"""Who the client is that reads what a server offers."""
+"""Who the client is that reads a server's definition."""
 
 
 class _Listener(ClientObserver):
@@ -52,7 +52,7 @@ class _Listener(ClientObserver):
 
 
 def listed(target: ServerTarget) -> list[Frame]:
-    """Ask a server what it offers, and return all that was said.
+    """Ask a server for its definition, and return all that was said.
 
     Raises:
         StopError: it cannot be started, or does not speak MCP.
@@ -67,7 +67,7 @@ def listed(target: ServerTarget) -> list[Frame]:
     try:
         client.open(SessionStart.PROBE)
         for method in methods.LISTS:
-            if method.capability in client.offered:
+            if method.capability in client.server_capabilities:
                 for _page in client.pages(method.name):
                     pass
     finally:

@@ -149,8 +149,8 @@ class BookFile:
         self._next_look = now + _LOOK_EVERY
         return self._look()
 
-    def offer(self, book: Book) -> None:
-        """Have another book in force until the file is saved: a rule changed what is offered."""
+    def use(self, book: Book) -> None:
+        """Use another book until the file is saved: a rule changed the server definition."""
         self.book = book
 
     def _as_served(self, book: Book) -> Book:

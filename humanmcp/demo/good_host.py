@@ -249,11 +249,11 @@ class GoodHost:
     def _understood_server(
         self, request: Message, message: Message, result: JsonObject
     ) -> Answered | None:
-        server, offers = result.get("serverInfo"), result.get("capabilities")
-        if not isinstance(server, dict) or not isinstance(offers, dict):
+        server, capabilities = result.get("serverInfo"), result.get("capabilities")
+        if not isinstance(server, dict) or not isinstance(capabilities, dict):
             return None
         said = {name: str(server.get(name)) for name in ("name", "version")}
-        said["offers"] = ", ".join(offers) or "-"
+        said["capabilities"] = ", ".join(capabilities) or "-"
         return Answered(request, message, "understood-initialize", said)
 
     def _understood_tools(

@@ -102,7 +102,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class OfferedTool:
+class ModelTool:
     """A tool as the model sees it: `server__tool`."""
 
     name: str
@@ -139,8 +139,8 @@ def _written(block: Block) -> dict[str, Any]:
             assert_never(impossible)
 
 
-def tool_written(tool: OfferedTool) -> dict[str, Any]:
-    """Write an offered tool as JSON. `input_schema` is the LLM services' name for it."""
+def tool_written(tool: ModelTool) -> dict[str, Any]:
+    """Write a tool as JSON. `input_schema` is the LLM services' name for it."""
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
 
 
@@ -183,7 +183,7 @@ _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class ToolAddress:
-    """Where an offered name leads: a server, and the name its tool has there."""
+    """Where a name leads that the model has: a server, and the name its tool has there."""
 
     server: str
     tool: str
@@ -221,7 +221,7 @@ class NoToolError(LookupError):
         return f"Error calling tool {self.name}: {self.why}"
 
 
-def offered_name(server: str, tool: str, taken: Mapping[str, ToolAddress]) -> str:
+def name_for_model(server: str, tool: str, taken: Mapping[str, ToolAddress]) -> str:
     """Return `server__tool` in characters that LLM services allow, and as no other is called."""
     plain = _FORBIDDEN.sub("_", f"{server}{BETWEEN}{tool}")
     if len(plain) <= LONGEST_NAME and plain not in taken:

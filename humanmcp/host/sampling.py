@@ -194,7 +194,7 @@ class Lent:
         for word in KINDS[command]:
             for server in self.servers.running():
                 capability = LISTS[word].method.partition("/")[0]
-                if server.client is not None and capability in server.client.offered:
+                if server.client is not None and capability in server.client.server_capabilities:
                     shown += self._list(server, word)
         if not shown:
             to_stdout(f"  {say('client', 'none', self.language)}")

@@ -18,8 +18,8 @@ from humanmcp.host.client.handshake import HandshakeError, NoAnswerError, Sessio
 from humanmcp.host.client.transport import connect
 from humanmcp.host.conversation import (
     BETWEEN,
+    ModelTool,
     NoToolError,
-    OfferedTool,
     TextBlock,
     ToolAddress,
     ToolFilter,
@@ -28,7 +28,7 @@ from humanmcp.host.conversation import (
     Turn,
     TurnRole,
     images_of,
-    offered_name,
+    name_for_model,
     text_of,
 )
 from humanmcp.host.models import ModelError, OverloadedError
@@ -133,7 +133,7 @@ class Server:
 
     def list_tools(self) -> None:
         """Ask for its tools, page by page."""
-        if self.client is None or "tools" not in self.client.offered:
+        if self.client is None or "tools" not in self.client.server_capabilities:
             return
         self.stale = False
         listed = [entries_of(page, "tools") for page in self.client.pages("tools/list")]
@@ -280,7 +280,7 @@ class Servers:
 
     # -- tools ---------------------------------------------------------------------------------
 
-    def offered(self) -> tuple[OfferedTool, ...]:
+    def model_tools(self) -> tuple[ModelTool, ...]:
         """List the tools for the model, by names that lead back. Asks again what has changed."""
         places: dict[str, ToolAddress] = {}
         found = []
@@ -296,11 +296,11 @@ class Servers:
             for tool in server.tools:
                 if not self.filter.lets(ToolAddress(server.name, tool["name"])):
                     continue
-                name = offered_name(server.name, tool["name"], places)
+                name = name_for_model(server.name, tool["name"], places)
                 places[name] = ToolAddress(server.name, tool["name"])
                 schema = tool.get("inputSchema")
                 found.append(
-                    OfferedTool(
+                    ModelTool(
                         name,
                         str(tool.get("description") or tool.get("title") or ""),
                         schema if isinstance(schema, dict) else {"type": "object"},
@@ -514,7 +514,7 @@ class HostLoop:
         raise TurnLimitError("turn limit", turns=self.limits.turns)
 
     def _turn(self) -> Turn:
-        tools = self.servers.offered()
+        tools = self.servers.model_tools()
         turn = with_retries(
             lambda: self.model.turn(tuple(self.history), tools, self.watcher.heard),
             self.sleep,

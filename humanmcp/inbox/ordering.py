@@ -12,7 +12,7 @@ from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Reply
-    from humanmcp.protocol.rules.rule import OfferChange
+    from humanmcp.protocol.rules.rule import DefinitionChange
 
 _SWITCHES: Final = frozenset({Order.PROGRESS, Order.SILENCE})
 _HIGHEST: Final = 255
@@ -51,8 +51,8 @@ def not_understood(order: Order, text: str) -> str:
         return "base64"
     if order in _SWITCHES and text not in ("on", "off"):
         return "switch"
-    if order is Order.OFFER and offer_change(text) is None:
-        return "offer"
+    if order is Order.DEFINITION and definition_change(text) is None:
+        return "definition"
     if order is Order.HTTP:
         from humanmcp.protocol.http.outbound import TAKEN_BACK, HttpFault  # noqa: PLC0415 - seldom
 
@@ -62,8 +62,8 @@ def not_understood(order: Order, text: str) -> str:
     return ""
 
 
-def offer_change(text: str) -> OfferChange | None:
-    """Read what an order changes of what is offered; None for what is none."""
+def definition_change(text: str) -> DefinitionChange | None:
+    """Return how an order changes the server definition, or None if its text is no change."""
     import json  # noqa: PLC0415 - seldom wanted
 
     from humanmcp.protocol.rules.book_format import (  # noqa: PLC0415 - likewise
@@ -73,7 +73,7 @@ def offer_change(text: str) -> OfferChange | None:
 
     try:
         given = json.loads(text)
-        return read_change(given, "offer") if isinstance(given, dict) else None
+        return read_change(given, "definition") if isinstance(given, dict) else None
     except (ValueError, BookError):
         return None
 

@@ -93,7 +93,7 @@ class Session:
         self.exchanges = Exchanges()
         self.unreadable = 0
         """Lines that could not be read: each may be answered with one deliberate -32700."""
-        self.offers: Mapping[str, Any] = {}
+        self.book_capabilities: Mapping[str, Any] = {}
         """What we declare when we are asked; a client of 2026-07-28 need not ask."""
         self.notice = ""
         """The method of the peer's last message, where that is a notification; else nothing."""
@@ -432,12 +432,12 @@ class Session:
         if exchange is None or not methods.of(exchange.method).stays_open:
             return None
         wanted = exchange.request.params.get("notifications")
-        offered = self._offered
+        declared = self._server_capabilities
         tasks = methods.declares(exchange.request, methods.TASKS)
         honoured = {
             name: value
             for name, value in (wanted.items() if isinstance(wanted, dict) else ())
-            if value and (_capability(name) in offered or (tasks and name == methods.TASK_IDS))
+            if value and (_capability(name) in declared or (tasks and name == methods.TASK_IDS))
         }
         return (
             '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":'
@@ -446,16 +446,20 @@ class Session:
         )
 
     @property
-    def _offered(self) -> Mapping[str, Any]:
+    def _server_capabilities(self) -> Mapping[str, Any]:
         """The server capabilities, as declared or as they would be declared."""
-        return self.offers if self.established.offered is None else self.established.offered
+        return (
+            self.book_capabilities
+            if self.established.server_capabilities is None
+            else self.established.server_capabilities
+        )
 
     def list_changed(self, capability: str) -> tuple[str, ...]:
         """Return the `list_changed` notifications; the client then fetches the list again.
 
-        Nothing for a client that was not offered such a list, or has not opened the session yet.
+        Nothing if the server declared no such list, or the client has not opened the session yet.
         """
-        if capability not in self._offered:
+        if capability not in self._server_capabilities:
             return ()
         return self._change_notices(
             f"notifications/{capability}/list_changed", {}, capability, wanted=True

@@ -17,7 +17,7 @@ from humanmcp.server.text_files.out_txt import note
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.rules.rule import OfferChange
+    from humanmcp.protocol.rules.rule import DefinitionChange
     from humanmcp.server.exchanges import ExchangeHandler
 
 logger = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class HandedIn:
             except ValueError:
                 return note("no order", language, line=line, known=KNOWN)
             code = not_understood(order, text.strip())
-            if code or order in (Order.SAY, Order.RAW, Order.OFFER):
+            if code or order in (Order.SAY, Order.RAW, Order.DEFINITION):
                 return note("no order", language, line=line, known=KNOWN)
             self._follow(Reply(text.strip(), by="files", order=order))
             if order is Order.CRASH:
@@ -91,8 +91,8 @@ class HandedIn:
             case Order.SILENCE:
                 self._keepalive.silent = reply.text != "off"
                 self._handler.look_again()
-            case Order.OFFER:
-                self._offer(reply)
+            case Order.DEFINITION:
+                self._change_definition(reply)
             case Order.EXIT:
                 self._leave(_status(reply.text))
             case Order.HTTP:
@@ -101,7 +101,7 @@ class HandedIn:
                 pass
             case impossible:
                 assert_never(impossible)
-        if reply.order not in (Order.RAW, Order.OFFER):
+        if reply.order not in (Order.RAW, Order.DEFINITION):
             self._note(reply)
 
     def _say(self, ticket: str, reply: Reply) -> None:
@@ -120,10 +120,10 @@ class HandedIn:
         except binascii.Error:
             logger.warning("bytes that are no base64 were not written")
 
-    def _offer(self, reply: Reply) -> None:
-        from humanmcp.inbox.ordering import offer_change  # noqa: PLC0415 - seldom wanted
+    def _change_definition(self, reply: Reply) -> None:
+        from humanmcp.inbox.ordering import definition_change  # noqa: PLC0415 - seldom wanted
 
-        change = offer_change(reply.text)
+        change = definition_change(reply.text)
         if change is not None:
             self._note(reply._replace(text=_names(change)))
             self._handler.automatic.definition.publish(change, reply.by)
@@ -141,8 +141,8 @@ class HandedIn:
         self._journal.record(Direction.NOTE, b"", by=reply.by, note=f"{ON_PURPOSE}{what[:400]}")
 
 
-def _names(change: OfferChange) -> str:
-    """Name what is offered from now on: `tools: forecast, alerts`."""
+def _names(change: DefinitionChange) -> str:
+    """Name the entries of the new server definition: `tools: forecast, alerts`."""
     lists = (
         f"{member}: {', '.join(str(one.get(LISTED[member])) for one in entries)}"
         for member, entries in change.add.items()

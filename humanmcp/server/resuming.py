@@ -155,7 +155,7 @@ class Resumption:
         self._journal.describe(self._session)
 
     def _tell_of_changes(self) -> None:
-        """Let the client ask again for what this process offers otherwise than the one before."""
+        """Announce the lists in which this process differs from the one before."""
         before, now = self._resumed.before.prepared, self._session.established.prepared
         for method in sorted({*before, *now}):
             if before.get(method) != now.get(method):

@@ -1,4 +1,4 @@
-"""What a rule of the answer book does before its answer: it says things, asks, changes the offer.
+"""What a rule of the answer book does before its answer: notify, ask, change the definition.
 
     a request ──▶  its rule: notify, ask, add and remove, answer
                    ◀── notifications, each after its delay

@@ -1,7 +1,7 @@
 """What is answered without a person: by a rule of the answer book, or by what the book offers.
 
 An exchange meets `AutomaticAnswers` at a few moments of its way (`exchanges.py`); `replaying.py`
-has one that prefers recorded answers. `ServerDefinition` says what is offered, and tells the client
+has one that prefers recorded answers. `ServerDefinition` holds the definition, and tells the client
 when that is something else: the book was saved, a rule changed it, or a person published it.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, Outcome
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.rules.following import BookMemory
-    from humanmcp.protocol.rules.rule import OfferChange
+    from humanmcp.protocol.rules.rule import DefinitionChange
     from humanmcp.protocol.session import Session
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.journal import Journal
@@ -64,7 +64,7 @@ class ServerDefinition:
     def _prepare(self) -> None:
         """Let drafts start from what the book has, and answers name the server that it names."""
         established, book = self.session.established, self.book
-        self.session.offers = book.offered()
+        self.session.book_capabilities = book.declared_capabilities()
         named = (book.name, book.title) != (Book().name, Book().title)
         self.session.established = established._replace(
             prepared=book_lists(book), server=server_info(book) if named else {}
@@ -82,9 +82,9 @@ class ServerDefinition:
             self._publish(BY_US)
         return changed
 
-    def publish(self, change: OfferChange, by: str = BY_US) -> None:
+    def publish(self, change: DefinitionChange, by: str = BY_US) -> None:
         """Change what is offered, and tell the client: what a person publishes, in any case."""
-        self._book_file.offer(self.book.changed(change))
+        self._book_file.use(self.book.changed(change))
         self._publish(by)
 
     def _publish(self, by: str) -> None:

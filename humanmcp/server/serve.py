@@ -192,7 +192,7 @@ def _handshake(wanted: str | None, settings: Settings) -> HandshakePolicy:
 
 
 def _versions(wanted: str) -> Sequence[str]:
-    """Return the protocol versions to offer; none where the answer book says which.
+    """Return the protocol versions to serve; none where the answer book says which.
 
     Raises:
         StopError: one of them is no version.

@@ -25,7 +25,7 @@ from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import one_line
 from humanmcp.protocol.validation.results import tool_text
 from humanmcp.protocol.validation.rules.tools import mime_of
-from humanmcp.protocol.validation.starting_draft import call, offered_tools
+from humanmcp.protocol.validation.starting_draft import call, tools_in
 from humanmcp.terminal import command, waits
 from humanmcp.terminal.cases import STDIN, read_bytes, read_text
 from humanmcp.terminal.in_editor import in_editor
@@ -226,12 +226,12 @@ def _call(answering: Answering, tool: str, *words: str, anyway: bool) -> Draft:
         StopError: the model may not call it, or a word is no argument of it.
     """
     exchange = answering.case.exchange
-    offered = {} if exchange is None else offered_tools(exchange)
-    if exchange is None or not offered:
+    tools = {} if exchange is None else tools_in(exchange)
+    if exchange is None or not tools:
         raise stopped(ROOM, "no calls", name=answering.name)
-    if tool not in offered:
-        raise stopped(ROOM, "no call", name=tool, choices=", ".join(offered))
-    schema = None if anyway else offered[tool].get("inputSchema")
+    if tool not in tools:
+        raise stopped(ROOM, "no call", name=tool, choices=", ".join(tools))
+    schema = None if anyway else tools[tool].get("inputSchema")
     result = call(exchange, tool, forms.arguments(forms.typed_of(words), schema))
     return Draft(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
 

@@ -258,7 +258,7 @@ def test_values_are_offered_for_an_argument_while_one_types(
 ) -> None:
     """In the client's seat, after a pause; the newest text counts, and typing is never needed."""
     seated = Seated(home, desk)
-    seated.knows("2025-11-25", Established(offered={"prompts": {}, "completions": {}}))
+    seated.knows("2025-11-25", Established(server_capabilities={"prompts": {}, "completions": {}}))
     listed = {"jsonrpc": "2.0", "id": 1, "result": {"prompts": [TRIP]}}
     seated.lines((Direction.OUT, listed))
     cities = ["Kobe", "Kochi", "Kyoto"]

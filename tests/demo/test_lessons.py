@@ -277,7 +277,7 @@ def test_a_desk_knows_by_the_client_which_lesson_is_played(tmp_path: Path) -> No
 def test_a_client_of_ones_own_passes_when_it_says_something_more(
     name: str,
 ) -> None:
-    """The page and the teacher see it as a step of the lesson, not on Offer alone."""
+    """The page and the teacher see it as a step of the lesson, not on Server alone."""
     seat = Seat(name)
     seat.answer()
     seat.answer()

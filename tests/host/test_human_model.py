@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from humanmcp.host.at_inbox import AskedSession
-from humanmcp.host.conversation import OfferedTool, TextBlock, ToolResult, ToolUse, Turn, TurnRole
+from humanmcp.host.conversation import ModelTool, TextBlock, ToolResult, ToolUse, Turn, TurnRole
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
 from humanmcp.host.servers import HostLoop
@@ -24,7 +24,7 @@ from tests.host.hosting import says, table, use
 from tests.waiting import until
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
-DICE_TOOL = OfferedTool("dice__dice", "Roll a dice", {"type": "object"})
+DICE_TOOL = ModelTool("dice__dice", "Roll a dice", {"type": "object"})
 HISTORY = (
     Turn(TurnRole.SYSTEM, (TextBlock("Be brief."),)),
     Turn(TurnRole.USER, (TextBlock("roll"),)),

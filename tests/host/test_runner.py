@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from humanmcp.host.conversation import (
-    OfferedTool,
+    ModelTool,
     TextBlock,
     ToolAddress,
     ToolResult,
     Turn,
     TurnRole,
-    offered_name,
+    name_for_model,
     text_of,
     tool_written,
 )
@@ -40,7 +40,7 @@ def roles(history: Sequence[Turn]) -> list[str]:
 def test_tools_are_offered_by_server_and_name_with_their_schema() -> None:
     """`human__get-japan-forecast`, `dice__dice`, the schema under `input_schema`."""
     with table(entries=(WEATHER, DICE)) as laid:
-        forecast, dice = laid.servers.offered()
+        forecast, dice = laid.servers.model_tools()
     assert [forecast.name, dice.name] == ["human__get-japan-forecast", "dice__dice"]
     assert forecast.description == "Get weather forecast."
     assert tool_written(dice)["input_schema"]["required"] == ["sides"]
@@ -261,25 +261,25 @@ def test_a_server_that_dies_costs_its_tools_and_nothing_else() -> None:
         (result,) = results(laid.loop.history[2])
         assert result.is_error
         assert "exit status 3" in result.text
-        assert [tool.name for tool in laid.servers.offered()] == ["dice__dice"]
+        assert [tool.name for tool in laid.servers.model_tools()] == ["dice__dice"]
 
 
 def test_tools_that_changed_are_asked_for_again() -> None:
     """`notifications/tools/list_changed`: the next turn of the model sees the new tool."""
     with table(entries=(SCRIPT,)) as laid:
-        assert [tool.name for tool in laid.servers.offered()] == ["scripted__count"]
+        assert [tool.name for tool in laid.servers.model_tools()] == ["scripted__count"]
         client = laid.servers.all[0].client
         assert client is not None
         client.request("test/change")
-        names = [tool.name for tool in laid.servers.offered()]
+        names = [tool.name for tool in laid.servers.model_tools()]
         assert names == ["scripted__count", "scripted__more"]
 
 
 def test_names_fit_what_services_allow() -> None:
     """Only letters, digits, _ and -, at most 64 of them, and no two alike."""
-    assert offered_name("my server", "a.b", {}) == "my_server__a_b"
-    long = offered_name("s", "x" * 100, {})
+    assert name_for_model("my server", "a.b", {}) == "my_server__a_b"
+    long = name_for_model("s", "x" * 100, {})
     assert len(long) == 64
     taken = {"s__a_b": ToolAddress("s", "a.b")}
-    assert offered_name("s", "a b", taken) != "s__a_b"
-    assert isinstance(OfferedTool("n", "", {}).schema, dict)
+    assert name_for_model("s", "a b", taken) != "s__a_b"
+    assert isinstance(ModelTool("n", "", {}).schema, dict)

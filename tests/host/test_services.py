@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.common.api_key import ApiKey, KeyFileError, find_key
 from humanmcp.host.conversation import (
-    OfferedTool,
+    ModelTool,
     StopReason,
     TextBlock,
     ToolResult,
@@ -27,7 +27,7 @@ from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service
 
 KEY = ApiKey("sk-very-secret")
-DICE = OfferedTool("dice__dice", "Roll a dice", {"type": "object", "required": ["sides"]})
+DICE = ModelTool("dice__dice", "Roll a dice", {"type": "object", "required": ["sides"]})
 HISTORY = (
     Turn(TurnRole.SYSTEM, (TextBlock("Be brief."),)),
     Turn(TurnRole.USER, (TextBlock("roll"),)),

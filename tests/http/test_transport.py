@@ -194,7 +194,7 @@ def test_a_host_uses_a_remote_entry_like_any_other() -> None:
         servers = Servers(parse(config, "x", {"KEY": "secret"}), lambda _name: Nobody())
         try:
             servers.start()
-            (tool,) = servers.offered()
+            (tool,) = servers.model_tools()
             called = servers.call(servers.place(tool.name), {})
         finally:
             servers.close()

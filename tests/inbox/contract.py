@@ -570,7 +570,7 @@ class InboxContract:
             client_name="c",
             client_version="1",
             client_capabilities={"roots": {}},
-            offered={"tools": {"listChanged": True}},
+            server_capabilities={"tools": {"listChanged": True}},
             tools={"dice": {"name": "dice", "inputSchema": {"type": "object"}}},
             initialized=True,
         )

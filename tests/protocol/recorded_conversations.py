@@ -244,7 +244,7 @@ def protocol() -> Iterator[str]:
             yield f"{meta} {version} {methods.lacking_in(message, version)} {versions.stated_in(message)} {versions.unserved_in(message)}"
     for names, version in product((None, (), ("completions",)), VERSIONS):
         offered = None if names is None else dict.fromkeys(names, True)
-        yield f"{offered} {version} {starting_draft.is_offered(offered, version)}"
+        yield f"{offered} {version} {starting_draft.has_completions(offered, version)}"
     results: tuple[object, ...] = (
         *({}, {"completion": {"values": ["a", 7, "b"]}}, {"completion": []}),
         *({"completion": {"values": "x"}}, 7),

@@ -84,7 +84,7 @@ def decisions() -> Iterator[str]:
                 for book, mode, offered in product(
                     (RULES, {"server": {"protocol_versions": [R2025]}}), Mode, (None, {"tools": {}})
                 ):
-                    established = Established(offered=offered, client_name="opencode")
+                    established = Established(server_capabilities=offered, client_name="opencode")
                     yield f"  {_decided(_asked(name, version), book, established, mode)}"
     for mode, handshake, client in product(Mode, HandshakePolicy, CLIENTS):
         exchange = _asked("tools/list", R2025)

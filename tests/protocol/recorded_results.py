@@ -55,9 +55,14 @@ class Case(NamedTuple):
         )
 
 
-_OFFERED: Final[dict[str, Any]] = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
+_CAPABILITIES: Final[dict[str, Any]] = {
+    "tools": {},
+    "prompts": {},
+    "resources": {},
+    "completions": {},
+}
 _LISTED: Final = Established(
-    offered=_OFFERED,
+    server_capabilities=_CAPABILITIES,
     tools={"t": {"name": "t", "inputSchema": {}, "outputSchema": _SCHEMA}},
     initialized=True,
 )
@@ -70,14 +75,14 @@ CASES: Final = (
         {"type": "resource", "resource": {"uri": "file:///a", "text": "x", "mimeType": "text/plain"}},
         {"type": "resource", "resource": {"uri": "file:///b", "blob": _PIXEL, "mimeType": "image/jpeg"}},
     ], "structuredContent": {"a": "x", "n": 1}, "isError": False}, _LISTED),
-    Case("tools/call", {"name": "u"}, {"content": [], "isError": True}, Established(offered={}, tools={})),
+    Case("tools/call", {"name": "u"}, {"content": [], "isError": True}, Established(server_capabilities={}, tools={})),
     Case("tools/list", {}, {"tools": [
         {"name": "t", "title": "T", "description": "D", "inputSchema": {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "City"}, "b": {"type": "array", "items": {"type": "string", "x-mcp-header": "B"}}}},
          "outputSchema": _SCHEMA, "annotations": {"title": "T", "readOnlyHint": True, "destructiveHint": False}, "icons": [{"src": "https://h/i.png", "sizes": ["48x48"], "mimeType": "image/png"}]},
         {"name": "u", "inputSchema": {"type": "object", "$ref": "#/$defs/no"}},
         {"name": "t", "inputSchema": {"type": "object", "properties": {"a": {"pattern": "("}}}},
-    ], "nextCursor": "2"}, Established(offered={"tools": {}})),
-    Case("prompts/list", {}, {"prompts": [{"name": "p", "title": "P", "arguments": [{"name": "a", "description": "A", "required": True}, {"name": "a"}]}, {"name": "p"}]}, Established(offered={})),
+    ], "nextCursor": "2"}, Established(server_capabilities={"tools": {}})),
+    Case("prompts/list", {}, {"prompts": [{"name": "p", "title": "P", "arguments": [{"name": "a", "description": "A", "required": True}, {"name": "a"}]}, {"name": "p"}]}, Established(server_capabilities={})),
     Case("prompts/get", {"name": "p", "arguments": {"a": "x"}}, {"description": "D", "messages": [{"role": "user", "content": {"type": "text", "text": "x"}}, {"role": "assistant", "content": {"type": "image", "data": _PIXEL, "mimeType": "image/png"}}]}),
     Case("resources/list", {"cursor": "2"}, {"resources": [{"uri": "file:///a", "name": "a", "size": 1, "annotations": _NOTE}, {"uri": "file:///a", "name": "b"}], "nextCursor": "2"}),
     Case("resources/templates/list", {}, {"resourceTemplates": [{"uriTemplate": "file:///{a}", "name": "a"}, {"uriTemplate": "file:///{", "name": "b"}]}),

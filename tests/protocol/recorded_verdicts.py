@@ -229,7 +229,9 @@ def results() -> Iterator[str]:
 
 def requests() -> Iterator[str]:
     """Yield what is said of what a client sends with one thing wrong with its parameters."""
-    established = Established(initialized=True, offered={"tools": {}}, tools={"weather": {}})
+    established = Established(
+        initialized=True, server_capabilities={"tools": {}}, tools={"weather": {}}
+    )
     for version in (R2025, R2026):
         for name, record in METHODS.items():
             if version not in record.to_server:
@@ -270,7 +272,10 @@ def misdirected() -> Iterator[str]:
         for name, own in product((*METHODS, "x/y", "ping2", "Tools/List", ""), ({}, {"id": 3})):
             if not own or version not in methods.of(name).to_client:
                 text = _json({"jsonrpc": "2.0", **own, "method": name, "params": {}})
-                for known in (Established(), Established(client_capabilities=ALL, offered={})):
+                for known in (
+                    Established(),
+                    Established(client_capabilities=ALL, server_capabilities={}),
+                ):
                     yield f"{version} {text}"
                     found = check.check_outgoing(text, version, known, initialized=not own)
                     yield from verdict(found)

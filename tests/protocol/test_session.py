@@ -414,7 +414,7 @@ def test_a_session_learns_who_the_client_is_and_what_was_offered() -> None:
     known = session.established
     assert (known.client_name, known.client_version) == ("client", "7")
     assert known.client_capabilities == {"roots": {}}
-    assert known.offered == {"tools": {}}
+    assert known.server_capabilities == {"tools": {}}
     assert known.initialized
 
 
@@ -576,7 +576,7 @@ def test_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
     )
     assert session.list_changed("tools") == ()  # it was never offered
     session.established = session.established._replace(
-        offered={"tools": {"listChanged": True}, "prompts": {}}
+        server_capabilities={"tools": {"listChanged": True}, "prompts": {}}
     )
     (line,) = session.list_changed("tools")
     assert session.judge(line).sendable
@@ -587,7 +587,9 @@ def test_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
 def test_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
     """The rule: "before `initialized` a server should send nothing but pings and logs"."""
     session = opened()
-    session.established = session.established._replace(offered={"tools": {}}, initialized=False)
+    session.established = session.established._replace(
+        server_capabilities={"tools": {}}, initialized=False
+    )
     assert session.list_changed("tools") == ()
     session.established = session.established._replace(initialized=True)
     (line,) = session.list_changed("tools")
@@ -599,7 +601,9 @@ def test_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
 def test_a_resource_that_changed_is_told_to_who_subscribed_to_it() -> None:
     """With a handshake: to a client that asked for it and was answered, until it is enough."""
     session = opened()
-    session.established = session.established._replace(offered={"resources": {"subscribe": True}})
+    session.established = session.established._replace(
+        server_capabilities={"resources": {"subscribe": True}}
+    )
 
     def follow(method: str, number: int) -> None:
         asked = arrived(session, method, number, uri="file:///a")
@@ -636,7 +640,7 @@ def test_a_subscription_hears_of_the_resources_that_it_named() -> None:
 def test_what_the_server_offers_counts_for_a_client_that_did_not_ask() -> None:
     """2026-07-28: `server/discover` may be left out; what is not wanted is not honoured."""
     session = Session()
-    session.offers = {"resources": {}, "tools": {}}
+    session.book_capabilities = {"resources": {}, "tools": {}}
     wanted = {"resourceSubscriptions": ["a"], "toolsListChanged": False, "other": True}
     asked = arrived(session, "subscriptions/listen", 1, notifications=wanted, _meta=MODERN)
     said = json.loads(session.acknowledge(asked.number) or "")
@@ -816,12 +820,12 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
         "capabilities": {},
         "clientInfo": {"name": "c", "version": "1"},
     }
-    offer = {
+    declared = {
         "protocolVersion": "2025-06-18",
         "capabilities": {"tools": {}},
         "serverInfo": {"name": "s", "version": "1"},
     }
-    round_trip(client.ask("initialize", hello), json.dumps(offer))
+    round_trip(client.ask("initialize", hello), json.dumps(declared))
     assert client.state.negotiated == server.state.negotiated == "2025-06-18"
     ready = client.submit('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     assert ready.line is not None

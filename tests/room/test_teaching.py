@@ -92,7 +92,7 @@ def test_a_hint_reaches_the_learner_and_the_pen_goes_there_and_back(room: Roomin
     page = learner.get(f"/m/{asked['session']}/{asked['number']}").text
     assert 'id="send"' not in page
     assert "by the teacher" in page
-    for path in ("/book", "/offer", "/history"):
+    for path in ("/book", "/server", "/history"):
         assert '<fieldset class="bare" disabled>' in learner.get(path).text, "it looks read-only"
     watching.submit("/own", act="give back")
     assert 'id="send"' in learner.get("/").text

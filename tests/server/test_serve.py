@@ -367,7 +367,7 @@ def test_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
 
 
 def test_a_host_is_told_when_the_book_offers_something_else(home: Path) -> None:
-    """A person changes the offer after the book has opened; the host asks again."""
+    """A person changes the server definition after the book has opened; the host asks again."""
     home.mkdir(mode=0o700)
     with Serving(home, "--handshake", "book") as server:
         server.say(INITIALIZE)
@@ -612,12 +612,12 @@ def _write(server: Serving, raw: bytes) -> None:
 def test_a_person_may_speak_first_from_a_file_and_from_a_desk(serving: Serving, home: Path) -> None:
     """Issue: out.txt also takes a notification or a request where the version allows one."""
     serving.say(INITIALIZE.replace('"capabilities": {}', '"capabilities": {"roots": {}}'))
-    offer = {
+    definition = {
         "protocolVersion": "2025-11-25",
         "capabilities": {"tools": {"listChanged": True}},
         "serverInfo": {"name": "s", "version": "1"},
     }
-    serving.type(json.dumps({"jsonrpc": "2.0", "id": 1, "result": offer}))
+    serving.type(json.dumps({"jsonrpc": "2.0", "id": 1, "result": definition}))
     serving.hear()
     serving.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'

@@ -280,7 +280,7 @@ FormValues = Annotated[dict[str, str], Depends(form_values)]
 
 
 WITHIN: Final = 30.0
-"""Seconds that a server has to start and to list what it offers."""
+"""Seconds that a server has to start and to list its definition."""
 _ADDRESSES: Final = ("http://", "https://")
 
 
@@ -290,16 +290,16 @@ def asked(command: str, home: Path, language: str) -> server_definition.Lists:
     One who was only given a seat starts nothing on this computer.
 
     Raises:
-        OfferError: it does not say what it offers; the sentence says why.
+        ServerDefinitionError: it does not list its definition; the sentence says why.
     """
     if SEAT.get():
-        raise server_definition.OfferError("seat")
+        raise server_definition.ServerDefinitionError("seat")
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise server_definition.OfferError("not asked", why=error) from error
+        raise server_definition.ServerDefinitionError("not asked", why=error) from error
     if not words:
-        raise server_definition.OfferError("no command")
+        raise server_definition.ServerDefinitionError("no command")
     source = [words[0]] if words[0].startswith(_ADDRESSES) else ["--", *words]
     try:
         done = subprocess.run(  # noqa: S603 - the owner of this computer typed it; there is no shell
@@ -311,10 +311,10 @@ def asked(command: str, home: Path, language: str) -> server_definition.Lists:
             cwd=home,
         )
     except subprocess.TimeoutExpired as error:
-        raise server_definition.OfferError("too slow", seconds=f"{WITHIN:g}") from error
+        raise server_definition.ServerDefinitionError("too slow", seconds=f"{WITHIN:g}") from error
     if done.returncode:
         why = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise server_definition.OfferError("not asked", why=why)
+        raise server_definition.ServerDefinitionError("not asked", why=why)
     return server_definition.of_book(parse_book(done.stdout.decode("utf-8", "replace"), home))
 
 

@@ -27,7 +27,7 @@ from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.validation.json_schema.rows import KINDS, SchemaRow
 from humanmcp.protocol.validation.json_schema.validator import choices
 from humanmcp.protocol.validation.results import plain_result
-from humanmcp.protocol.validation.starting_draft import calls, first_value, message, offered_tools
+from humanmcp.protocol.validation.starting_draft import calls, first_value, message, tools_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -157,7 +157,7 @@ def _schema_of(kind: Kind, version: str) -> dict[str, Any]:  # noqa: PLR0911 - o
             return {}
 
 
-_OFFERED: Final = ("tools", "resources", "prompts", "completions", "logging")
+_CAPABILITIES: Final = ("tools", "resources", "prompts", "completions", "logging")
 """The capabilities of a server that a person turns on and off; others are JSON."""
 
 
@@ -167,13 +167,15 @@ def _capabilities(version: str, language: str) -> dict[str, Any]:
     return _object(
         **{
             one: Switch(
-                description=say(ROOM, f"offers.{one}", language),
+                description=say(ROOM, f"declares.{one}", language),
                 properties={
-                    name: Switch(type="boolean", description=say(ROOM, f"offers.{name}", language))
+                    name: Switch(
+                        type="boolean", description=say(ROOM, f"declares.{name}", language)
+                    )
                     for name in SHAPES[str(known[one].kind(version))].members
                 },
             )
-            for one in _OFFERED
+            for one in _CAPABILITIES
             if known[one].exists(version)
         }
     )
@@ -394,15 +396,15 @@ def starts_of(exchange: Exchange) -> tuple[Start, ...]:
         return ()
     said = plain_result(exchange, "", Established())
     say = Start("", "", message(exchange, "result", said), AnswerForm("/result/content", SAY))
-    offered = offered_tools(exchange)
+    tools = tools_in(exchange)
     return (
         say,
         *(
             Start(
                 name,
-                _about(offered[name]),
+                _about(tools[name]),
                 message(exchange, "result", result),
-                _form(offered[name]),
+                _form(tools[name]),
             )
             for name, result in list(results.items())[:MOST_STARTING_POINTS]
         ),

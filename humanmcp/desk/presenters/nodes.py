@@ -368,7 +368,7 @@ def answer_card(method: str, line: str) -> Node | None:
     member = "result" if jsonrpc.member(line, "error") is None else "error"
     found = decoded(jsonrpc.member(line, member) or "null")
     listing = methods.of(method).listing
-    kind, name = ("offered", listing.member) if listing else _CARDS.get(method, ("other", ""))
+    kind, name = ("definition", listing.member) if listing else _CARDS.get(method, ("other", ""))
     if member == "error":
         kind, name = "error", ""
     pairs: list[tuple[Any, Any]] = [pair for pair in object_at(found).items() if pair[0] != "_meta"]

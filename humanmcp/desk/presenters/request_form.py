@@ -132,7 +132,7 @@ _CHUNK: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class QuestionChoice:
     """One thing that could be asked. `why` says in words why it cannot, "" when it can."""
 
     input_request: InputRequest
@@ -140,7 +140,7 @@ class Offer:
     why: str
 
 
-def offers(case: Case, language: str) -> tuple[Offer, ...]:
+def question_choices(case: Case, language: str) -> tuple[QuestionChoice, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
     item, facts, exchange, established = case.item, case.facts, case.exchange, case.established
     ours = facts.seat is Seat.SERVER and item.purpose is Purpose.ANSWER
@@ -154,7 +154,9 @@ def offers(case: Case, language: str) -> tuple[Offer, ...]:
         if hindered is not None:
             code, missing = f"ask.not.{hindered.why.value}", hindered.capability
             why = say(ROOM, code, language, capability=missing, version=item.protocol_version)
-        found.append(Offer(input_request, say(ROOM, f"ask.{input_request.value}", language), why))
+        found.append(
+            QuestionChoice(input_request, say(ROOM, f"ask.{input_request.value}", language), why)
+        )
     return tuple(found)
 
 

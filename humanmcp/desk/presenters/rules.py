@@ -225,7 +225,7 @@ def change(book: Path, seen: str, act: str, text: str = "") -> None:
 
 
 def put_lists(book: Path, lists: Lists) -> None:
-    """Have a book offer these lists; entries that are already there stay as they are written.
+    """Put these lists into a book; entries that are already there stay as they are written.
 
     Raises:
         BookFileError: the book, or the book with these lists, cannot be used.

@@ -1,4 +1,4 @@
-"""What is offered (tools, prompts, resources), and one entry of it as the fields of a form.
+"""A server definition (tools, prompts, resources), and one entry of it as the fields of a form.
 
 An entry is an object of MCP. What the fields do not show of it stays as it is.
 """
@@ -51,10 +51,10 @@ SCHEMAS: Final = {"in ": "inputSchema", "out ": "outputSchema"}
 _ARGUMENTS: Final = "arg "
 
 
-class OfferError(StopError):
-    """Something that was typed cannot be offered."""
+class ServerDefinitionError(StopError):
+    """Something that was typed cannot be in a server definition."""
 
-    room = "offer_error"
+    room = "server_definition"
 
 
 Lists = dict[str, tuple["Mapping[str, Any]", ...]]
@@ -77,7 +77,7 @@ def of_session(established: Established) -> Lists:
 
 
 def change(before: Lists, after: Lists, established: Established) -> str:
-    """Write what turns the offer of a session into another one, as an order has it."""
+    """Return the text of the order that changes the definition of a session."""
     add, remove = {}, {}
     default = of_book(Book())
     for member, key in LISTED.items():
@@ -109,7 +109,7 @@ def read_list(text: str, member: str) -> tuple[Mapping[str, Any], ...]:
     """Read a list that was written as JSON: an array, or the result of its method.
 
     Raises:
-        OfferError: it is none.
+        ServerDefinitionError: it is none.
     """
     value = _decoded(text)
     for step in ("result", member):
@@ -118,7 +118,7 @@ def read_list(text: str, member: str) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(value, list) or not all(
         isinstance(one, dict) and isinstance(one.get(key), str) and one[key] for one in value
     ):
-        raise OfferError("list", key=key)
+        raise ServerDefinitionError("list", key=key)
     return tuple(value)
 
 
@@ -126,7 +126,7 @@ def pasted(text: str) -> Lists:
     """Read the lists of a server as they were pasted: results of its list methods, a line each.
 
     Raises:
-        OfferError: there is none in it.
+        ServerDefinitionError: there is none in it.
     """
     found: Lists = {}
     for part in (text, *text.splitlines()):
@@ -139,7 +139,7 @@ def pasted(text: str) -> Lists:
             if isinstance(result, dict) and member in result:
                 found[member] = read_list(json.dumps(result[member]), member)
     if not found:
-        raise OfferError("nothing pasted")
+        raise ServerDefinitionError("nothing pasted")
     return found
 
 
@@ -147,7 +147,7 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return json.loads(text)
     except ValueError as error:
-        raise OfferError("json", why=error) from error
+        raise ServerDefinitionError("json", why=error) from error
 
 
 # -- one entry ------------------------------------------------------------------------------------
@@ -192,16 +192,16 @@ def entry_of(values: Mapping[str, str], member: str) -> JsonObject:
     """Return the entry that a form stands for.
 
     Raises:
-        OfferError: it is no JSON object, or has no name.
+        ServerDefinitionError: it is no JSON object, or has no name.
     """
     entry = _decoded(values.get("text") or values.get("entry") or "{}")
     if not isinstance(entry, dict):
-        raise OfferError("object")
+        raise ServerDefinitionError("object")
     if not values.get("text"):
         _fill(entry, values, member)
     key = LISTED[member]
     if not isinstance(entry.get(key), str) or not entry[key]:
-        raise OfferError("no name", key=key)
+        raise ServerDefinitionError("no name", key=key)
     return entry
 
 
@@ -258,14 +258,14 @@ def drafted(text: str, member: str) -> Drafted:
     """Find the list of an answer.
 
     Raises:
-        OfferError: the answer has none, or is no JSON.
+        ServerDefinitionError: the answer has none, or is no JSON.
     """
     _decoded(text)
     start, inner = 0, text
     for step in ("result", member):
         span = next((one for one in jsonrpc.members(inner) if one[0] == step), None)
         if span is None:
-            raise OfferError("no list", member=member)
+            raise ServerDefinitionError("no list", member=member)
         start, inner = start + span[1], inner[span[1] : span[2]]
     entries = read_list(inner, member)
     items = jsonrpc.item_spans(inner, jsonrpc.skip_space(inner, 0))

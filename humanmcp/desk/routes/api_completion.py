@@ -50,7 +50,9 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     desk = desk_of(request)
     facts, established = desk.inbox.facts(session), desk.inbox.established(session)
     version = facts.protocol_version or versions.LATEST_HANDSHAKE
-    if facts.seat is not Seat.CLIENT or not starting_draft.is_offered(established.offered, version):
+    if facts.seat is not Seat.CLIENT or not starting_draft.has_completions(
+        established.server_capabilities, version
+    ):
         return {"values": []}
     asked = starting_draft.asked(body.ref, body.argument, body.value, body.arguments, version)
     key = f"complete-{secrets.token_hex(4)}"

@@ -225,8 +225,8 @@ class SayBody:
 def submit_outgoing(request: Request, session: str, body: SayBody) -> TicketShape:
     """Send an outgoing message: a notification, a request to the client, or an order.
 
-    The order `offer` changes the lists of the server: `text` is JSON with `add` and `remove`, as
-    in a rule of the answer book. The others are for testing a client: `raw` writes bytes (`text`
+    The order `definition` changes the server definition: `text` is JSON with `add` and `remove`,
+    as in a rule of the answer book. The others are for testing a client: `raw` writes bytes (`text`
     is base64), `progress` and `silence` take `on` or `off`, `exit` takes a status, `crash`
     nothing. If an order is not possible, 422 says why.
     """

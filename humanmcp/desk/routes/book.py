@@ -85,14 +85,14 @@ def change(request: Request, values: FormValues) -> Response:
             rules.change(desk.book, values.get("seen", ""), act, values.get("text", ""))
         elif act in {"be pasted", "be started"}:
             _be_a_server(desk, act, values, spoken(request))
-            return RedirectResponse("/offer", 303)
+            return RedirectResponse("/server", 303)
     except StopError as error:
         return _book(request, desk.shown(error.sentence(spoken(request))), values)
     return RedirectResponse("/book", 303)
 
 
 def _be_a_server(desk: Desk, act: str, values: dict[str, str], language: str) -> None:
-    """Offer what a real server offers: its lists as they were pasted, or as it is asked for them.
+    """Take over the definition of a real server: its lists as pasted, or as it lists them.
 
     Raises:
         StopError: they are none, or the server cannot be asked.
@@ -100,7 +100,7 @@ def _be_a_server(desk: Desk, act: str, values: dict[str, str], language: str) ->
     if act == "be pasted":
         found = server_definition.pasted(values.get("lists", ""))
     elif desk.around is not None:  # whose computer this is sits elsewhere
-        raise server_definition.OfferError("seat")
+        raise server_definition.ServerDefinitionError("seat")
     else:
         found = context.asked(values.get("command", ""), desk.home, language)
     before = server_definition.of_book(read_book(desk.book) if desk.book.exists() else Book())

@@ -51,10 +51,10 @@ from humanmcp.desk.presenters.forms import (
     starts_of,
 )
 from humanmcp.desk.presenters.rendering import media_in
-from humanmcp.desk.presenters.request_form import Offer
+from humanmcp.desk.presenters.request_form import QuestionChoice
 from humanmcp.desk.presenters.rows import copies
 from humanmcp.desk.presenters.server_definition import LISTS
-from humanmcp.desk.routes.settings import offered
+from humanmcp.desk.routes.settings import shown_snippets
 from humanmcp.desk.state import history, saved_answers
 from humanmcp.desk.state.history import earlier_draft
 from humanmcp.desk.state.saved_answers import Saved, listed
@@ -161,7 +161,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
         "sent": _sent(desk, sent, spoken(request)),
-        "hosts": offered(request) if key is None and not desk.board.sessions() else (),
+        "hosts": shown_snippets(request) if key is None and not desk.board.sessions() else (),
         "lesson": _lesson(request, key),
         "demo_host": HOST,
         "probes": desk.inbox.probes() if key is None else (),
@@ -278,7 +278,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         "held_question": case.held is not None and case.held.question is not None,
         "held_answer": nodes.held_answer(case),
         "faults": _faults(case, task, language),
-        "offers": request_form.offers(case, language),
+        "choices": request_form.question_choices(case, language),
         "card": case.card(language),
         "design": design,
         "answerable": bool(task) and (case.exchange is not None or task == Task.CHANGE),
@@ -433,7 +433,7 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
         case wanted if wanted.startswith("design "):
             _hold(desk, key, spoken(request))
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
-            return RedirectResponse(f"/offer/entry?{query}", 303)
+            return RedirectResponse(f"/server/entry?{query}", 303)
         case "let go" | "drop" as wanted:
             action = Action.DROP if wanted == "drop" else Action.FORWARD
             return _send(desk, key, Reply(desk.inbox.item(key).line, action=action), here)
@@ -496,14 +496,14 @@ class Written:
 @router.get("/m/{name}/{number}/ask")
 def show(request: Request, name: str, number: int, of: str = "") -> HTMLResponse:
     """Show what can be asked, and the form of one question."""
-    offered = _offers(request, Key(name, number))
-    wanted = next((one for one in offered if one.input_request.value == of), None)
-    chosen = wanted or next((one for one in offered if not one.why), offered[0])
+    choices = _question_choices(request, Key(name, number))
+    wanted = next((one for one in choices if one.input_request.value == of), None)
+    chosen = wanted or next((one for one in choices if not one.why), choices[0])
     return _page(request, Key(name, number), Written(chosen.input_request, {}))
 
 
-def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
-    found = asking_back.offers(desk_of(request).case(key), spoken(request))
+def _question_choices(request: Request, key: Key) -> tuple[QuestionChoice, ...]:
+    found = asking_back.question_choices(desk_of(request).case(key), spoken(request))
     if not found:
         raise UnknownItemError(f"{key.session}/{key.number}")
     return found
@@ -513,7 +513,7 @@ def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
 def act_on_input_request(request: Request, name: str, number: int, values: FormValues) -> Response:
     """Ask, or show what would be asked as JSON."""
     desk, key = desk_of(request), Key(name, number)
-    _offers(request, key)
+    _question_choices(request, key)
     case = desk.case(key)
     try:
         input_request = InputRequest(values.get("of", ""))
@@ -561,7 +561,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         request,
         "ask.html",
         row=row,
-        offers=_offers(request, key),
+        choices=_question_choices(request, key),
         of=written.input_request.value,
         values=written.values or _FIRST,
         rows_of_form=range(ROWS),

@@ -185,7 +185,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
         begun=said.begun,
-        completes=starting_draft.is_offered(established.offered, version),
+        completes=starting_draft.has_completions(established.server_capabilities, version),
         values=said.values,
         # That the page wrote it over several lines is nothing to tell.
         problems=diagnostic_shapes(
@@ -207,15 +207,15 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
 
 
 def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
-    """List what one may begin with: the lists that the server offers, its tools, and a ping."""
+    """List what one may begin with: the lists that the server declared, its tools, and a ping."""
     established, facts = desk.inbox.established(name), desk.board.session(name).facts
     if facts.seat is Seat.SERVER:
         return _of_a_server(desk, name, facts.protocol_version or versions.LATEST_HANDSHAKE)
-    offered = established.offered
+    declared = established.server_capabilities
     asked = [
         (one.name, "", None, None)
         for one in methods.LISTS
-        if offered is None or one.capability in offered
+        if declared is None or one.capability in declared
     ]
     forms = [tool_form(tool, entry) for tool, entry in (established.tools or {}).items()]
     forms += picked_forms(lists_of(desk.inbox.last_frames_before(name, 0, LOOK_BACK)))

@@ -1,4 +1,4 @@
-"""What is offered: its lists, one entry as a form, and what the host does when it is another one.
+"""The page *Server*: the lists of the server definition, one entry as a form, and the reaction.
 
 The lists are those of a session, of the answer book (for all sessions), or of an answer that is
 being written. A session is told at once; the book's sessions look at it within a second.
@@ -45,7 +45,7 @@ SPARE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class OfferOwner:
+class DefinitionOwner:
     """Whose lists they are: a session's, those of an answer being written, else the book's."""
 
     desk: Desk
@@ -89,7 +89,7 @@ class OfferOwner:
         member: str,
         language: str,
     ) -> None:
-        """Have these lists offered from now on.
+        """Publish these lists.
 
         Raises:
             StopError: that cannot be; the sentence says why.
@@ -101,39 +101,41 @@ class OfferOwner:
             self.desk.board.refresh(*self.key)
         elif self.session:
             known = self.desk.inbox.established(self.session)
-            reply = Reply(server_definition.change(before, after, known), by=BY, order=Order.OFFER)
+            reply = Reply(
+                server_definition.change(before, after, known), by=BY, order=Order.DEFINITION
+            )
             result = service.submit_outgoing(
                 self.desk.inbox, self.session, reply, wake=self.desk.board.wait
             )
             if result.outcome is not Outcome.SENT:
-                raise server_definition.OfferError("not taken")
+                raise server_definition.ServerDefinitionError("not taken")
             self.desk.board.refresh(self.session, 0)
         else:
             rules.put_lists(self.desk.book, after)
 
 
-def _target(request: Request, session: str, at: str) -> OfferOwner:
+def _target(request: Request, session: str, at: str) -> DefinitionOwner:
     """Return whose lists an address names; of an answer that is over, those of its session."""
     desk = desk_of(request)
-    owner = OfferOwner(desk, session, at)
+    owner = DefinitionOwner(desk, session, at)
     if at:
         case = desk.case(owner.key)
         if not case.is_open:
-            return OfferOwner(desk, late=True)
+            return DefinitionOwner(desk, late=True)
         if case.item.state is not ExchangeState.PENDING:
-            return OfferOwner(desk, owner.key.session, late=True)
+            return DefinitionOwner(desk, owner.key.session, late=True)
     elif session:
         desk.board.session(session)
     return owner
 
 
-@router.get("/offer")
+@router.get("/server")
 def show(request: Request, session: str = "") -> HTMLResponse:
     """Show the lists of a session or of the book, and what the host made of changes."""
     return _show(request, _target(request, session, ""))
 
 
-@router.post("/offer")
+@router.post("/server")
 def act(request: Request, values: FormValues) -> Response:
     """Take an entry out, or put a whole list that was written as JSON in the place of one."""
     owner = _target(request, values.get("session", ""), values.get("at", ""))
@@ -150,10 +152,10 @@ def act(request: Request, values: FormValues) -> Response:
     return _published(owner, member)
 
 
-def _published(owner: OfferOwner, member: str) -> Response:
+def _published(owner: DefinitionOwner, member: str) -> Response:
     """Lead to what the host makes of it; the book has no host of its own."""
     at = "told" if owner.session else member
-    return RedirectResponse(f"/offer?{urlencode(owner.query)}#{at}", 303)
+    return RedirectResponse(f"/server?{urlencode(owner.query)}#{at}", 303)
 
 
 def _member(name: str) -> str:
@@ -163,7 +165,7 @@ def _member(name: str) -> str:
 
 
 def _show(
-    request: Request, owner: OfferOwner, why: str = "", typed: dict[str, str] | None = None
+    request: Request, owner: DefinitionOwner, why: str = "", typed: dict[str, str] | None = None
 ) -> HTMLResponse:
     desk, language = owner.desk, spoken(request)
     lists: server_definition.Lists = {}
@@ -177,7 +179,7 @@ def _show(
     ]
     return page(
         request,
-        "offer.html",
+        "server.html",
         422 if why else 200,
         target=owner,
         query=urlencode(owner.query),
@@ -227,7 +229,7 @@ def _seen(entry: Any) -> nodes.Node:  # noqa: ANN401 - any JSON value
 # -- one entry ------------------------------------------------------------------------------------
 
 
-@router.get("/offer/entry")
+@router.get("/server/entry")
 def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
     request: Request,
     session: str = "",
@@ -251,7 +253,7 @@ def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
     return _form(request, owner, {**values, **more}, why)
 
 
-@router.post("/offer/entry")
+@router.post("/server/entry")
 def write(request: Request, values: FormValues) -> Response:
     """Put an entry where it belongs, keep it in the book, or show it otherwise."""
     owner = _target(request, values.get("session", ""), values.get("at", ""))
@@ -275,9 +277,9 @@ def write(request: Request, values: FormValues) -> Response:
     return _form(request, owner, values, verdict=_judged(made, member))
 
 
-def _put(owner: OfferOwner, made: Any, values: dict[str, str], language: str) -> Response:  # noqa: ANN401 - any JSON value
+def _put(owner: DefinitionOwner, made: Any, values: dict[str, str], language: str) -> Response:  # noqa: ANN401 - any JSON value
     member = values["member"]
-    goals = [owner, OfferOwner(owner.desk)] if values.get("act") == "keep" else [owner]
+    goals = [owner, DefinitionOwner(owner.desk)] if values.get("act") == "keep" else [owner]
     for goal in goals:
         before = goal.lists(member, language)
         after = server_definition.with_entry(before, member, made, values.get("old", ""))
@@ -299,7 +301,7 @@ def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
 
 def _form(
     request: Request,
-    owner: OfferOwner,
+    owner: DefinitionOwner,
     values: dict[str, str],
     why: str = "",
     verdict: Verdict | None = None,

@@ -210,7 +210,7 @@ class HandshakeBody:
 def connect(request: Request) -> HTMLResponse:
     """Show what to paste into which host."""
     by_hand = desk_of(request).inbox.handshake_is_by_hand()
-    return page(request, "connect.html", hosts=offered(request), by_hand=by_hand)
+    return page(request, "connect.html", hosts=shown_snippets(request), by_hand=by_hand)
 
 
 @router.post("/handshake")
@@ -229,7 +229,7 @@ def try_now(request: Request, values: FormValues) -> Response:
     return response
 
 
-def offered(request: Request) -> tuple[Snippet, ...]:
+def shown_snippets(request: Request) -> tuple[Snippet, ...]:
     """List what each host is given, in the reader's language."""
     desk = desk_of(request)
     if desk.url:

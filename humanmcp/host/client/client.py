@@ -21,7 +21,7 @@ from humanmcp.host.client.handshake import (
     Identity,
     Key,
     NoAnswerError,
-    NotOfferedError,
+    NotDeclaredError,
     Response,
     SessionStart,
     as_key,
@@ -244,9 +244,9 @@ class Client:
         return self._lost
 
     @property
-    def offered(self) -> Mapping[str, Any]:
+    def server_capabilities(self) -> Mapping[str, Any]:
         """The capabilities that the server declared."""
-        return self.session.established.offered or {}
+        return self.session.established.server_capabilities or {}
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -287,7 +287,7 @@ class Client:
 
         Raises:
             NoAnswerError: none came in time. The server was told so.
-            NotOfferedError: strict, and the server did not declare the capability.
+            NotDeclaredError: strict, and the server did not declare the capability.
             EndedError: the server is gone.
         """
         try:
@@ -302,8 +302,8 @@ class Client:
         """Ask without waiting."""
         record = methods.of(method)
         needed = record.capability if record.to_server else ""
-        if self.strict and needed and needed not in self.offered:
-            raise NotOfferedError(method, needed)
+        if self.strict and needed and needed not in self.server_capabilities:
+            raise NotDeclaredError(method, needed)
         with self._lock:
             number = self.session.new_id()
             if self.progress:

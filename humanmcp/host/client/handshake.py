@@ -94,13 +94,13 @@ class NoAnswerError(StopError):
         super().__init__(code, method=method, seconds=f"{seconds:g}")
 
 
-class NotOfferedError(StopError):
+class NotDeclaredError(StopError):
     """The server did not declare what a request needs. Nothing was sent."""
 
     room = "trouble"
 
     def __init__(self, method: str, capability: str) -> None:
-        super().__init__("not offered", method=method, capability=capability)
+        super().__init__("not declared", method=method, capability=capability)
 
 
 class HandshakeError(StopError):

@@ -72,7 +72,7 @@ class Requests:
         if word == "tools" and (self.client.session.established.tools or {}).get(name):
             return self._known_tool(name)
         capability = LISTS[word].method.partition("/")[0]
-        if name not in self._listed.get(word, {}) and capability in self.client.offered:
+        if name not in self._listed.get(word, {}) and capability in self.client.server_capabilities:
             for _page in self.pages(word):
                 pass
         if word == "tools":

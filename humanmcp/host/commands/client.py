@@ -76,7 +76,7 @@ def add_arguments(parser: Parser) -> None:
         default=versions.LATEST_HANDSHAKE,
     )
     flag("--name", metavar="NAME/VERSION", default="example-client/1.0.0")
-    flag("--offer", metavar="LIST", default=",".join(CAPABILITIES))
+    flag("--capabilities", metavar="LIST", default=",".join(CAPABILITIES))
     flag("--root", metavar="[NAME=]URI", action="append", default=[])
     flag("--patience", metavar="SECONDS", type=seconds, default=PATIENCE)
     flag("--longest", metavar="SECONDS", type=seconds, default=LONGEST)
@@ -171,11 +171,11 @@ def _script(arguments: argparse.Namespace) -> list[str]:
 def identity_of(arguments: argparse.Namespace) -> Identity:
     """Return who the client says it is."""
     name, _, version = arguments.name.partition("/")
-    offered = {word.strip() for word in arguments.offer.split(",") if word.strip()}
-    unknown = sorted(offered - set(CAPABILITIES))
+    wanted = {word.strip() for word in arguments.capabilities.split(",") if word.strip()}
+    unknown = sorted(wanted - set(CAPABILITIES))
     if unknown:
         raise ClientError("no such capability", name=unknown[0], names=", ".join(CAPABILITIES))
-    capabilities: dict[str, Any] = {one: {} for one in CAPABILITIES if one in offered}
+    capabilities: dict[str, Any] = {one: {} for one in CAPABILITIES if one in wanted}
     if "roots" in capabilities:
         capabilities["roots"] = {"listChanged": True}
     return Identity(name, version or "1.0.0", capabilities)
@@ -272,7 +272,7 @@ def _begin_as_the_example(arguments: argparse.Namespace) -> None:
     """Choose what the example client of a Go SDK says of itself, where no flag says otherwise."""
     example: dict[str, Any] = {
         "protocol_version": EXAMPLE_VERSION,
-        "offer": "roots",
+        "capabilities": "roots",
         "first_id": 1,
         "no_progress": True,
         "root": [EXAMPLE_ROOT],

@@ -12,7 +12,7 @@ from humanmcp.locales.stop import StopError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.host.conversation import OfferedTool, Turn
+    from humanmcp.host.conversation import ModelTool, Turn
 
     Heard: TypeAlias = Callable[[str], None]
     """Is given what a model says piece by piece, as it comes."""
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Model(Protocol):
     """What decides in a host."""
 
-    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Take one turn.
 
         Raises:

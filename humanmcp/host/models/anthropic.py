@@ -19,7 +19,7 @@ from humanmcp.host.models.service import ServiceModel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.host.conversation import Block, OfferedTool
+    from humanmcp.host.conversation import Block, ModelTool
     from humanmcp.host.models import Heard
 
 OVERLOADED = "overloaded_error"
@@ -36,7 +36,7 @@ class AnthropicModel(ServiceModel):
     library = "anthropic"
     client = "Anthropic"
 
-    def _ask(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def _ask(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         more: dict[str, Any] = {"tools": [tool_written(tool) for tool in tools]} if tools else {}
         system = "\n".join(turn.text for turn in history if turn.role is TurnRole.SYSTEM)
         if system:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from humanmcp.host.at_inbox import AskedSession
-    from humanmcp.host.conversation import Block, OfferedTool, Turn
+    from humanmcp.host.conversation import Block, ModelTool, Turn
     from humanmcp.host.models import Heard, Model
 
 ROOM: Final = "host"
@@ -199,7 +199,7 @@ class BlindModel:
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Take the other's turn."""
         shown = [replace(turn, blocks=tuple(map(_without, turn.blocks))) for turn in history]
         return self.model.turn(shown, tools, heard)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.host.at_inbox import AskedSession
-    from humanmcp.host.conversation import Block, OfferedTool
+    from humanmcp.host.conversation import Block, ModelTool
     from humanmcp.host.models import Heard
 
 METHOD: Final = "sampling/createMessage"
@@ -51,7 +51,7 @@ class HumanModel:
             session, Established(TEXT_ONLY, client_capabilities=can, initialized=True)
         )
 
-    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Put the turn into the inbox and wait for the person, however long it takes."""
         line = self.person.ask(METHOD, params_of(history, tools))
         if line is None:
@@ -65,7 +65,7 @@ class HumanModel:
         self.person.end()
 
 
-def params_of(history: Sequence[Turn], tools: Sequence[OfferedTool]) -> dict[str, Any]:
+def params_of(history: Sequence[Turn], tools: Sequence[ModelTool]) -> dict[str, Any]:
     """Make the parameters that show a person the conversation."""
     system = "\n".join(turn.text for turn in history if turn.role is TurnRole.SYSTEM)
     params: dict[str, Any] = {

@@ -23,7 +23,7 @@ from humanmcp.host.models.service import ServiceModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from humanmcp.host.conversation import OfferedTool
+    from humanmcp.host.conversation import ModelTool
     from humanmcp.host.models import Heard
 
 _BUSY = (503, 529)
@@ -36,7 +36,7 @@ class OpenAIModel(ServiceModel):
     library = "openai"
     client = "OpenAI"
 
-    def _ask(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def _ask(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         more: dict[str, Any] = {"tools": [_tool(tool) for tool in tools]} if tools else {}
         if self._max_tokens:
             # OpenAI renamed it; what speaks like OpenAI mostly knows the old name only.
@@ -51,7 +51,7 @@ class OpenAIModel(ServiceModel):
         return status in _BUSY
 
 
-def _tool(tool: OfferedTool) -> dict[str, Any]:
+def _tool(tool: ModelTool) -> dict[str, Any]:
     function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
     return {"type": "function", "function": function}
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from humanmcp.host.conversation import OfferedTool
+    from humanmcp.host.conversation import ModelTool
     from humanmcp.host.models import Heard, Model
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class ScriptModel:
 
     def __init__(self, turns: Sequence[dict[str, Any]]) -> None:
         self.turns = list(turns)
-        self.asked: list[tuple[tuple[Turn, ...], tuple[OfferedTool, ...]]] = []
+        self.asked: list[tuple[tuple[Turn, ...], tuple[ModelTool, ...]]] = []
 
     @classmethod
     def read(cls, path: Path) -> ScriptModel:
@@ -62,7 +62,7 @@ class ScriptModel:
             ]
         )
 
-    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Take the next turn of the file."""
         self.asked.append((tuple(history), tuple(tools)))
         if len(self.asked) > len(self.turns):
@@ -112,7 +112,7 @@ class ScriptRecorder:
         except OSError as error:
             raise ScriptError("unwritable model", path=path, why=error) from error
 
-    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Take the other's turn, and keep it."""
         turn = self.model.turn(history, tools, heard)
         line = json.dumps({"content": written(turn)["content"]}, ensure_ascii=False)

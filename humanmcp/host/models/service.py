@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from humanmcp.common.api_key import ApiKey
-    from humanmcp.host.conversation import OfferedTool, Turn
+    from humanmcp.host.conversation import ModelTool, Turn
     from humanmcp.host.models import Heard
 
 
@@ -78,7 +78,7 @@ class ServiceModel(ABC):
         """Close the connections."""
         self._client.close()
 
-    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Ask the service, and read its answer as it comes."""
         try:
             return self._ask(history, tools, heard)
@@ -93,7 +93,7 @@ class ServiceModel(ABC):
             raise ModelError("strange", why=why) from None
 
     @abstractmethod
-    def _ask(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+    def _ask(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:
         """Ask, and let the library's errors out."""
 
     @abstractmethod

@@ -237,7 +237,7 @@ class Chat:
         """Show what there is and was."""
         match command:
             case "/tools":
-                for tool in self.loop.servers.offered():
+                for tool in self.loop.servers.model_tools():
                     to_stdout("  ", Painted(tool.name, "bold"), f"  {tool.description}")
             case "/servers":
                 for server in self.loop.servers.all:

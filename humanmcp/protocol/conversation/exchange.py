@@ -61,7 +61,7 @@ NEXT: Final[Mapping[tuple[ExchangeState, Transition], ExchangeState]] = MappingP
 class Established(NamedTuple):
     """What the conversation has established so far: what a check needs beside the request.
 
-    `offered` are the capabilities that our side declared, None while it has declared none.
+    `server_capabilities` are those that the server declared, None while it has declared none.
     `tools` are the tools of the last answer to `tools/list`, by name; None while there was none.
     `prepared` are the lists of the answer book, as results by method: a draft starts from them.
     `server` is who the book says that we are; empty where it says nothing of it. `newly_prepared`:
@@ -71,7 +71,7 @@ class Established(NamedTuple):
     client_name: str = ""
     client_version: str = ""
     client_capabilities: Mapping[str, Any] = MappingProxyType({})
-    offered: Mapping[str, Any] | None = None
+    server_capabilities: Mapping[str, Any] | None = None
     tools: Mapping[str, Any] | None = None
     initialized: bool = False
     prepared: Mapping[str, Any] = MappingProxyType({})

@@ -4,7 +4,7 @@ Theory of operation. One `ConversationState` is told of every message that passe
 which it passes, with the side that sent it. From nothing else it works out
 
 - the version: stated by a 2026-07-28 request, else negotiated by `initialize`;
-- who the client is, what it declared, and what the server offers;
+- who the client is, what it declared, and what the server declared;
 - which requests are in flight, and which of them an answer or a cancellation is about;
 - which request continues another one that was answered with a question (2026-07-28);
 - whether what is said of a request's progress may be said.
@@ -101,10 +101,10 @@ def may_teach(request: Message, line: str) -> bool:
 
 
 def after_result(established: Established, request: Message, result: JsonObject) -> Established:
-    """Return what is known after a server's result: what it offers, and which tools it has."""
-    offered = result.get("capabilities")
-    if methods.of(request.method).introduces and isinstance(offered, dict):
-        established = established._replace(offered=offered)
+    """Return what is known after a server's result: what it declares, and which tools it has."""
+    capabilities = result.get("capabilities")
+    if methods.of(request.method).introduces and isinstance(capabilities, dict):
+        established = established._replace(server_capabilities=capabilities)
     if request.method == "tools/list":
         established = _after_tools(established, request, result.get("tools"))
     return established

@@ -257,7 +257,7 @@ class NoServerRequests(RawDiagnostic, code="R39"):
     method: str
 
 
-class CapabilityNotOffered(RawDiagnostic, code="R40", severity=_W):
+class ServerCapabilityNotDeclared(RawDiagnostic, code="R40", severity=_W):
     """What a server sends should be among what it declared."""
 
     capability: str

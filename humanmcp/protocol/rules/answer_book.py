@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.rules.following import BookMemory
-    from humanmcp.protocol.rules.rule import Notice, OfferChange, Question, Rule
+    from humanmcp.protocol.rules.rule import DefinitionChange, Notice, Question, Rule
 
 
 class Mode(enum.Enum):
@@ -140,7 +140,7 @@ class Book(NamedTuple):
     progress: bool = True
     """Whether progress is sent to the client while a person is at a request."""
 
-    def offered(self) -> Mapping[str, Any]:
+    def declared_capabilities(self) -> Mapping[str, Any]:
         """Return the capabilities that the book declares: a person may change each list later."""
         if self.capabilities is not None:
             return self.capabilities
@@ -148,8 +148,8 @@ class Book(NamedTuple):
         wanted = {"tools": self.tools, "resources": resources, "prompts": self.prompts}
         return {name: {"listChanged": True} for name, entries in wanted.items() if entries}
 
-    def changed(self, change: OfferChange) -> Book:
-        """Return the book with another offer: what is added replaces what has its name."""
+    def changed(self, change: DefinitionChange) -> Book:
+        """Return the changed book: an added entry replaces the one with its name."""
         lists: dict[str, Any] = {}
         for member, key in LISTED.items():
             gone = {
@@ -171,7 +171,7 @@ class Decision(NamedTuple):
     what is not recorded. `forward`: the real server is asked.
 
     Before the answer `notices` go out, then `ask` is asked round by round, each question under its
-    name, then what is offered changes. `fault` is what is broken in the answer. `counts`: the rule
+    name, then the definition changes. `fault` is what is broken in the answer. `counts`: the rule
     has answered once more by it. `values` fill the placeholders of its text; None leaves them.
     `keep` is what is known under `key` after the answer.
     """
@@ -186,7 +186,7 @@ class Decision(NamedTuple):
     forward: bool = False
     notices: tuple[Notice, ...] = ()
     ask: tuple[Mapping[str, Question], ...] = ()
-    change: OfferChange | None = None
+    change: DefinitionChange | None = None
     fault: str = ""
     counts: bool = True
     values: Mapping[str, Any] | None = None
@@ -428,7 +428,7 @@ def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     latest = served[-1] if served else versions.LATEST_HANDSHAKE
     return {
         "protocolVersion": asked if asked in served else latest,
-        "capabilities": book.offered(),
+        "capabilities": book.declared_capabilities(),
         "serverInfo": server_info(book),
         **({"instructions": book.instructions} if book.instructions else {}),
     }
@@ -444,7 +444,7 @@ def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
         return TextForm.ERROR, _METHOD_NOT_FOUND
     found = {
         "supportedVersions": list(book.protocol_versions),
-        "capabilities": book.offered(),
+        "capabilities": book.declared_capabilities(),
         **({"instructions": book.instructions} if book.instructions else {}),
     }
     return TextForm.RESULT, with_result_envelope(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.conversation.approvals import KIND, KINDS
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import ATTRIBUTES, Book
-from humanmcp.protocol.rules.rule import Notice, OfferChange, Question, Rule, RuleAction
+from humanmcp.protocol.rules.rule import DefinitionChange, Notice, Question, Rule, RuleAction
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.faults import Fault, RuleFault
 from humanmcp.protocol.spec.objects import ASKS, LOG_LEVEL
@@ -347,8 +347,8 @@ def _can_ask(rule: Rule, place: str) -> None:
         raise BookError(f"{place}.ask", "asks twice")
 
 
-def read_change(turn: Mapping[str, Any], place: str) -> OfferChange | None:
-    """Read what `add` and `remove` change of what is offered; None where neither is there.
+def read_change(turn: Mapping[str, Any], place: str) -> DefinitionChange | None:
+    """Read how `add` and `remove` change the server definition; None if neither is there.
 
     Raises:
         BookError: something in it has no meaning.
@@ -360,7 +360,7 @@ def read_change(turn: Mapping[str, Any], place: str) -> OfferChange | None:
     only(add, frozenset(ATTRIBUTES), f"{place}.add")
     only(remove, frozenset(ATTRIBUTES), f"{place}.remove")
     json_text(add, f"{place}.add")
-    return OfferChange(
+    return DefinitionChange(
         {name: tuple(tables(each, f"{place}.add.{name}")) for name, each in add.items()},
         {name: texts(each, f"{place}.remove.{name}") for name, each in remove.items()},
     )

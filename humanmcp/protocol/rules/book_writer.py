@@ -1,4 +1,4 @@
-"""A recorded session as an answer book: what the server offered, and its answers as rules.
+"""A recorded session as an answer book: the server's definition, and its answers as rules.
 
 Pure: frames in, a decoded book out, and what it could not hold. `replay.py` says which answer
 belongs to which request.
@@ -83,7 +83,7 @@ def _is_answer(recorded: Recorded) -> bool:
     return bool(recorded.id) and recorded.answered and not is_ours and not record.stays_open
 
 
-# -- what is offered ------------------------------------------------------------------------------
+# -- server definition -----------------------------------------------------------------------------
 
 
 def _result(recorded: Recorded) -> Any:  # noqa: ANN401 - any JSON value

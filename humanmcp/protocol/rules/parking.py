@@ -128,7 +128,7 @@ class ParkedCall(NamedTuple):
 def way(exchange: Exchange, *, has_tool: bool) -> ParkedAs | None:
     """Return how a call can be parked; None where its client could not ask for the answer.
 
-    `has_tool` says that its client was offered `ask_human_result`.
+    `has_tool` says that its client has the tool `ask_human_result`.
     """
     if exchange.method not in methods.TASKS.results_of or asked_ticket(exchange) is not None:
         return None

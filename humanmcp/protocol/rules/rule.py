@@ -1,7 +1,7 @@
 """One rule of the answer book: what it is meant for, and what it does.
 
     its conditions     method, tool, resource, where, contains, client_has, key and kept, …
-    before the answer  notify (log, progress, …), ask (and wait), add and remove (what is offered)
+    before the answer  notify (log, progress, …), ask (and wait), add and remove (in the definition)
     the answer         text, tool_error, result or error, with a fault on purpose
     after the answer   keep (what is known of something from then on)
 
@@ -112,8 +112,8 @@ class Question(NamedTuple):
     params: Mapping[str, Any] = _NONE
 
 
-class OfferChange(NamedTuple):
-    """What a rule changes of what is offered: objects of MCP, and names or addresses, by list."""
+class DefinitionChange(NamedTuple):
+    """How a rule changes the server definition: objects of MCP, and names or addresses, by list."""
 
     add: Mapping[str, tuple[Mapping[str, Any], ...]] = _NONE
     remove: Mapping[str, tuple[str, ...]] = _NONE
@@ -153,7 +153,7 @@ class Rule(NamedTuple):
     client_has: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
     ask: tuple[Mapping[str, Question], ...] = ()
-    change: OfferChange | None = None
+    change: DefinitionChange | None = None
     fault: str = ""
     fills: bool = True
     then: tuple[Rule, ...] = ()

@@ -202,7 +202,7 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     elif meant is not None:
         yield kinds.MethodMisspelt(at, method=name, version=version, meant=meant)
     else:
-        extended = declares_more(established.offered) or declares_more(
+        extended = declares_more(established.server_capabilities) or declares_more(
             established.client_capabilities
         )
         kind = kinds.MayBeOfExtension if extended else kinds.MethodUnknown
@@ -280,9 +280,9 @@ def directory_read_that_was_declared(heard: HeardMessage) -> Iterator[RawDiagnos
     `directoryRead: true`."
     https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx
     """
-    offered = heard.established.offered
-    declared = follow(offered, "extensions", methods.SKILLS.id, "directoryRead")
-    if heard.is_request and offered is not None and declared is not True:
+    capabilities = heard.established.server_capabilities
+    declared = follow(capabilities, "extensions", methods.SKILLS.id, "directoryRead")
+    if heard.is_request and capabilities is not None and declared is not True:
         yield DirectoryReadUndeclared(("method",))
 
 

@@ -124,7 +124,7 @@ def gates(message: Message, version: str, established: Established) -> list[RawD
 
     Nothing where neither was heard to declare anything: then it is unknown.
     """
-    if established.offered is None:
+    if established.server_capabilities is None:
         return []
     rules = own_request if message.kind is Kind.REQUEST else own_notice
     own = OwnMessage(message.body, message.method, version, established)
@@ -132,7 +132,11 @@ def gates(message: Message, version: str, established: Established) -> list[RawD
     return [each for each in found if isinstance(each, _GATES)]
 
 
-_GATES: Final = (kinds.CapabilityNotDeclared, kinds.CapabilityNotOffered, kinds.SubscriptionMissing)
+_GATES: Final = (
+    kinds.CapabilityNotDeclared,
+    kinds.ServerCapabilityNotDeclared,
+    kinds.SubscriptionMissing,
+)
 _NO_SUCH: Final = (kinds.NotSentByServers, kinds.NotificationWithId, kinds.NoServerRequests)
 """What is said where nothing of this name goes this way: its parameters are then of another one."""
 
@@ -254,7 +258,9 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
 def _beyond(method: str, version: str, established: Established) -> list[RawDiagnostic]:
     """Judge a notification that is not of MCP: what was declared may know more than we do."""
     diagnostic = _not_ours(method, version)
-    extended = declares_more(established.offered) or declares_more(established.client_capabilities)
+    extended = declares_more(established.server_capabilities) or declares_more(
+        established.client_capabilities
+    )
     if diagnostic.fix is not None or method in methods.NOTIFICATIONS or not extended:
         return [diagnostic]
     if _declared(method, established):
@@ -264,10 +270,10 @@ def _beyond(method: str, version: str, established: Established) -> list[RawDiag
 
 def _declared(method: str, established: Established) -> bool:
     """Return True if an experimental capability of this name was declared (`claude/channel`)."""
-    offered = (established.offered or {}).get("experimental")
+    capabilities = (established.server_capabilities or {}).get("experimental")
     name = method.removeprefix("notifications/")
-    return isinstance(offered, dict) and any(
-        name == one or name.startswith(f"{one}/") for one in offered
+    return isinstance(capabilities, dict) and any(
+        name == one or name.startswith(f"{one}/") for one in capabilities
     )
 
 
@@ -312,11 +318,11 @@ def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    method, offered = own.method, own.established.offered
+    method, declared = own.method, own.established.server_capabilities
     capability = methods.named(method, is_request=False).capability
     by_request = features(own.version).subscriptions and method == LOG
-    if capability and offered is not None and capability not in offered and not by_request:
-        yield kinds.CapabilityNotOffered(("method",), capability=capability, method=method)
+    if capability and declared is not None and capability not in declared and not by_request:
+        yield kinds.ServerCapabilityNotDeclared(("method",), capability=capability, method=method)
 
 
 def _too_early(version: str) -> list[RawDiagnostic]:

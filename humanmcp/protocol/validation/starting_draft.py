@@ -84,11 +84,11 @@ def calls(exchange: Exchange) -> Mapping[str, JsonObject]:
             name,
             _with_placeholders(empty_arguments(tool), follow(tool, "inputSchema")),
         )
-        for name, tool in offered_tools(exchange).items()
+        for name, tool in tools_in(exchange).items()
     }
 
 
-def offered_tools(exchange: Exchange) -> Mapping[str, JsonObject]:
+def tools_in(exchange: Exchange) -> Mapping[str, JsonObject]:
     """Return the tools that a turn of a model may call, by name."""
     tools = exchange.request.params.get("tools")
     if exchange.method != "sampling/createMessage" or not isinstance(tools, list):
@@ -122,7 +122,7 @@ def _fitted(exchange: Exchange, example: JsonObject, words: str) -> JsonObject:
     ours = examples.PLACEHOLDERS["en"]  # the reader's language takes its place
     result: JsonObject = mapped(example, lambda leaf: words if leaf == ours else leaf)
     if "protocolVersion" in result:
-        result["protocolVersion"] = counter_offer(params.get("protocolVersion"))
+        result["protocolVersion"] = version_to_answer(params.get("protocolVersion"))
     if record.stays_open:
         meta = {**result.get("_meta", {}), versions.META_SUBSCRIPTION: exchange.id.value}
         return {**result, "_meta": meta}
@@ -135,7 +135,7 @@ def _fitted(exchange: Exchange, example: JsonObject, words: str) -> JsonObject:
     return result
 
 
-def counter_offer(wanted: Json) -> str:
+def version_to_answer(wanted: Json) -> str:
     """Return the version to answer `initialize` with: the wanted one if we have it."""
     if isinstance(wanted, str) and wanted in versions.HANDSHAKE:
         return wanted
@@ -256,9 +256,9 @@ def _fitted_error(exchange: Exchange, error: JsonObject) -> JsonObject:
     return error
 
 
-def is_offered(offered: Mapping[str, Any] | None, version: str) -> bool:
+def has_completions(capabilities: Mapping[str, Any] | None, version: str) -> bool:
     """Return True if a server may be asked; 2024-11-05 has no capability that says so."""
-    return not features(version).completions or "completions" in (offered or ())
+    return not features(version).completions or "completions" in (capabilities or ())
 
 
 def asked(

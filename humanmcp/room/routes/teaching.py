@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk.http.context import FormValues, note_version, page, spoken
 from humanmcp.desk.routes.history import stage
-from humanmcp.desk.routes.settings import mistake_page, offered
+from humanmcp.desk.routes.settings import mistake_page, shown_snippets
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.room import practice
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
@@ -316,7 +316,7 @@ def own(request: Request) -> Response:
         "own.html",
         link=classroom.link(seat.record.key),
         url=seat.desk.url,
-        hosts=offered(request),
+        hosts=shown_snippets(request),
         standing=seat.standing,
     )
 

@@ -9,11 +9,16 @@ from humanmcp.locales import LANGUAGES, say
 
 CASES = [
     ("initialize", {"protocolVersion": "2025-11-25", "_meta": {}}, "agreed", "protocolVersion"),
-    ("tools/list", {"tools": [{"name": "dice", "description": "Rolls"}]}, "offered", "dice Rolls"),
+    (
+        "tools/list",
+        {"tools": [{"name": "dice", "description": "Rolls"}]},
+        "definition",
+        "dice Rolls",
+    ),
     (
         "resources/templates/list",
         {"resourceTemplates": [{"uriTemplate": "a:{b}"}]},
-        "offered",
+        "definition",
         "a:",
     ),
     (

@@ -15,7 +15,7 @@ from humanmcp.host.client.handshake import (
     HandshakeError,
     Identity,
     NoAnswerError,
-    NotOfferedError,
+    NotDeclaredError,
     Response,
     SessionStart,
 )
@@ -87,7 +87,7 @@ def test_a_strict_client_asks_for_nothing_that_was_not_declared(way: Way) -> Non
     with seat(way, "no-tools", strict=True) as (client, notes):
         client.open(SessionStart.HANDSHAKE)
         before = len(notes.sent)
-        with pytest.raises(NotOfferedError, match='"tools"'):
+        with pytest.raises(NotDeclaredError, match='"tools"'):
             client.request("tools/list")
         assert len(notes.sent) == before
 
@@ -375,7 +375,7 @@ def message_of(text: str) -> Message:
             "initialize への回答が 60 秒",
         ),
         (
-            NotOfferedError("tools/list", "tools"),
+            NotDeclaredError("tools/list", "tools"),
             'did not declare the capability "tools"',
             '"tools" を宣言して',
         ),

@@ -44,7 +44,7 @@ def test_a_modern_server_that_starts_slowly_is_not_lost(
     with seat(in_memory, *flags) as (client, notes):
         client.open(SessionStart.PROBE)
         assert client.stated == "2026-07-28"
-        assert client.offered == {"tools": {}}
+        assert client.server_capabilities == {"tools": {}}
         assert [json.loads(line)["method"] for line in notes.sent] == ["server/discover", *said]
         assert "tools" in (client.request("tools/list").result or {})
 

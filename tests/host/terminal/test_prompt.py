@@ -321,7 +321,11 @@ def test_a_server_of_a_configuration(tmp_path: Path) -> None:
     [
         (("client",), 2, "no server given"),
         (("client", "--", "no-such-program"), 1, "cannot start `no-such-program`"),
-        (("client", "--offer", "money", "--", "x"), 2, "--offer money: choose from roots"),
+        (
+            ("client", "--capabilities", "money", "--", "x"),
+            2,
+            "--capabilities money: choose from roots",
+        ),
         (("client", "--script", "/nowhere", "--", "x"), 2, "cannot be read: there is no such file"),
         (("client", "--script", QUOTE, "--", "x"), 2, "cannot be read: a quotation mark"),
         (("client", "--", sys.executable, "-c", "pass"), 1, "has ended (exit status 0)"),

@@ -66,7 +66,7 @@ def test_so_it_does_in_what_a_server_says_of_its_own(
 ) -> None:
     """And in what a client sends."""
     text = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", **said})
-    known = Established(offered={"logging": {}})
+    known = Established(server_capabilities={"logging": {}})
     found = draft_check.check_outgoing(text, R2025, known).diagnostics
     assert [(one.code, text[one.start : one.end]) for one in found] == [(code, f'"{name}"')]
     heard = asked("tools/call", {"name": "t", "args": {}}).request

@@ -24,7 +24,7 @@ from humanmcp.protocol.rules.answer_book import (
 )
 from humanmcp.protocol.rules.book_format import BookError, parse
 from humanmcp.protocol.rules.following import BookMemory
-from humanmcp.protocol.rules.rule import Notice, OfferChange
+from humanmcp.protocol.rules.rule import DefinitionChange, Notice
 from humanmcp.protocol.validation.starting_draft import start
 from tests.asking import asked, stating
 
@@ -397,10 +397,14 @@ def test_capabilities_follow_the_lists_unless_they_are_written() -> None:
     """What has entries is offered."""
     own = book('[[prompts]]\nname = "p"\n[[resourceTemplates]]\nuriTemplate = "a"\nname = "b"\n')
     changing = {"listChanged": True}  # a person changes each list whenever they like
-    assert own.offered() == {"tools": changing, "resources": changing, "prompts": changing}
-    assert parse({"tools": []}).offered() == {}
+    assert own.declared_capabilities() == {
+        "tools": changing,
+        "resources": changing,
+        "prompts": changing,
+    }
+    assert parse({"tools": []}).declared_capabilities() == {}
     written = parse({"server": {"capabilities": {"logging": {}}}})
-    assert written.offered() == {"logging": {}}
+    assert written.declared_capabilities() == {"logging": {}}
 
 
 def test_lists_carry_what_their_version_needs() -> None:
@@ -637,7 +641,7 @@ def test_what_is_offered_is_changed_list_by_list() -> None:
         resources=({"uri": "u:1"}, {"uri": "u:2"}),
         prompts=({"name": "a"},),
     ).changed(
-        OfferChange(
+        DefinitionChange(
             add={"tools": ({"name": "a", "title": "new"}, {"name": "c"})},
             remove={"tools": ("b", "none"), "resources": ("u:1",)},
         )
@@ -655,7 +659,7 @@ def test_what_is_offered_is_changed_list_by_list() -> None:
         (Decision(), False, False),
         (Decision(0.0, notices=(Notice("x"),)), True, False),
         (Decision(0.0, ask=({},)), True, False),
-        (Decision(0.0, change=OfferChange(remove={"tools": ("a",)})), True, False),
+        (Decision(0.0, change=DefinitionChange(remove={"tools": ("a",)})), True, False),
     ],
 )
 def test_an_answer_is_given_at_once_where_nothing_comes_before_it(

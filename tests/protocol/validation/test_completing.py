@@ -21,9 +21,9 @@ def test_the_other_arguments_go_along_where_the_version_has_a_place(version: str
 
 def test_a_server_is_asked_that_offers_it_or_cannot_say_so() -> None:
     """The capability came with 2025-03-26."""
-    assert starting_draft.is_offered({}, versions.R2024_11)
-    assert not starting_draft.is_offered({"prompts": {}}, versions.R2025_03)
-    assert starting_draft.is_offered({"completions": {}}, versions.R2026_07)
+    assert starting_draft.has_completions({}, versions.R2024_11)
+    assert not starting_draft.has_completions({"prompts": {}}, versions.R2025_03)
+    assert starting_draft.has_completions({"completions": {}}, versions.R2026_07)
 
 
 def test_only_words_are_offered() -> None:

@@ -19,7 +19,7 @@ ABLE: Final = Established(
         "sampling": {"tools": {}},
         "elicitation": {"form": {}, "url": {}},
     },
-    offered={"tools": {}, "resources": {}, "prompts": {}, "logging": {}},
+    server_capabilities={"tools": {}, "resources": {}, "prompts": {}, "logging": {}},
     initialized=True,
 )
 STREAM: Final = {"_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
@@ -167,7 +167,7 @@ def test_a_notification_of_a_task_holds_what_tasks_get_would(state: dict[str, An
 
 def test_a_notification_that_was_not_offered_is_a_warning() -> None:
     """Trap table: only with the declared capability."""
-    established = Established(offered={}, initialized=True)
+    established = Established(server_capabilities={}, initialized=True)
     assert judged(outgoing("notifications/tools/list_changed"), established=established) == ["R40"]
     assert (
         judged(

@@ -340,11 +340,11 @@ def test_a_counter_offer_to_an_unknown_version_is_right() -> None:
 
 def test_a_list_of_what_was_not_offered_is_a_warning() -> None:
     """W07, M05: the client goes by the capabilities."""
-    established = Established(offered={})
+    established = Established(server_capabilities={})
     assert codes(
         check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).diagnostics
     ) == ["M05"]
-    established = Established(offered={"tools": {}})
+    established = Established(server_capabilities={"tools": {}})
     assert check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).diagnostics == ()
 
 
@@ -844,10 +844,10 @@ def said(method: str, params: object, established: Established, version: str = R
 def test_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
     """`notifications/resources/updated` with `uri: 5` went out."""
     updated = "notifications/resources/updated"
-    assert said(updated, {"uri": 5}, Established(offered={"tools": {}}, initialized=True)) == [
+    assert said(updated, {"uri": 5}, Established(server_capabilities={"tools": {}}, initialized=True)) == [
         "R40", "M15",
     ]  # fmt: skip
-    assert said(updated, {"uri": 5}, Established(offered={"resources": {}}), R2026) == [
+    assert said(updated, {"uri": 5}, Established(server_capabilities={"resources": {}}), R2026) == [
         "R41",
         "M15",
     ]
@@ -856,10 +856,12 @@ def test_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
 def test_a_notification_of_a_declared_experiment_may_go_out() -> None:
     """`notifications/claude/channel` was refused, with no way out in `out.txt`."""
     channel = "notifications/claude/channel"
-    declared = Established(offered={"experimental": {"claude/channel": {}}}, initialized=True)
+    declared = Established(
+        server_capabilities={"experimental": {"claude/channel": {}}}, initialized=True
+    )
     assert said(channel, {"content": "x"}, declared) == []
-    assert said(channel, {}, Established(offered={}, initialized=True)) == ["R33"]
-    other = Established(offered={"extensions": {"com.example/x": {}}}, initialized=True)
+    assert said(channel, {}, Established(server_capabilities={}, initialized=True)) == ["R33"]
+    other = Established(server_capabilities={"extensions": {"com.example/x": {}}}, initialized=True)
     assert said(channel, {}, other) == ["M71"]
     assert said("notifications/tool/list_changed", {}, other) == ["R33"]
 
@@ -867,7 +869,9 @@ def test_a_notification_of_a_declared_experiment_may_go_out() -> None:
 def test_a_method_that_an_extension_may_know_gets_a_neutral_sentence() -> None:
     """The rule: "The usual answer is -32601" is no advice where an extension was declared."""
     request = asked("example/do", {}).request
-    established = Established(offered={"extensions": {"com.example/x": {}}}, initialized=True)
+    established = Established(
+        server_capabilities={"extensions": {"com.example/x": {}}}, initialized=True
+    )
     assert codes(remarks(request, R2025, established)) == ["M71"]
     assert codes(remarks(request, R2025, Established(initialized=True))) == ["M83"]
 

@@ -36,7 +36,7 @@ def initialize(client: str) -> str:
     return json.dumps(message)
 
 
-OFFER: Final = json.dumps(
+DECLARED: Final = json.dumps(
     {
         "jsonrpc": "2.0",
         "id": 1,
@@ -79,7 +79,7 @@ def test_with_files_the_handshake_waits_for_the_person(tmp_path: Path) -> None:
         assert "the answer book answers at" not in server.status()
         with pytest.raises(AssertionError, match="no line on stdout"):
             server.hear(within=2.5)  # an unknown client was answered after 2 s
-        server.type(OFFER)
+        server.type(DECLARED)
         assert json.loads(server.hear())["result"]["serverInfo"]["name"] == "mine"
         server.says("line 1: initialize (id 1): answered by you, in out.txt")
 
@@ -88,13 +88,13 @@ def test_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path) ->
     """A client that gives up after 1.5 s, and half an answer in the file."""
     with AtFiles(tmp_path) as server:
         until(server.find_session, "the files")
-        server.type(OFFER[:40])
+        server.type(DECLARED[:40])
         until(server.complaint, "two seconds without a change")
         server.say(initialize("Cline"))
         server.says("the answer book waits while you write")
         with pytest.raises(AssertionError, match="no line on stdout"):
             server.hear(within=1.5)
-        server.type(OFFER)
+        server.type(DECLARED)
         assert json.loads(server.hear())["result"]["serverInfo"]["name"] == "mine"
 
 
@@ -219,7 +219,7 @@ def test_no_version_is_shown_before_one_was_agreed(tmp_path: Path) -> None:
         desk = FolderInbox(server.home)
         until(lambda: desk.sessions() and desk.sessions()[0].client, "the client's name")
         assert desk.sessions()[0].protocol_version == ""
-        server.type(OFFER)
+        server.type(DECLARED)
         server.hear()
         until(lambda: desk.sessions()[0].protocol_version == "2025-11-25", "the agreement")
 

@@ -135,7 +135,7 @@ TEXT_ONLY: Final = "humanmcp host"
 _HELD: Final = frozenset({"text", "tool_use"})
 
 
-class ToolNotOffered(RawDiagnostic, code="M95"):
+class ToolNotInRequest(RawDiagnostic, code="M95"):
     """The server cannot call it."""
 
     tool: str
@@ -217,7 +217,7 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnost
         meant = alike(name, list(offered))
         fix = replace_with((*path, "name"), meant) if meant else None
         tools = shown(", ".join(offered)) or "-"
-        return [ToolNotOffered((*path, "name"), fix, tool=quoted(name), tools=tools)]
+        return [ToolNotInRequest((*path, "name"), fix, tool=quoted(name), tools=tools)]
     at = (*path, "input")
     differences, missed = validator.compare(given, offered[name].get("inputSchema"))
     if not differences:

@@ -92,12 +92,12 @@ def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     "Both parties MUST: […] Only use capabilities that were successfully negotiated"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    offered, method = answer.established.offered, answer.exchange.method
-    if offered is None:
+    capabilities, method = answer.established.server_capabilities, answer.exchange.method
+    if capabilities is None:
         return
     record = methods.of(method)
     capability = record.capability if record.to_server else ""
-    if not capability or capability in offered:
+    if not capability or capability in capabilities:
         return
     if capability != "completions" or features(answer.exchange.version).completions:
         yield NotDeclared(answer.path, capability=capability, method=shown(method))

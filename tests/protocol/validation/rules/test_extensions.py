@@ -91,7 +91,7 @@ def test_a_folder_is_read_only_where_the_server_says_it_can_be(
     params = {"uri": "skill://a", "_meta": stating()}
     request = asked("resources/directory/read", params, version=R2026).request
     extensions = {} if settings is None else {"io.modelcontextprotocol/skills": settings}
-    offered = Established(offered={"resources": {}, "extensions": extensions})
+    offered = Established(server_capabilities={"resources": {}, "extensions": extensions})
     assert codes(draft_check.remarks(request, R2026, offered)) == found
     assert codes(draft_check.remarks(request, R2026)) == []
 

@@ -45,7 +45,7 @@ def test_one_rule_can_be_asked_alone() -> None:
 
 def test_what_was_not_declared_is_told_whatever_is_answered() -> None:
     """A server that offers prompts only has no tools."""
-    offered = Established(offered={"prompts": {}})
+    offered = Established(server_capabilities={"prompts": {}})
     assert told(lifecycle.declared_capability, "tools/list", {}, offered) == ["M05 /result"]
     assert told(lifecycle.declared_capability, "prompts/list", {}, offered) == []
     assert told(lifecycle.declared_capability, "tools/list", {}) == []

@@ -1,4 +1,4 @@
-"""An entry of what is offered as a form, and lists that one was put into."""
+"""An entry of a server definition as a form, and lists that one was put into."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from humanmcp.desk.presenters import server_definition
-from humanmcp.desk.presenters.server_definition import OfferError, entry_of, fields_of
+from humanmcp.desk.presenters.server_definition import ServerDefinitionError, entry_of, fields_of
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.rules.answer_book import ASK_TOOL
 
@@ -52,7 +52,7 @@ def test_what_rows_cannot_show_is_written_as_json() -> None:
 @pytest.mark.parametrize("values", [{"text": "{"}, {"text": "[]"}, {"name": ""}])
 def test_what_can_not_be_offered_is_told(values: dict[str, str]) -> None:
     """No JSON, no object, no name."""
-    with pytest.raises(OfferError):
+    with pytest.raises(ServerDefinitionError):
         entry_of(values, "tools")
 
 
@@ -85,5 +85,5 @@ def test_an_answer_keeps_every_byte_around_its_list() -> None:
         " ", ""
     )
     for broken in ("{", '{"id":1}', '{"result":{"tools":{}}}'):
-        with pytest.raises(OfferError):
+        with pytest.raises(ServerDefinitionError):
             server_definition.drafted(broken, "tools")

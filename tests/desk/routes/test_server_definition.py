@@ -1,4 +1,4 @@
-"""The pages of what is offered, without a script: where an entry goes, and what is told."""
+"""The pages of the server definition, without a script: where an entry goes, and what is told."""
 
 import contextlib
 import html
@@ -31,24 +31,24 @@ def test_the_book_gets_an_entry_and_keeps_what_was_written(written: Path) -> Non
     """For all sessions: comments stay, a name that is taken is replaced, what is removed goes."""
     with Desking(written, "--lang", "en") as desk:
         fields = {"member": "tools", "old": "", "act": "put"}
-        assert desk.submit("/offer/entry", **fields, name="forecast").status == 303
+        assert desk.submit("/server/entry", **fields, name="forecast").status == 303
         text = (written / "book.toml").read_text(encoding="utf-8")
         assert text.startswith("# mine\n[[tools]]\nname = 'dice' # six sides\n")
         assert [one["name"] for one in read_book(written / "book.toml").tools] == [
             "dice",
             "forecast",
         ]
-        desk.submit("/offer", member="tools", name="dice", act="remove")
+        desk.submit("/server", member="tools", name="dice", act="remove")
         assert [one["name"] for one in read_book(written / "book.toml").tools] == ["forecast"]
-        desk.submit("/offer", member="prompts", text='[{"name": "hi"}]', act="list")
+        desk.submit("/server", member="prompts", text='[{"name": "hi"}]', act="list")
         assert [one["name"] for one in read_book(written / "book.toml").prompts] == ["hi"]
-        refused = desk.submit("/offer", member="prompts", text="[{]", act="list")
+        refused = desk.submit("/server", member="prompts", text="[{]", act="list")
         assert (refused.status, "[{]" in html.unescape(refused.text)) == (422, True)
-        right = desk.submit("/offer/entry", **{**fields, "act": "look"}, name="forecast")
+        right = desk.submit("/server/entry", **{**fields, "act": "look"}, name="forecast")
         assert "You wrote several lines" not in right.text
-        wrong = desk.submit("/offer/entry", **{**fields, "act": "look"}, name="")
+        wrong = desk.submit("/server/entry", **{**fields, "act": "look"}, name="")
         assert "Line 1" not in wrong.text
-        nameless = desk.submit("/offer/entry", **fields, name="")
+        nameless = desk.submit("/server/entry", **fields, name="")
         assert (nameless.status, "It has no name yet." in nameless.text) == (422, True)
 
 
@@ -58,7 +58,7 @@ def test_a_session_is_told_at_once_and_watched(home: Path) -> None:
         begin(host, desk)
         name = desk.get("/api/sessions")["sessions"][0]["name"]
         published = desk.submit(
-            "/offer/entry", session=name, member="tools", old="", name="forecast", act="put"
+            "/server/entry", session=name, member="tools", old="", name="forecast", act="put"
         )
         assert published.headers["location"].endswith("#told")  # what the host makes of it
         assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
@@ -66,7 +66,7 @@ def test_a_session_is_told_at_once_and_watched(home: Path) -> None:
             lambda: desk.get(f"/api/sessions/{name}/reactions")["reactions"], "it is recorded"
         )
         assert [one["became"] for one in told] == ["list.never"]
-        answer = desk.post(f"/api/sessions/{name}/say", {"order": "offer", "text": "[]"})
+        answer = desk.post(f"/api/sessions/{name}/say", {"order": "definition", "text": "[]"})
         assert answer.status == 422
 
 
@@ -77,13 +77,13 @@ def test_of_many_sessions_the_page_names_six_and_folds_the_rest(home: Path) -> N
     with Desking(home, "--lang", "en") as desk:
         names = [inbox.begin(facts) for facts in made]
         page = until(
-            lambda: page if "2 more sessions" in (page := desk.page("/offer")) else "", "all"
+            lambda: page if "2 more sessions" in (page := desk.page("/server")) else "", "all"
         )
-        assert page.count("/offer?session=") == 8
+        assert page.count("/server?session=") == 8
         assert "<details><summary>2 more sessions" in page
         folded = page.partition("<details>")[2]
         last = next(name for name in names if f"session={name}" in folded)
-        assert "<details open><summary>2 more sessions" in desk.page(f"/offer?session={last}")
+        assert "<details open><summary>2 more sessions" in desk.page(f"/server?session={last}")
         for name in names:
             inbox.end(name)
 
@@ -105,7 +105,7 @@ def test_designing_an_entry_for_a_list_that_waits_stops_its_countdown(home: Path
         assert 'value="design tools"' in desk.page(f"/m/{at}")
         opened = desk.submit(f"/m/{at}", act="design tools")
         assert (
-            opened.headers["location"] == f"/offer/entry?at={at.replace('/', '%2F')}&member=tools"
+            opened.headers["location"] == f"/server/entry?at={at.replace('/', '%2F')}&member=tools"
         )
         draft = FolderInbox(home).item(key).draft
         assert draft is not None
@@ -119,15 +119,15 @@ def test_an_entry_for_a_list_that_was_answered_meanwhile_can_be_published(home: 
         desk.post(f"/api/exchanges/{at}/reply", {"text": '{"tools":[]}', "form": "result"})
         host.hear()
         fields = {"member": "tools", "old": "", "name": "forecast", "act": "put"}
-        late = desk.submit("/offer/entry", at=at, **fields)
+        late = desk.submit("/server/entry", at=at, **fields)
         assert "The list was answered before you finished." in late.text
         assert f'name="session" value="{key.session}"' in late.text
         assert 'value="forecast"' in late.text
-        desk.submit("/offer/entry", session=key.session, **fields)
+        desk.submit("/server/entry", session=key.session, **fields)
         assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
     with Desking(home, "--lang", "en") as desk:
         until(lambda: not FolderInbox(home).facts(key.session).is_open, "it has ended")
-        over = desk.submit("/offer/entry", at=at, **fields)
+        over = desk.submit("/server/entry", at=at, **fields)
         assert "The session has ended." in over.text
-        desk.submit("/offer/entry", **fields)
+        desk.submit("/server/entry", **fields)
         assert "forecast" in [one["name"] for one in read_book(home / "book.toml").tools]

@@ -1,4 +1,4 @@
-"""What is offered is made without JSON, published while a session runs, and the host watched."""
+"""A definition is made without JSON, published while a session runs, and the host watched."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_a_published_tool_is_told_and_the_host_watched(
     """`list_changed` goes out, and the page says live when the host has listed again."""
     begin(host, desk)
     (session,) = desk.get("/api/sessions")["sessions"]
-    page = window().goto(f"offer/entry?session={session['name']}")
+    page = window().goto(f"server/entry?session={session['name']}")
     page.locator("main [name=name]").fill("forecast")
     page.locator("button[value=keep]").click()
     assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
@@ -83,7 +83,7 @@ def test_a_subscription_of_2026_07_28_is_told_and_the_client_watched(
         host.say(request("subscriptions/listen", listen, '"s"'))
         assert json.loads(host.hear())["method"] == "notifications/subscriptions/acknowledged"
         (session,) = until(lambda: desk.get("/api/sessions")["sessions"], "the desk has seen it")
-        page = window().goto(f"offer/entry?session={session['name']}")
+        page = window().goto(f"server/entry?session={session['name']}")
         page.locator("main [name=name]").fill("forecast")
         page.locator("button[value=keep]").click()
         told = json.loads(host.hear())
@@ -115,7 +115,7 @@ def test_what_is_typed_in_the_designer_comes_back(
     expect(second).to_have_value("city")
     expect(page.locator("#restored")).to_be_visible()
     name.fill("weather")
-    page.goto(designer.partition("/offer")[0] + "/history")
+    page.goto(designer.partition("/server")[0] + "/history")
     page.go_back()
     expect(name).to_have_value("weather")
     page.locator("form.asking .primary").click()
