@@ -150,18 +150,6 @@ def test_a_wrong_answer_comes_back_with_its_problems(home: Path) -> None:
         assert settled.answer.deliberate
 
 
-def test_an_edit_must_not_lose_the_id(home: Path) -> None:
-    """With another id the answer would belong to nothing: refused, unless it is meant."""
-    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
-        item = hold_call(tapped)
-        tapped.send(item.key, Reply(item.line.replace(": 7", ":7").replace('"id":7', '"id":8')))
-        inbox = tapped.inbox
-        back = until(
-            lambda: one if (one := inbox.item(item.key)).diagnostics else None, "the problems"
-        )
-        assert [diagnostic.code for diagnostic in back.diagnostics] == ["N33"]
-
-
 def test_an_answer_can_be_held_and_changed(home: Path) -> None:
     """out:METHOD holds the server's answer; the item says which request it belongs to."""
     request = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'

@@ -9,11 +9,11 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.case import Case, case_of
 from humanmcp.answering.service import SendResult
-from humanmcp.inbox.contract import Answer, Draft, Key, Reply, Seat
+from humanmcp.inbox.contract import Draft, Key, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.terminal import replying
-from tests.terminal.rooms import CALL, INITIALIZE, QUESTION, Room, Shell, ago
+from tests.terminal.rooms import INITIALIZE, QUESTION, Room, Shell
 
 SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 
@@ -148,17 +148,6 @@ def test_a_wrong_answer_is_explained_kept_and_not_sent(key: Key, room: Room, she
     )
 
 
-def test_send_anyway_sends_what_the_check_refuses(key: Key, room: Room, shell: Shell) -> None:
-    """It is recorded as deliberate."""
-    ran = shell("answer", "3", "--error", "abc", "no", "--send-anyway", "--json").json
-    answer = room.inbox.item(key).answer
-    assert ran["sent"] is True
-    assert ran["deliberate"] is True
-    assert answer is not None
-    assert answer.line == ran["line"]
-    assert '"code":"abc"' in answer.line
-
-
 def test_an_untouched_tool_call_cannot_be_sent(key: Key, shell: Shell) -> None:
     """The starting text of a tool call must be replaced by a person's words."""
     assert shell("answer", "3", "--as-is").status == 1
@@ -204,18 +193,6 @@ def test_a_template_is_sent_by_its_name(key: Key, shell: Shell) -> None:
     right = shell("answer", "3", "--template", "method_not_found", "--as-is")
     assert right.status == 0
     assert '"code":-32601' in right.out
-
-
-def test_a_cancelled_exchange_keeps_the_text(room: Room, shell: Shell) -> None:
-    """Nothing is sent after a cancel, and the words stay as the draft."""
-    key = room.ask(room.session(), 3)
-    room.inbox.close(key, ExchangeState.CANCELLED, reason="the user stopped it")
-    ran = shell("answer", "3", "--text", "too late")
-    item = room.inbox.item(key)
-    assert ran.status == 1
-    assert "the user stopped it" in ran.err
-    assert item.draft is not None
-    assert item.draft.text == "too late"
 
 
 def test_a_server_that_does_not_take_the_reply_is_not_waited_for_forever(
@@ -277,42 +254,12 @@ def test_without_a_terminal_no_editor_is_opened(
     assert "--text" in ran.err
 
 
-def test_answers_speak_japanese(key: Key, shell: Shell) -> None:
-    """--lang ja."""
-    assert "送りました" in shell("answer", "3", "--text", "晴れ", "--lang", "ja").out
-
-
 def test_a_draft_from_another_desk_is_what_is_sent_as_it_is(
     key: Key, room: Room, shell: Shell
 ) -> None:
     """The draft is shared: what was begun on the page goes on in the terminal, in its form."""
     room.inbox.save(key, Draft("sunny", TextForm.TEXT, touched=True, by="desk"))
     assert shell("answer", "3", "--as-is").out.splitlines()[-1] == SUNNY
-
-
-def test_an_answer_by_somebody_else_in_the_meantime_is_told(room: Room, shell: Shell) -> None:
-    """The line of the other one is not passed off as one's own."""
-    session = room.session()
-    key = room.ask(session, 3, CALL)
-    room.inbox.close(key, ExchangeState.ANSWERED, Answer(SUNNY, "book: weather", ago(0)))
-    ran = shell("answer", "3", "--text", "rain", "--json").json
-    assert ran["sent"] is False
-    assert "book: weather" in ran["why"]
-
-
-def test_a_fault_of_the_check_is_told_at_the_terminal(
-    key: Key, shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The sentence, the text kept, exit status 1."""
-
-    def fail(*_args: object) -> None:
-        raise LookupError("the moon")
-
-    monkeypatch.setattr("humanmcp.protocol.validation.check._findings", fail)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SUNNY.encode())))
-    ran = shell("answer", "3", "--message", "-")
-    assert ran.status == 1
-    assert "the moon" in ran.out + ran.err
 
 
 ROOTS = '{"jsonrpc":"2.0","id":3,"method":"roots/list"}'

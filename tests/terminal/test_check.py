@@ -155,11 +155,6 @@ def test_json_is_for_machines(check: Any) -> None:  # noqa: ANN401 - see the fix
     assert found["fix"]["edits"][0]["new"] == '"inputSchema"'
 
 
-def test_japanese_is_spoken(check: Any) -> None:  # noqa: ANN401 - see the fixture
-    """--lang ja."""
-    assert "エラー" in check(WRONG, "--lang", "ja").out
-
-
 def test_a_line_of_megabytes_is_shown_as_a_window(check: Any) -> None:  # noqa: ANN401 - see the fixture
     """No wall of text around the caret."""
     long = "x" * 1_000_000
@@ -186,14 +181,6 @@ def test_a_file_is_read_like_out_txt(
     file.write_bytes(text.encode(encoding))
     assert main(["check", str(file)]) == 0
     assert text in capsys.readouterr().out
-
-
-def test_utf_16_is_read(check: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401 - see the fixture
-    """What PowerShell 5.1 writes."""
-    file = tmp_path / "x"
-    file.write_bytes(GOOD.encode("utf-16"))
-    assert main(["check", str(file)]) == 0
-    assert GOOD in capsys.readouterr().out
 
 
 # -- many at once -----------------------------------------------------------------------------

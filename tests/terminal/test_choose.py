@@ -2,7 +2,6 @@
 
 import pytest
 
-from humanmcp.inbox.records import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.waits import ChoiceError, choose, label, seats
 from tests.terminal.rooms import Room
@@ -13,16 +12,6 @@ def why(room: Room, wanted: str) -> ChoiceError:
     with pytest.raises(ChoiceError) as caught:
         choose(room.inbox, wanted)
     return caught.value
-
-
-@pytest.mark.parametrize(
-    ("position", "text"),
-    [(0, "a"), (1, "b"), (25, "z"), (26, "aa"), (27, "ab"), (701, "zz"), (702, "aaa")],
-)
-def test_sessions_are_lettered_like_the_columns_of_a_spreadsheet(position: int, text: str) -> None:
-    """However many sessions there were, each has letters of its own."""
-    assert letter_of(position) == text
-    assert rank_of(text) == position
 
 
 def test_a_bare_number_is_enough_while_one_session_has_it(room: Room) -> None:

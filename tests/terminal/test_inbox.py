@@ -48,15 +48,6 @@ def test_a_request_is_listed_with_its_number_tool_and_arguments(room: Room, shel
     assert "waiting 0:4" in line
 
 
-def test_two_sessions_are_told_apart_by_their_letters(room: Room, shell: Shell) -> None:
-    """What stands in front of a line is what a person types."""
-    for _ in range(2):
-        room.ask(room.session(), 3)
-    out = shell("inbox").out
-    assert "  a/3  tools/call" in out
-    assert "  b/3  tools/call" in out
-
-
 def test_the_list_says_what_the_book_and_the_client_will_do(room: Room, shell: Shell) -> None:
     """When the book answers, and when the client may give up, as it stands now."""
     session = room.session()
@@ -135,12 +126,6 @@ def test_a_client_cannot_fake_lines_of_the_list(room: Room, shell: Shell) -> Non
     assert not any(
         line.startswith("  1  tools/call  press") for line in shell("inbox").out.split("\n")
     )
-
-
-def test_japanese_is_spoken_where_it_is_wanted(room: Room, shell: Shell) -> None:
-    """--lang ja."""
-    room.ask(room.session(), 1)
-    assert "待ち" in shell("inbox", "--lang", "ja").out
 
 
 @pytest.mark.parametrize("longest", [20, 40, 60])

@@ -84,25 +84,6 @@ def test_an_unknown_number_is_a_usage_error(shell: Shell) -> None:
     assert "There is no message 12" in ran.err
 
 
-def test_json_holds_the_card(room: Room, shell: Shell) -> None:
-    """The same card as everywhere else."""
-    room.ask(room.session(), 3)
-    card = shell("show", "3", "--json", "--lang", "ja").json["card"]
-    assert card["method"] == "tools/call"
-    assert card["title"] == "モデルがツールを呼び出した"
-
-
-def test_a_second_request_with_an_open_id_is_pointed_out(room: Room, shell: Shell) -> None:
-    """Beside both, while both wait; one of them can be answered."""
-    session = room.session()
-    first = room.ask(session, 3)
-    room.ask(session, 4)
-    for name in ("3", "4"):
-        assert "N10" in str(shell("show", name, "--json").json["remarks"])
-    room.inbox.close(first, ExchangeState.CANCELLED)
-    assert "N10" not in str(shell("show", "4", "--json").json["remarks"])
-
-
 def test_a_question_comes_first_with_its_options_numbered(room: Room, shell: Shell) -> None:
     """What is asked, what to know, what to choose from, and the command that chooses."""
     room.ask(room.session(), 3, QUESTION)

@@ -138,13 +138,6 @@ def test_messages_of_a_pipe_are_told_apart_by_what_each_side_may_say(
     }
 
 
-def test_the_findings_can_be_read_in_japanese(check: Any) -> None:  # noqa: ANN401 - see the fixture
-    """Sentences and the sum."""
-    shown = check(CALL, BROKEN, flags=("--lang", "ja")).out
-    assert "サーバー: tools/call 3" in shown
-    assert shown.splitlines()[-1] == "チェックしたメッセージ: 2 件\uff08エラー 1 件\uff09"
-
-
 def test_many_requests_can_be_judged_through_one_pipe(check: Any) -> None:  # noqa: ANN401 - see the fixture
     """`--lines`: a text with a method is no answer, where nobody said that it is one."""
     ran = check(

@@ -10,7 +10,6 @@ import pytest
 from starlette.responses import Response
 
 from docs import make_api
-from humanmcp.cli import main
 from humanmcp.desk.routes.api_description import CALLS
 from tests.browser.seats import call
 from tests.desk.auth.test_guard import flat
@@ -108,35 +107,6 @@ def test_a_script_checks_saves_and_sends(seats: tuple[Desking, Serving]) -> None
     assert (late.status, late.json["became"]) == (409, "taken")
 
 
-def test_a_broken_answer_is_kept_and_sent_when_insisted_on(
-    seats: tuple[Desking, Serving],
-) -> None:
-    """Blocked with its problems; the text is the draft; `anyway` sends it."""
-    desk, host = seats
-    here = path(desk)
-    broken = {"text": '{"jsonrpc": "2.0", "id": "7", "result": {"content": []}}'}
-    blocked = desk.post(f"{here}/reply", broken)
-    assert (blocked.status, blocked.json["became"]) == (422, "blocked")
-    assert desk.get(here)["draft"]["text"] == broken["text"]
-    assert desk.post(f"{here}/reply", {**broken, "anyway": True}).status == 200
-    assert '"id":"7"' in host.hear()
-    assert desk.get(here)["answer"]["deliberate"] is True
-
-
-def test_problems_are_worded_in_the_language_that_is_asked_for(
-    seats: tuple[Desking, Serving],
-) -> None:
-    """The same codes, other sentences."""
-    desk, _ = seats
-    body = {"text": "{"}
-    english, japanese = (
-        desk.post(f"{path(desk)}/check?lang={language}", body).json["problems"]
-        for language in ("en", "ja")
-    )
-    assert [one["code"] for one in english] == [one["code"] for one in japanese]
-    assert english[0]["text"] != japanese[0]["text"]
-
-
 def test_a_notification_of_ones_own_goes_out(seats: tuple[Desking, Serving]) -> None:
     """Said first: a ticket, and then what became of it."""
     desk, host = seats
@@ -187,27 +157,6 @@ def test_the_history_is_searched(seats: tuple[Desking, Serving]) -> None:
     assert found("session:A") == everything
     assert found("session:Z") == []
     assert found("sunny%20rain") == []
-
-
-def test_fix_all_is_the_same_in_the_page_in_the_terminal_and_in_the_files(
-    seats: tuple[Desking, Serving], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The rule: "apply every fix" gave three results in three seats."""
-    desk, host = seats
-    here = path(desk)
-    number = desk.get(here)["id"]
-    text = f"{{'jsonrpc':'2.0','id':{number},'result':{{'content':'sunny',}},}}"
-    fixed = desk.post(f"{here}/autofix", {"text": text}).json
-    assert fixed["sendable"] is True
-    file = tmp_path / "answer.json"
-    file.write_text(text, encoding="utf-8")
-    capsys.readouterr()
-    assert main(["check", "--fix", "--method", "tools/call", str(file)]) == 0
-    assert capsys.readouterr().out == f"{fixed['text']}\n"
-    host.type(text)
-    until(lambda: fixed["text"] in host.complaint(), "the same text in problems.txt")
-    note = f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[]}},"note":"mine"}}'
-    assert desk.post(f"{here}/autofix", {"text": note}).json["text"] == note
 
 
 def test_wrong_bodies_and_names_are_refused_and_change_nothing(
