@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 GIST: Final = 160
 """Characters of a message that a row of a list shows."""
 
+FIRST_ITEMS: Final = 3
+"""Items of a list of plain values that a row shows."""
+
 COLOURS: Final = 6
 """Sessions take turns in this many accent colours; the letter tells them apart for certain."""
 
@@ -152,11 +155,19 @@ def _short(value: Any) -> str:  # noqa: ANN401 - any JSON value
         case dict():
             return "{…}" if value else "{}"
         case list():
-            return f"[{len(value)}]"
+            return _short_list(value)
         case str():
             return f'"{value[:GIST]}"'
         case _:
             return json.dumps(value)
+
+
+def _short_list(items: list[Any]) -> str:
+    """Show the first items; of a list of objects, one and their number."""
+    first = ["[…]" if isinstance(one, list) else _short(one) for one in items[:FIRST_ITEMS]]
+    if len(items) > 1 and isinstance(items[0], dict | list):
+        return f"[{first[0]} \N{MULTIPLICATION SIGN}{len(items)}]"
+    return f"[{', '.join([*first, '…'][: len(items)])}]"
 
 
 def _text(value: object) -> str:

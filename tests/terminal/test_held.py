@@ -83,4 +83,4 @@ def test_the_card_of_what_is_held_is_the_pages_own(room: Room, shell: Shell) -> 
     answer = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
     room.ask(session, 3, answer, purpose=Purpose.HELD, way=Direction.OUT, asked=CALL)
     assert shell("show", "3", "--json").json["card"]["title"] == "The model calls a tool"
-    assert "3  tools/call  get-japan-forecast  content: [0]" in shell("inbox").out
+    assert "3  tools/call  get-japan-forecast  content: []" in shell("inbox").out

@@ -47,6 +47,22 @@ def test_a_row_says_which_tool_and_with_what() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "gist"),
+    [
+        ([], "[]"),
+        (["東京"], '["東京"]'),
+        ([2, None, True], "[2, null, true]"),
+        ([1, [2], {}, 4], "[1, […], {}, …]"),
+        ([{"a": 1}], "[{…}]"),
+        ([[1], [2]], "[[…] \N{MULTIPLICATION SIGN}2]"),
+    ],
+)
+def test_a_list_among_the_arguments_reads_as_a_list(value: object, gist: str) -> None:
+    """`[2]` is a list with the number two in it, not one of two items."""
+    assert summary.gist({"second": value}) == f"second: {gist}"
+
+
+@pytest.mark.parametrize(
     ("method", "params", "gist"),
     [
         ("elicitation/create", {"message": "Which\npart?", "requestedSchema": {}}, "Which\\npart?"),
@@ -57,8 +73,12 @@ def test_a_row_says_which_tool_and_with_what() -> None:
             [{"type": "tool_result", "content": [{"type": "text", "text": "cold"}]}],
             "cold",
         ),
-        ("sampling/createMessage", [{"type": "image", "data": ""}], "messages: [2]"),
-        ("sampling/createMessage", {"text": 7}, "messages: [2]"),
+        (
+            "sampling/createMessage",
+            [{"type": "image", "data": ""}],
+            "messages: [{…} \N{MULTIPLICATION SIGN}2]",
+        ),
+        ("sampling/createMessage", {"text": 7}, "messages: [{…} \N{MULTIPLICATION SIGN}2]"),
     ],
 )
 def test_a_row_says_what_is_asked_of_a_user_or_a_model(
@@ -114,7 +134,7 @@ def test_a_long_value_is_cut_and_says_so() -> None:
         ("{broken", "broken", "", "{broken"),
         (f"[{CALL}]", "batch", "", "get_forecast"),
         (" ", "blank", "", ""),
-        ('{"id":1,"result":{"tools":[1,2]}}', "result", "", "tools: [2]"),
+        ('{"id":1,"result":{"tools":[1,2]}}', "result", "", "tools: [1, 2]"),
         ('{"id":1,"result":{"content":7}}', "result", "", "content: 7"),
     ],
 )
