@@ -120,3 +120,24 @@ def test_the_keys_that_move_and_choose_do_what_their_lines_say(
     page.keyboard.press("/")  # search the history
     page.wait_for_url("**/history*")
     expect(page.locator("#search")).to_be_focused()
+
+
+def test_who_chooses_a_kind_with_the_pointer_writes_on_in_its_field(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The letters are no keys. Along the kinds the arrows lead, and the focus stays."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    expect(page.locator("#sentence")).to_be_focused()
+    until_keys_act(page)
+    page.locator(".kinds").get_by_text("Protocol error").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("temporary")
+    expect(page.locator("#error-message")).to_have_value("temporary")
+    page.locator(".kinds").get_by_text("Tool error").click()
+    expect(page.locator("#sentence")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(CHECKED_KIND)).to_have_value("error")
+    expect(page.locator(CHECKED_KIND)).to_be_focused()

@@ -102,6 +102,8 @@ export class Composer {
       if (event.target.shadowRoot) this.views.json.leave();
       else event.target.blur();
     });
+    const around = this.box.closest("details");
+    around?.addEventListener("toggle", () => { if (around.open) this.views.focus(); });
     for (const name of /** @type {const} */ (["drop", "paste"])) {
       this.box.addEventListener(name, (event) => this.views.takeFile(event), true);
     }

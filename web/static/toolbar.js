@@ -10,7 +10,10 @@ export class Toolbar {
     this.composer = composer;
     this.radios = all("[name=kind]", composer.box, HTMLInputElement);
     for (const radio of this.radios) {
-      radio.addEventListener("change", () => this.become(/** @type {Kind} */ (radio.value)));
+      // With the keys a person goes on through the kinds, with a pointer into the field.
+      radio.addEventListener("change", () => {
+        this.become(/** @type {Kind} */ (radio.value), { focus: !radio.matches(":focus-visible") });
+      });
     }
     this.options.forEach((one, at) => one.addEventListener("click", (event) => {
       event.preventDefault();
@@ -45,12 +48,12 @@ export class Toolbar {
     for (const radio of this.radios) radio.checked = radio.value === this.composer.draft.kind;
   }
 
-  /** @param {Kind} kind */
-  become(kind) {
+  /** @param {Kind} kind @param {{focus?: boolean}} [options] */
+  become(kind, { focus = false } = {}) {
     const { draft, views } = this.composer;
     if (kind === draft.kind || draft.locked) return;
     draft.turnInto(kind);
-    views.showAgain({ focus: false });
+    views.showAgain({ focus });
   }
 
   nextKind() {
