@@ -1,6 +1,6 @@
-"""`humanmcp play`: a whole table of MCP, any of its four seats held by a person.
+"""`humanmcp play`: a whole table of MCP, people play any of its four roles.
 
-Starts the desk, gives each person a link to the view of their seat, and plays the other seats. What
+Starts the desk, gives each person a link to the view of their role, and plays the other roles. What
 stands above the desk and the host puts them together here, so that neither knows the other.
 """
 
@@ -16,9 +16,9 @@ from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import in_order, undisturbed
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
-from humanmcp.host.table import Chair, Plan, Table
+from humanmcp.host.table import ROLES, Plan, Table
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.inbox.contract import Life
+from humanmcp.inbox.contract import Life, Role
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import USAGE_ERROR, StopError, sentence_of
 
@@ -43,14 +43,14 @@ class PlayError(StopError):
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
     flag = parser.flags(ROOM, "help ")
-    flag("--people", metavar="SEATS", default=DEFAULT, said={"default": DEFAULT})
+    flag("--people", metavar="ROLES", default=DEFAULT, said={"default": DEFAULT})
     flag("--model", metavar="MODEL", default="")
     flag("--no-desk", action="store_true")
     add_flags(parser, "home", "port", "lang")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Play until the host's seat has nothing more to say. Returns the exit status."""
+    """Play until the host has nothing more to say. Returns the exit status."""
     language = language_of(settings.lang)
     with in_order(), contextlib.ExitStack() as stack:
         home = home_folder(settings.home)
@@ -66,24 +66,24 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def people_of(text: str) -> frozenset[Chair]:
-    """Read which seats people hold.
+def people_of(text: str) -> frozenset[Role]:
+    """Read which roles people play.
 
     Raises:
-        PlayError: there is no such seat.
+        PlayError: there is no such role.
     """
-    names = {one.value: one for one in Chair}
+    names = {one.value: one for one in ROLES}
     wanted = [word.strip() for word in text.split(",") if word.strip() and text != "nobody"]
     if wanted == ["all"]:
-        return frozenset(Chair)
+        return frozenset(ROLES)
     unknown = [word for word in wanted if word not in names]
     if unknown:
-        raise PlayError("no such seat", name=unknown[0], names=", ".join(names))
+        raise PlayError("no such role", name=unknown[0], names=", ".join(names))
     return frozenset(names[word] for word in wanted)
 
 
 def _seated(table: Table, port: int | None) -> None:
-    """Say who sits where, once now and anew at each Enter: a link opens its seat only once."""
+    """Print the link of each role, now and anew at each Enter: a link opens only once."""
     if _announce(table, port):
         to_stdout(say(ROOM, "again", table.plan.language))
         threading.Thread(target=_announce_again, args=(table, port), daemon=True).start()
@@ -103,13 +103,13 @@ def _announce(table: Table, port: int | None) -> bool:
     """
     language = table.plan.language
     links = {} if port is None or not table.plan.people else _links(table.plan.home, table, port)
-    for chair in Chair:
-        if chair not in table.plan.people:
-            to_stdout(Painted(f"{chair.value:>6}  ", "bold"), say(ROOM, "is played", language))
+    for role in ROLES:
+        if role not in table.plan.people:
+            to_stdout(Painted(f"{role.value:>6}  ", "bold"), say(ROOM, "is played", language))
             continue
-        session = table.sessions.get(chair, "")
-        where = links.get(chair) or say(ROOM, "in the session", language, session=session)
-        to_stdout(Painted(f"{chair.value:>6}  ", "bold"), where)
+        session = table.sessions.get(role, "")
+        where = links.get(role) or say(ROOM, "in the session", language, session=session)
+        to_stdout(Painted(f"{role.value:>6}  ", "bold"), where)
     return bool(links)
 
 
@@ -129,8 +129,8 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
         stack.push(end)
 
 
-def _links(home: Path, table: Table, port: int) -> dict[Chair, str]:
-    """Make one address a person: each opens the desk once, at their seat and at no other."""
+def _links(home: Path, table: Table, port: int) -> dict[Role, str]:
+    """Make one address a person: each opens the desk once, for their role alone."""
     from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
 
     try:
@@ -139,9 +139,9 @@ def _links(home: Path, table: Table, port: int) -> dict[Chair, str]:
         if facts is None:
             return {}
         return {
-            chair: f"{launch.login_address(facts, session)}&s={quote(session)}"
-            for chair, session in table.sessions.items()
-            if chair in table.plan.people
+            role: f"{launch.login_address(facts, session)}&s={quote(session)}"
+            for role, session in table.sessions.items()
+            if role in table.plan.people
         }
     except (launch.NoDeskError, OSError) as error:
         to_stderr("humanmcp: ", sentence_of(error, table.plan.language))

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from humanmcp.host.table import Chair
 from humanmcp.inbox import records
+from humanmcp.inbox.contract import Role
 from humanmcp.server.text_files.files import OUT
 from tests.browser.seats import call
 from tests.desk.desking import Desking
@@ -51,7 +51,7 @@ def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
             tap.say(CALL.encode() + b"\n")
             until(lambda: list(home.glob(f"**/{records.HOLDS}")), "the tap holds")
         with Playing(home, "host,model") as table:
-            table.waiting(Chair.HOST, "elicitation/create")
+            table.waiting(Role.HOST, "elicitation/create")
         until((home / "demo").is_dir, "the demo has begun")
     sessions = {path.name for path in (home / records.SESSIONS).iterdir()}
     found = {

@@ -12,8 +12,8 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.desk.http import launch
-from humanmcp.host.table import Chair
-from humanmcp.inbox.contract import Item, Life, Reply, Seat
+from humanmcp.host.table import ROLES
+from humanmcp.inbox.contract import Item, Life, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.play import PlayError, people_of
 from humanmcp.protocol.conversation.transcript import Direction
@@ -27,7 +27,7 @@ TOOL = {"name": "get-japan-forecast", "inputSchema": SCHEMA}
 
 
 class Playing:
-    """A running table, and one person who walks from seat to seat."""
+    """A running table, and one person who walks from seat to role."""
 
     def __init__(self, home: Path, people: str, *flags: str, page: bool = False) -> None:
         """Lay it, with its page or without."""
@@ -54,34 +54,34 @@ class Playing:
         self.process.terminate()
         self.process.communicate()
 
-    def session(self, chair: Chair) -> str | None:
-        """Return the session of a seat, as soon as there is one."""
+    def session(self, role: Role) -> str | None:
+        """Return the session of a role, as soon as there is one."""
         found = [
             facts.name
             for facts in self.inbox.sessions()
-            if facts.title == chair.value and facts.life is Life.OPEN
+            if facts.title == role.value and facts.life is Life.OPEN
         ]
         return found[0] if found else None
 
-    def waiting(self, chair: Chair, method: str) -> Item:
-        """Return what waits in a seat."""
+    def waiting(self, role: Role, method: str) -> Item:
+        """Return what waits in a role."""
 
         def find() -> Item | None:
-            session = self.session(chair)
+            session = self.session(role)
             items = self.inbox.items(session) if session else ()
             return next((one for one in items if one.method == method), None)
 
-        return until(find, f"{method} in the {chair.value}'s seat")
+        return until(find, f"{method} in the {role.value}'s session")
 
     def answer(
         self,
-        chair: Chair,
+        role: Role,
         method: str,
         result: dict[str, Any] | str,
         form: TextForm = TextForm.RESULT,
     ) -> Item:
         """Answer it, and wait until the answer was taken."""
-        item = self.waiting(chair, method)
+        item = self.waiting(role, method)
         text = result if isinstance(result, str) else json.dumps(result)
         self.inbox.send(item.key, Reply(text, form, by="desk"))
         until(lambda: self.inbox.item(item.key).state.value == "answered", f"{method} answered")
@@ -137,7 +137,7 @@ def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
     """Host, client, server and model in one sitting, through one inbox and one check."""
     with Playing(tmp_path / "box", "all") as table:
         table.answer(
-            Chair.SERVER,
+            Role.SERVER,
             "initialize",
             {
                 "protocolVersion": "2025-11-25",
@@ -145,19 +145,19 @@ def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
                 "serverInfo": {"name": "me", "version": "1"},
             },
         )
-        table.answer(Chair.SERVER, "tools/list", {"tools": [TOOL]})
-        table.answer(Chair.HOST, "elicitation/create", prompt("What is the weather?"))
-        asked = table.answer(Chair.MODEL, "sampling/createMessage", asks("東京"))
+        table.answer(Role.SERVER, "tools/list", {"tools": [TOOL]})
+        table.answer(Role.HOST, "elicitation/create", prompt("What is the weather?"))
+        asked = table.answer(Role.MODEL, "sampling/createMessage", asks("東京"))
         shown = json.loads(asked.line)["params"]
         assert shown["messages"][0]["content"]["text"] == "What is the weather?"
         assert shown["tools"][0]["name"] == "weather__get-japan-forecast"
         allow = {"action": "accept", "content": {"choice": "call"}}
-        decided = table.answer(Chair.HOST, "elicitation/create", allow)
+        decided = table.answer(Role.HOST, "elicitation/create", allow)
         assert "get-japan-forecast of weather" in json.loads(decided.line)["params"]["message"]
-        called = table.answer(Chair.SERVER, "tools/call", "sunny", TextForm.TEXT)
+        called = table.answer(Role.SERVER, "tools/call", "sunny", TextForm.TEXT)
         assert json.loads(called.line)["params"]["name"] == "get-japan-forecast"
-        table.answer(Chair.MODEL, "sampling/createMessage", "It is sunny.", TextForm.TEXT)
-        last = table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
+        table.answer(Role.MODEL, "sampling/createMessage", "It is sunny.", TextForm.TEXT)
+        last = table.answer(Role.HOST, "elicitation/create", {"action": "decline"})
         assert json.loads(last.line)["params"]["message"] == "It is sunny."
         shown_lines = table.end()
         client = next(one for one in table.inbox.sessions() if one.title == "client")
@@ -166,7 +166,7 @@ def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
         frames = [json.loads(frame.raw) for frame in recorded]
     assert "  host | What is the weather?" in shown_lines
     assert " model | It is sunny." in shown_lines
-    assert client.seat is Seat.CLIENT
+    assert client.role is Role.CLIENT
     assert [one["method"] for one in frames if "method" in one] == [
         "initialize",
         "notifications/initialized",
@@ -176,17 +176,17 @@ def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
 
 
 def test_a_person_at_the_client_says_something_first(tmp_path: Path) -> None:
-    """The client's seat: a request of one's own goes to the server, and its answer is recorded."""
+    """The client's role: a request of one's own goes to the server, and its answer is recorded."""
     with Playing(tmp_path / "box", "client,host") as table:
-        table.waiting(Chair.HOST, "elicitation/create")
-        client = until(lambda: table.session(Chair.CLIENT), "the client's session")
+        table.waiting(Role.HOST, "elicitation/create")
+        client = until(lambda: table.session(Role.CLIENT), "the client's session")
         ticket = table.inbox.submit(client, Reply('{"jsonrpc":"2.0","id":"mine","method":"ping"}'))
         until(lambda: table.inbox.refused(client, ticket) == (), "the ping to go out")
         until(
             lambda: any(b'"id":"mine","result"' in one.raw for one in table.inbox.frames(client)),
             "its answer",
         )
-        table.answer(Chair.HOST, "elicitation/create", {"action": "cancel"})
+        table.answer(Role.HOST, "elicitation/create", {"action": "cancel"})
         table.end()
 
 
@@ -196,29 +196,29 @@ def test_the_host_may_answer_in_the_tool_s_place_or_refuse(tmp_path: Path) -> No
     LOOP-12.
     """
     with Playing(tmp_path / "box", "host,model") as table:
-        table.answer(Chair.HOST, "elicitation/create", prompt("weather?"))
-        table.answer(Chair.MODEL, "sampling/createMessage", asks("東京"))
+        table.answer(Role.HOST, "elicitation/create", prompt("weather?"))
+        table.answer(Role.MODEL, "sampling/createMessage", asks("東京"))
         instead = {"action": "accept", "content": {"choice": "answer", "answer": "foggy"}}
-        table.answer(Chair.HOST, "elicitation/create", instead)
-        again = table.answer(Chair.MODEL, "sampling/createMessage", asks("大阪"))
+        table.answer(Role.HOST, "elicitation/create", instead)
+        again = table.answer(Role.MODEL, "sampling/createMessage", asks("大阪"))
         assert "foggy" in again.line
-        table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
-        told = table.answer(Chair.MODEL, "sampling/createMessage", "Well.", TextForm.TEXT)
+        table.answer(Role.HOST, "elicitation/create", {"action": "decline"})
+        told = table.answer(Role.MODEL, "sampling/createMessage", "Well.", TextForm.TEXT)
         assert "The user refused this tool call." in told.line
-        table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
+        table.answer(Role.HOST, "elicitation/create", {"action": "decline"})
         assert "client | tools/call" not in table.end()
 
 
 def test_a_tool_that_nobody_offers_is_answered(tmp_path: Path) -> None:
-    """A person in the model's seat types a wrong name, and no call waits for anybody."""
+    """A person in the model's role types a wrong name, and no call waits for anybody."""
     with Playing(tmp_path / "box", "model") as table:
         wrong = asks("東京")
         wrong["content"][0]["name"] = "weather__get-forecast"
-        asked = table.waiting(Chair.MODEL, "sampling/createMessage")
+        asked = table.waiting(Role.MODEL, "sampling/createMessage")
         anyway = Reply(json.dumps(wrong), TextForm.RESULT, by="desk", anyway=True)
         table.inbox.send(asked.key, anyway)
         until(lambda: table.inbox.item(asked.key).answer, "the call is sent")
-        told = table.answer(Chair.MODEL, "sampling/createMessage", "Well.", TextForm.TEXT)
+        told = table.answer(Role.MODEL, "sampling/createMessage", "Well.", TextForm.TEXT)
         assert "Unknown tool: get-forecast" in told.line
         table.end()
 
@@ -248,9 +248,9 @@ def test_links_are_made_anew_at_the_port_that_is_wanted(tmp_path: Path) -> None:
 
 def test_seats_are_named_and_mistyped_ones_are_explained() -> None:
     """`all`, `nobody`, a list; anything else names the four."""
-    assert people_of("all") == frozenset(Chair)
+    assert people_of("all") == frozenset(ROLES)
     assert people_of("nobody") == frozenset()
-    assert people_of("model, server") == {Chair.MODEL, Chair.SERVER}
+    assert people_of("model, server") == {Role.MODEL, Role.SERVER}
     with pytest.raises(PlayError, match="the roles are host, client, server, model"):
         people_of("modle")
 
@@ -262,7 +262,7 @@ def test_a_play_that_is_broken_off_takes_its_page_with_it(tmp_path: Path, number
     home = tmp_path / "box"
     with Playing(home, "model", page=True) as table:
         until(lambda: launch.find(home), "the page")
-        table.waiting(Chair.MODEL, "sampling/createMessage")
+        table.waiting(Role.MODEL, "sampling/createMessage")
         table.process.send_signal(number)
         table.process.communicate(timeout=60)
     until(lambda: launch.find(home) is None, "the end of the page")
@@ -272,7 +272,7 @@ def test_a_page_that_was_there_before_outlives_the_play(tmp_path: Path) -> None:
     """It belongs to whoever started it."""
     with Desking(tmp_path / "box") as desk:
         with Playing(tmp_path / "box", "model", page=True) as table:
-            table.waiting(Chair.MODEL, "sampling/createMessage")
+            table.waiting(Role.MODEL, "sampling/createMessage")
             table.process.terminate()
             table.process.communicate(timeout=60)
         assert launch.find(tmp_path / "box") == desk.facts

@@ -215,7 +215,7 @@ class Case:
             item.protocol_version,
             language,
             asks=bool(item.id),
-            seat=self.facts.seat.value,
+            role=self.facts.role.value,
             inwards=item.way is Direction.IN,
         )
 

@@ -79,7 +79,7 @@ class Entry:
             self.version,
             language,
             asks=self.kind is LineKind.REQUEST,
-            seat="reader",
+            role="reader",
             inwards=self.frame.direction is Direction.IN,
         )
 

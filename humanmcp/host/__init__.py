@@ -1,1 +1,1 @@
-"""The other seats: the client, the host that drives servers, and the model that decides there."""
+"""The other roles: the client, the host that drives servers, and the model that decides there."""

@@ -1,6 +1,6 @@
-"""A person at a desk answers what comes to the client's seat or the model's: through the inbox.
+"""A person at a desk answers as the client or the model: through the inbox.
 
-The same session folder, check and pages as in the server's seat, with another `Seat`. The attendant
+The same session folder, check and pages as for the server, with another `Role`. The attendant
 of the process takes the replies when the bell rings; the one who asked waits without looking.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from humanmcp.host.client.callbacks import Judge
-    from humanmcp.inbox.contract import Inbox, Seat
+    from humanmcp.inbox.contract import Inbox, Role
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.conversation.exchange import Established, Exchange, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
@@ -62,12 +62,12 @@ class _Question:
 
 
 class AskedSession:
-    """One session of the inbox that belongs to another seat than the server's. An `Attended`."""
+    """One session of the inbox of another role than the server. An `Attended`."""
 
     def __init__(  # noqa: PLR0913 - all but the first two have defaults
         self,
         inbox: Inbox,
-        seat: Seat,
+        role: Role,
         *,
         title: str = "",
         asker: str = "",
@@ -83,7 +83,7 @@ class AskedSession:
         self.language = language
         self.submit = say
         facts = SessionFacts(
-            name="", started=now(), seat=seat, pid=os.getpid(), title=title, client=asker
+            name="", started=now(), role=role, pid=os.getpid(), title=title, client=asker
         )
         self.name = inbox.begin(facts)
         self.facts = inbox.facts(self.name)
@@ -259,7 +259,7 @@ class AskedSession:
 class PersonAsked:
     """A person who is asked by us, not by a server: the host is the peer of their session.
 
-    What is asked is a request of MCP all the same (`sampling/createMessage` of a model's seat,
+    What is asked is a request of MCP all the same (`sampling/createMessage` to a model,
     `elicitation/create` of a host's), in a version that has it. So the ordinary check judges the
     answers, and the ordinary pages show them.
     """

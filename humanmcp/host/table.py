@@ -1,12 +1,11 @@
 """A whole table of MCP: host, client, server and model, each held by a person or played.
 
-A person sits at the inbox, each seat in a session of its own. A seat that no person holds is played
+A person sits at the inbox, each role in a separate session. A role that no person takes is played
 by what stands in `played/`: an answer book, a recorded model, a first prompt. Knows no web page.
 """
 
 from __future__ import annotations
 
-import enum
 import json
 import sys
 import threading
@@ -24,12 +23,12 @@ from humanmcp.host.client.callbacks import ClientObserver, Nobody
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import ServerEntry
 from humanmcp.host.models import ModelError
-from humanmcp.host.models.choose import ModelChoice, seat_model
+from humanmcp.host.models.choose import ModelChoice, make_model
 from humanmcp.host.models.human import messages_of
 from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.servers import HostLoop, Instead, Refuse, Servers, ToolCall, TurnLimitError
 from humanmcp.host.terminal.chat import ending_of
-from humanmcp.inbox.contract import Seat
+from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json import jsonrpc
@@ -50,7 +49,7 @@ HOST: Final = "humanmcp-host"
 
 
 class HostPerson:
-    """A person in the host's seat: what they want to say, and what they decide, as forms.
+    """A person as the host: what they want to say, and what they decide, as forms.
 
     A host asks its user by `elicitation/create`, so these questions are exactly that.
     """
@@ -115,12 +114,12 @@ class HostPerson:
         return object_at(result, "content")
 
     def end(self) -> None:
-        """Leave the seat."""
+        """End the session."""
         self.person.end()
 
 
 class PlayedHost:
-    """The host's seat when no person holds it: one prompt, and every call is allowed."""
+    """The host when no person plays it: one prompt, and every call is allowed."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -142,27 +141,22 @@ IDENTITY: Final = Identity("humanmcp-play", "1.0.0")
 _LOOK_EVERY: Final = 0.02
 
 
-class Chair(enum.Enum):
-    """The four seats of MCP."""
-
-    HOST = "host"
-    CLIENT = "client"
-    SERVER = "server"
-    MODEL = "model"
+ROLES: Final = (Role.HOST, Role.CLIENT, Role.SERVER, Role.MODEL)
+"""What people can play."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Who sits where. `model` is who plays the model when no person does."""
 
-    people: frozenset[Chair]
+    people: frozenset[Role]
     home: Path
     language: str = "en"
     model: str = ""
 
 
 def played(name: str, language: str = "") -> Path:
-    """Return the file that plays a seat which no person holds, in a language where it has one."""
+    """Return the file that plays a role which no person takes, in a language if it has one."""
     folder = Path(str(resources.files("humanmcp.host").joinpath("played")))
     stem, _, ending = name.partition(".")
     own = folder / f"{stem}.{language}.{ending}"
@@ -170,7 +164,7 @@ def played(name: str, language: str = "") -> Path:
 
 
 class Narrator:
-    """Tells in the terminal what happens at the table, seat by seat. Asks the host's seat."""
+    """Shows in the terminal what happens, by role. Asks the host."""
 
     def __init__(self, host: HostPerson | PlayedHost, language: str) -> None:
         self.host = host
@@ -183,53 +177,53 @@ class Narrator:
     def turn_ended(self, turn: Turn) -> None:
         """Tell what the model says and wants."""
         if turn.text:
-            tell(Chair.MODEL, turn.text)
+            tell(Role.MODEL, turn.text)
         for use in turn.calls:
-            tell(Chair.MODEL, f"{use.name} {json.dumps(use.input, ensure_ascii=False)}")
+            tell(Role.MODEL, f"{use.name} {json.dumps(use.input, ensure_ascii=False)}")
 
         why = ending_of(turn)
         if why is not None:
-            tell(Chair.MODEL, why.sentence(self.language))
+            tell(Role.MODEL, why.sentence(self.language))
 
     def broke_off(self) -> None:
         """Do nothing: only whole turns are told."""
 
     def permit(self, use: ToolUse, tool: ToolAddress) -> Choice:
-        """Ask the host's seat."""
+        """Ask the host."""
         return self.host.permit(use, tool)
 
     def calling(self, use: ToolUse, tool: ToolAddress) -> None:
         """Tell what goes over the wire."""
         self._called.add(use.id)
         given = json.dumps(use.input, ensure_ascii=False)
-        tell(Chair.CLIENT, f"tools/call {tool.tool} {given}")
+        tell(Role.CLIENT, f"tools/call {tool.tool} {given}")
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:
         """Tell what came back: from the server, or from the host, who answered in its place."""
-        tell(Chair.SERVER if use.id in self._called else Chair.HOST, result.text)
+        tell(Role.SERVER if use.id in self._called else Role.HOST, result.text)
 
     def waiting(self, seconds: float) -> None:
         """Tell that a service has no room."""
-        tell(Chair.MODEL, f"… {seconds:g} s")
+        tell(Role.MODEL, f"… {seconds:g} s")
 
 
-def tell(chair: Chair, text: str) -> None:
+def tell(role: Role, text: str) -> None:
     """Write one line: who, and what."""
-    to_stdout(Painted(f"{chair.value:>6} | ", "cyan"), text)
+    to_stdout(Painted(f"{role.value:>6} | ", "cyan"), text)
 
 
 # -- the table -------------------------------------------------------------------------------------
 
 
 class Table:
-    """All four seats, taken. `sessions` names the inbox session of each person, by seat."""
+    """All four roles, taken. `sessions` names the inbox session of each person, by role."""
 
     def __init__(self, plan: Plan, inbox: Inbox, stack: ExitStack) -> None:
-        """Seat everybody. What was opened is closed by the stack, in order."""
+        """Start every role. What was opened is closed by the stack, in order."""
         self.plan = plan
         self.inbox = inbox
         self.stack = stack
-        self.sessions: dict[Chair, str] = {}
+        self.sessions: dict[Role, str] = {}
         self.recorded: SessionRecorder | None = None
         self.host = self._seat_host()
         model = self._model()
@@ -248,49 +242,49 @@ class Table:
         if isinstance(self.host, HostPerson):
             self.host.history = self.loop.history
 
-    def _open(self, chair: Chair, seat: Seat) -> AskedSession:
+    def _open(self, role: Role) -> AskedSession:
         session = AskedSession(
             self.inbox,
-            seat,
-            title=chair.value,
+            role,
+            title=role.value,
             asker=IDENTITY.name,
             language=self.plan.language,
         )
-        self.sessions[chair] = session.name
+        self.sessions[role] = session.name
         return session
 
     def _seat_host(self) -> HostPerson | PlayedHost:
-        if Chair.HOST not in self.plan.people:
+        if Role.HOST not in self.plan.people:
             return PlayedHost(self.plan.language)
-        person = HostPerson(self._open(Chair.HOST, Seat.HOST), self.plan.language)
+        person = HostPerson(self._open(Role.HOST), self.plan.language)
         self.stack.callback(person.end)
         return person
 
     def _model(self) -> Any:  # noqa: ANN401 - any `Model`
-        person, language = Chair.MODEL in self.plan.people, self.plan.language
+        person, language = Role.MODEL in self.plan.people, self.plan.language
         word = "human" if person else self.plan.model or f"script:{played('model.jsonl', language)}"
-        return seat_model(ModelChoice(word, lambda: self._open(Chair.MODEL, Seat.MODEL)))
+        return make_model(ModelChoice(word, lambda: self._open(Role.MODEL)))
 
     def _client(self) -> tuple[ServerRequestHandler, ClientObserver]:
-        if Chair.CLIENT not in self.plan.people:
+        if Role.CLIENT not in self.plan.people:
             return Nobody(), ClientObserver()
-        session = self._open(Chair.CLIENT, Seat.CLIENT)
+        session = self._open(Role.CLIENT)
         self.stack.callback(session.end)
         self.recorded = SessionRecorder(session, ClientObserver())
         return session, self.recorded
 
-    def start(self, seated: Callable[[], None]) -> None:
-        """Start the server. `seated` is called once all sessions are known, before an answer.
+    def start(self, on_ready: Callable[[], None]) -> None:
+        """Start the server. `on_ready` is called once all sessions are known, before an answer.
 
-        A person in the server's seat answers `initialize` first, so the start takes their time.
+        A person who is the server answers `initialize` first, so the start takes their time.
         """
         starting = threading.Thread(target=self.servers.start, daemon=True)
         starting.start()
-        while starting.is_alive() and Chair.SERVER not in self.sessions:
+        while starting.is_alive() and Role.SERVER not in self.sessions:
             self._find_server()
             starting.join(_LOOK_EVERY)
         self._find_server()
-        seated()
+        on_ready()
         starting.join()
         (server,) = self.servers.all
         client = server.client
@@ -306,16 +300,16 @@ class Table:
         if not isinstance(transport, ChildTransport):
             return
         for facts in self.inbox.sessions():
-            if facts.pid == transport.process.pid and facts.seat is Seat.SERVER:
-                self.sessions[Chair.SERVER] = facts.name
+            if facts.pid == transport.process.pid and facts.role is Role.SERVER:
+                self.sessions[Role.SERVER] = facts.name
 
     def play(self) -> None:
-        """Play until the host's seat has nothing more to say."""
+        """Play until the host has nothing more to say."""
         prompts = self.host.prompts()
         try:
             prompt = next(prompts)
             while True:
-                tell(Chair.HOST, prompt)
+                tell(Role.HOST, prompt)
                 prompt = prompts.send(self._heard(prompt))
         except StopIteration:
             return
@@ -325,16 +319,16 @@ class Table:
             return self.loop.run(prompt)
         except (ModelError, TurnLimitError) as error:
             why = error.sentence(self.plan.language)
-            tell(Chair.MODEL, why)
+            tell(Role.MODEL, why)
             return why
 
 
 def server_command(plan: Plan) -> ChildCommand:
-    """Return how the server's seat is started: a server in either case, by hand or by a book."""
-    person = Chair.SERVER in plan.people
+    """Return how the server is started: a server in either case, by hand or by a book."""
+    person = Role.SERVER in plan.people
     words = [sys.executable, "-m", "humanmcp", "serve", "--home", str(plan.home)]
     book = ["--book", str(played("by_hand.toml" if person else "weather.toml"))]
     how = [] if person else ["--auto"]
     return ChildCommand(
-        (*words, *book, *how, "--title", Chair.SERVER.value, "--lang", plan.language)
+        (*words, *book, *how, "--title", Role.SERVER.value, "--lang", plan.language)
     )

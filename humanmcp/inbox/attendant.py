@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-What is attended (a server's session, a tap, a seat of the host) is *stepped*: it does all that
+What is attended (a server's session, a tap, a session of the host) is *stepped*: it does all that
 has come up and returns the moment of its next step. Between two steps it is left alone, unless it
 is *woken*: by its connection, which has a line, or by its bell, which a desk has rung.
 

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
-class Seat(enum.Enum):
-    """Which program a session belongs to, and so which seat of MCP a person takes there."""
+class Role(enum.Enum):
+    """Which program a session belongs to, and so which role of MCP a person takes there."""
 
     SERVER = "server"
     TAP = "tap"
@@ -81,7 +81,7 @@ class SessionFacts(NamedTuple):
 
     name: str
     started: str
-    seat: Seat = Seat.SERVER
+    role: Role = Role.SERVER
     life: Life = Life.OPEN
     pid: int = 0
     client: str = ""

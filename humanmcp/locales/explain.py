@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOM: Final = "explain"
 CLIENT_SIDE: Final = frozenset({"client", "model", "host"})
-"""The seats to which a message comes from the server's side."""
+"""The roles to which a message comes from the server's side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
     language: str,
     *,
     asks: bool = True,
-    seat: str = "server",
+    role: str = "server",
     inwards: bool = True,
 ) -> Card:
     """Return the card for a method. `asks` says whether it has an id, and so wants an answer.
 
-    `seat` is the seat of MCP that the reader takes ("server", "client", "model", "host"); anyone
-    else looks on. `inwards` says whether the message came to that seat, where a method can go both
+    `role` is the role of MCP that the reader takes ("server", "client", "model", "host"); anyone
+    else looks on. `inwards` says whether the message came to that role, where a method can go both
     ways. An empty method is an unreadable line; one that MCP does not know gets a card of its own.
     """
     record = methods.named(method, is_request=asks)
@@ -59,12 +59,12 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
     room = method if known else _stranger(method, asks=asks)
     direction = record.direction if known else MethodDirection.BOTH
     if direction is MethodDirection.BOTH:
-        to_client = inwards is (seat in CLIENT_SIDE)
+        to_client = inwards is (role in CLIENT_SIDE)
         direction = MethodDirection.TO_CLIENT if to_client else MethodDirection.TO_SERVER
     absent = known and version in versions.ALL and version not in record.versions
 
     def text(*codes: str, **fillings: str) -> str:
-        return _text(codes, seat, language, fillings)
+        return _text(codes, role, language, fillings)
 
     others = "request.silence" if asks else "notification.silence"
     return Card(
@@ -85,13 +85,13 @@ def _stranger(method: str, *, asks: bool) -> str:
     return "unknown request" if asks else "unknown notification"
 
 
-def _text(codes: tuple[str, ...], seat: str, language: str, fillings: Mapping[str, str]) -> str:
-    """Return the sentence of the first code that has one for this seat, else the general one.
+def _text(codes: tuple[str, ...], role: str, language: str, fillings: Mapping[str, str]) -> str:
+    """Return the sentence of the first code that has one for this role, else the general one.
 
     A sentence that says "you" to the server has another wording for an observer, where it needs
-    one, and for each other seat that it addresses.
+    one, and for each other role that it addresses.
     """
-    manners = [""] if seat == "server" else [f".{seat}", ".seen", ""]
+    manners = [""] if role == "server" else [f".{role}", ".seen", ""]
     for manner in manners:
         for code in codes:
             try:

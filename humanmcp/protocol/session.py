@@ -1,7 +1,7 @@
-"""One conversation, seen from one seat: a line in, events out; a draft in, a line out.
+"""One conversation, seen from one side: a line in, events out; a draft in, a line out.
 
 A `Session` is a value machine: it reads no clock, opens nothing and calls no other object. The same
-class sits in the server's seat (it answers a client) and in the client's seat (it asks a server).
+class is the server (it answers a client) and the client (it asks a server).
 Every line that it hands out is meant to be written, in the order in which it was handed out.
 """
 
@@ -64,7 +64,7 @@ _SIDES: Final[Mapping[SessionRole, tuple[Direction, Direction]]] = {
     SessionRole.SERVER: (Direction.IN, Direction.OUT),
     SessionRole.CLIENT: (Direction.OUT, Direction.IN),
 }
-"""Where messages come from for each seat: the peer's, and our own. IN is from the client."""
+"""Where messages come from for each role: the peer's, and our own. IN is from the client."""
 
 
 class _OpenBatch:

@@ -18,7 +18,7 @@ from humanmcp.desk.presenters.rendering import language_of, render
 from humanmcp.desk.routes import login
 from humanmcp.desk.routes.api_description import CALLS
 from humanmcp.locales import say
-from humanmcp.room.room_door import Role, Visitor
+from humanmcp.room.room_door import Visitor, VisitorKind
 from humanmcp.room.routes import teaching
 from humanmcp.room.views import entered
 
@@ -84,7 +84,7 @@ class Entrance:
         key, _, what = rest.partition("/")
         visitor = self._classroom.door.holder(key)
         language = _language(scope, self._classroom.language)
-        if visitor is None or (what and visitor.role is not Role.LEARNER):
+        if visitor is None or (what and visitor.kind is not VisitorKind.LEARNER):
             answer = HTMLResponse(render("outside.html", language), 404)
             await answer(scope, receive, send)
         elif what:
@@ -123,10 +123,10 @@ class Roles:
                 return
             state["visitor"] = visitor
             if seat is not None:
-                watching = visitor.role is Role.WATCHER
+                watching = visitor.kind is VisitorKind.WATCHER
                 state["desk"] = seat.watched if watching else seat.desk
                 state["looks_on"] = watching is not seat.record.pen
-                if visitor.role is Role.LEARNER and scope["method"] == "POST":
+                if visitor.kind is VisitorKind.LEARNER and scope["method"] == "POST":
                     seat.active_at = self._classroom.door.clock()
         await self._app(scope, receive, send)
 
@@ -135,10 +135,10 @@ class Roles:
         path: str = scope["path"]
         if path.startswith("/static/") or path in {"/login", "/favicon.ico"}:
             return ""
-        allowed = _PATHS.get(visitor.role)
+        allowed = _PATHS.get(visitor.kind)
         if allowed is not None and path not in allowed:
             return "not yours"
-        if path.startswith("/room") and visitor.role is not Role.TEACHER:
+        if path.startswith("/room") and visitor.kind is not VisitorKind.TEACHER:
             return "not yours"
         if path.startswith("/settings"):  # they are about the computer of the room
             return "not yours"
@@ -148,20 +148,20 @@ class Roles:
 
     def _may_not_write(self, visitor: Visitor) -> str:
         seat = self._classroom.seat(visitor.seat)
-        match visitor.role:
-            case Role.WATCHER if seat is not None and not seat.record.pen:
+        match visitor.kind:
+            case VisitorKind.WATCHER if seat is not None and not seat.record.pen:
                 return "only looking"
-            case Role.LEARNER if seat is not None and seat.record.pen:
+            case VisitorKind.LEARNER if seat is not None and seat.record.pen:
                 return "pen"
-            case Role.LEARNER if self._classroom.record.frozen:
+            case VisitorKind.LEARNER if self._classroom.record.frozen:
                 return "frozen"
             case _:
                 return ""
 
 
 _PATHS: Final = {
-    Role.GUEST: frozenset({"/wall", "/api/events", "/api/state", "/preferences"}),
-    Role.KNOCKER: frozenset({"/waiting", "/preferences"}),
+    VisitorKind.GUEST: frozenset({"/wall", "/api/events", "/api/state", "/preferences"}),
+    VisitorKind.KNOCKER: frozenset({"/waiting", "/preferences"}),
 }
 """Those who have no seat may look at these and at nothing else."""
 

@@ -24,7 +24,7 @@ from humanmcp.locales import language_of
 from humanmcp.locales.stop import stopped
 from humanmcp.room import records
 from humanmcp.room.records import DoorState, RoomRecord, SeatRecord
-from humanmcp.room.room_door import Role, RoomDoor, Visitor
+from humanmcp.room.room_door import RoomDoor, Visitor, VisitorKind
 from humanmcp.room.seat import RoomSeat, SeatParts, mark_of
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ class Classroom:
         self.wall = self._make_seat(SeatRecord(0, self.record.wall), "wall")
         self._broadcaster = Broadcaster(self._tell)
         self.attendant.attend(self._broadcaster, background=True)
-        self.door.admit(Visitor(Role.TEACHER), self.record.teacher)
-        self.door.admit(Visitor(Role.GUEST), self.record.wall)
+        self.door.admit(Visitor(VisitorKind.TEACHER), self.record.teacher)
+        self.door.admit(Visitor(VisitorKind.GUEST), self.record.wall)
         self.keep()
 
     def run(self) -> None:
@@ -222,14 +222,14 @@ class Classroom:
 
     def seat_of(self, visitor: Visitor) -> RoomSeat | None:
         """Return the seat whose desk a visitor is shown."""
-        match visitor.role:
-            case Role.TEACHER:
+        match visitor.kind:
+            case VisitorKind.TEACHER:
                 return self.teacher
-            case Role.GUEST:
+            case VisitorKind.GUEST:
                 return self.wall
-            case Role.LEARNER | Role.WATCHER:
+            case VisitorKind.LEARNER | VisitorKind.WATCHER:
                 return self.seat(visitor.seat)
-            case Role.KNOCKER:
+            case VisitorKind.KNOCKER:
                 return None
 
     def join(self, name: str) -> RoomSeat | None:
@@ -241,7 +241,7 @@ class Classroom:
             joined = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             record = SeatRecord(number, name=name[:LONGEST_NAME], joined=joined)
             seat = self._take_in(record)
-        self.door.seen[Visitor(Role.LEARNER, number)] = seat.active_at = self.door.clock()
+        self.door.seen[Visitor(VisitorKind.LEARNER, number)] = seat.active_at = self.door.clock()
         seat.note()
         seat.practise()
         self._broadcaster.tell()
@@ -263,8 +263,8 @@ class Classroom:
             number = seat.record.number
             with self._lock:
                 self._seats.pop(number, None)
-                for role in (Role.LEARNER, Role.WATCHER):
-                    self.door.dismiss(Visitor(role, number))
+                for kind in (VisitorKind.LEARNER, VisitorKind.WATCHER):
+                    self.door.dismiss(Visitor(kind, number))
                 for knock in [one for one, given in self.granted.items() if given == number]:
                     self.send_away(knock)
             seat.close()
@@ -277,9 +277,9 @@ class Classroom:
         seat = self._make_seat(record, f"{record.number:03d}")
         self._following.add(seat.folder, seat.board)
         self._seats[record.number] = seat
-        self.door.admit(Visitor(Role.LEARNER, record.number), record.key)
+        self.door.admit(Visitor(VisitorKind.LEARNER, record.number), record.key)
         # The teacher's own key leads to each seat, too: to look on.
-        self.door.admit(Visitor(Role.WATCHER, record.number), self.record.teacher)
+        self.door.admit(Visitor(VisitorKind.WATCHER, record.number), self.record.teacher)
         return seat
 
     def _make_seat(self, record: SeatRecord, name: str) -> RoomSeat:
@@ -312,14 +312,14 @@ class Classroom:
 
     def key_of(self, visitor: Visitor) -> str:
         """Return the key of a visitor who is known."""
-        match visitor.role:
-            case Role.TEACHER | Role.WATCHER:
+        match visitor.kind:
+            case VisitorKind.TEACHER | VisitorKind.WATCHER:
                 return self.record.teacher
-            case Role.GUEST:
+            case VisitorKind.GUEST:
                 return self.record.wall
-            case Role.KNOCKER:
+            case VisitorKind.KNOCKER:
                 return self.knocks[visitor.seat].key
-            case Role.LEARNER:
+            case VisitorKind.LEARNER:
                 return self._seats[visitor.seat].record.key
 
     # -- the door -------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ class Classroom:
             number = max((*self.knocks, *self.granted), default=0) + 1
             knock = Knock(number, records.new_key(), name[:LONGEST_NAME], lost)
             self.knocks[number] = knock
-            self.door.admit(Visitor(Role.KNOCKER, number), knock.key)
+            self.door.admit(Visitor(VisitorKind.KNOCKER, number), knock.key)
         self._broadcaster.tell()
         return knock
 
@@ -363,7 +363,7 @@ class Classroom:
         with self._lock:
             self.knocks.pop(number, None)
             self.granted.pop(number, None)
-            self.door.dismiss(Visitor(Role.KNOCKER, number))
+            self.door.dismiss(Visitor(VisitorKind.KNOCKER, number))
         self._broadcaster.tell()
 
     # -- the lesson -----------------------------------------------------------------------------
@@ -427,7 +427,7 @@ class Classroom:
     def presence(self, seat: RoomSeat) -> str:
         """Return whether a learner is here, idle, or gone."""
         now = self.door.clock()
-        seen = self.door.seen.get(Visitor(Role.LEARNER, seat.record.number), -GONE_AFTER)
+        seen = self.door.seen.get(Visitor(VisitorKind.LEARNER, seat.record.number), -GONE_AFTER)
         if not seat.desk.live.streams and now - seen > GONE_AFTER:
             return "gone"
         return "idle" if now - seat.active_at > IDLE_AFTER else "here"

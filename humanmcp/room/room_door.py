@@ -24,7 +24,7 @@ JOINS: Final = 40
 _MOST_ADDRESSES: Final = 10_000
 
 
-class Role(enum.Enum):
+class VisitorKind(enum.Enum):
     """As what a visitor is in the room."""
 
     TEACHER = "teacher"
@@ -40,7 +40,7 @@ class Role(enum.Enum):
 class Visitor(NamedTuple):
     """Who a visitor is. `seat` is the number of a seat, or that of a knock; 0 for none."""
 
-    role: Role
+    kind: VisitorKind
     seat: int = 0
 
 
@@ -79,7 +79,7 @@ class RoomDoor(Door):
     def admit(self, visitor: Visitor, key: str) -> None:
         """Know who comes with this key from now on."""
         self._visitors[digest(visit(visitor, key))] = visitor
-        if visitor.role is not Role.WATCHER:
+        if visitor.kind is not VisitorKind.WATCHER:
             self._by_key[digest(key)] = visitor
 
     def dismiss(self, visitor: Visitor) -> None:
@@ -129,7 +129,7 @@ def fits(typed: str, code: str) -> bool:
 
 def visit(visitor: Visitor, key: str) -> str:
     """Return the visit that follows from a key: its place and its cookie."""
-    name = f"{visitor.role.value} {visitor.seat}"
+    name = f"{visitor.kind.value} {visitor.seat}"
     return visit_of(_derived(key, f"place {name}")[:22], _derived(key, f"cookie {name}"))
 
 

@@ -15,7 +15,7 @@ from humanmcp.desk.auth.login import parts_of, start_of
 from humanmcp.desk.http.context import spoken
 from humanmcp.desk.presenters.rendering import render
 from humanmcp.room.classroom import Classroom
-from humanmcp.room.room_door import Role, Visitor, place, visit
+from humanmcp.room.room_door import Visitor, VisitorKind, place, visit
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,13 +29,13 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
     visitor = visitor_of(request)
     language = spoken(request)
     record = seat.record
-    watching = visitor.role is Role.WATCHER
+    watching = visitor.kind is VisitorKind.WATCHER
     return {
-        "role": visitor.role.value,
+        "role": visitor.kind.value,
         "number": record.number,
         "mark": seat.mark,
         "called": seat.mark.words(language) if record.number else "",
-        "name": classroom.name_of(seat, language) if visitor.role is not Role.GUEST else "",
+        "name": classroom.name_of(seat, language) if visitor.kind is not VisitorKind.GUEST else "",
         "hint": record.hint,
         "opened": record.opened,
         "next_lesson": classroom.next_lesson(seat, language),
@@ -47,7 +47,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
         "knocks": len(classroom.knocks) - len(classroom.granted),
         "looks_on": getattr(request.state, "looks_on", False),
         "draft": _draft(seat, language) if watching or record.pen else None,
-        "back": f"{place(Visitor(Role.TEACHER), classroom.record.teacher)}/room"
+        "back": f"{place(Visitor(VisitorKind.TEACHER), classroom.record.teacher)}/room"
         if watching
         else "",
     }
@@ -56,7 +56,7 @@ def page_context(classroom: Classroom, seat: RoomSeat, request: Request) -> dict
 def visitor_of(request: Request) -> Visitor:
     """Return who asks; a stranger at the door is a guest who sees nothing."""
     found = getattr(request.state, "visitor", None)
-    return found if isinstance(found, Visitor) else Visitor(Role.GUEST)
+    return found if isinstance(found, Visitor) else Visitor(VisitorKind.GUEST)
 
 
 def _draft(seat: RoomSeat, language: str) -> dict[str, Any] | None:
@@ -86,7 +86,11 @@ def number_of(text: str) -> int:
 
 
 COOKIE_LIFE: Final = 30 * 24 * 3600
-_FIRST: Final = {Role.TEACHER: "/room", Role.GUEST: "/wall", Role.KNOCKER: "/waiting"}
+_FIRST: Final = {
+    VisitorKind.TEACHER: "/room",
+    VisitorKind.GUEST: "/wall",
+    VisitorKind.KNOCKER: "/waiting",
+}
 """The page that a role begins with; everybody else with what waits."""
 
 
@@ -101,7 +105,7 @@ def entered(classroom: Classroom, visitor: Visitor, language: str) -> Response:
     By a page and not by a redirect: who comes from another site would not be sent the cookie.
     """
     place, secret = parts_of(visit(visitor, classroom.key_of(visitor)))
-    to = start_of(place) + _FIRST.get(visitor.role, "/")
+    to = start_of(place) + _FIRST.get(visitor.kind, "/")
     answer = HTMLResponse(render("entering.html", language, to=to))
     answer.set_cookie(
         classroom.address.cookie,

@@ -28,7 +28,7 @@ from humanmcp.common.timestamps import stamp
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.inbox.contract import InboxError, Seat, ServerInbox, SessionFacts
+from humanmcp.inbox.contract import InboxError, Role, ServerInbox, SessionFacts
 from humanmcp.locales import describe as sentence
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, trouble
@@ -270,7 +270,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> tuple[ServerInbox, SessionFac
     facts = SessionFacts(
         name="",
         started=stamp(time.time()),
-        seat=Seat.TAP,
+        role=Role.TAP,
         pid=os.getpid(),
         title=title,
         probe=True,

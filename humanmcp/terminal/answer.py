@@ -31,7 +31,7 @@ from humanmcp.terminal.cases import STDIN, read_bytes, read_text
 from humanmcp.terminal.in_editor import in_editor
 from humanmcp.terminal.inbox import asker_of
 from humanmcp.terminal.replying import BY, Answering, keep_open, not_sent, submit, tell
-from humanmcp.terminal.waits import choose, label, open_inbox, seats
+from humanmcp.terminal.waits import choose, label, listed_sessions, open_inbox
 
 if TYPE_CHECKING:
     import argparse
@@ -146,7 +146,7 @@ def _answer(answering: Answering, arguments: argparse.Namespace, settings: Setti
 
 def _answering(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> Answering:
     case = choose(inbox, arguments.number)
-    name = label(case.facts, case.key.number, seats(inbox))
+    name = label(case.facts, case.key.number, listed_sessions(inbox))
     return Answering(case, name, asker_of(case.facts, language), language, arguments.json)
 
 

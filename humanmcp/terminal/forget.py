@@ -19,7 +19,7 @@ from humanmcp.locales.stop import REFUSED, stopped
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal import command
 from humanmcp.terminal.inbox import request_in_short
-from humanmcp.terminal.waits import choose, choose_session, open_inbox, seats
+from humanmcp.terminal.waits import choose, choose_session, listed_sessions, open_inbox
 
 if TYPE_CHECKING:
     import argparse
@@ -93,7 +93,7 @@ def _of_session(inbox: DeskInbox, facts: SessionFacts, language: str) -> Iterato
 
 
 def _older(inbox: DeskInbox, than: datetime, language: str) -> Iterator[Target]:
-    for facts in seats(inbox):
+    for facts in listed_sessions(inbox):
         if facts.is_open:
             every = _of_session(inbox, facts, language)
             yield from (

@@ -19,13 +19,13 @@ from humanmcp.common.terminal import (
     to_stdout,
 )
 from humanmcp.common.timestamps import clock
-from humanmcp.inbox.contract import Purpose, Seat
+from humanmcp.inbox.contract import Purpose, Role
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, one_line
 from humanmcp.terminal import command, waits
 from humanmcp.terminal.cases import columns, cut, pad
-from humanmcp.terminal.waits import label, open_inbox, seats
+from humanmcp.terminal.waits import label, listed_sessions, open_inbox
 
 if TYPE_CHECKING:
     import argparse
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
 
 def waiting_rows(inbox: DeskInbox, *, everything: bool = False) -> list[TerminalRow]:
     """Collect what waits in the live sessions; with `everything`, all exchanges of all sessions."""
-    everybody = seats(inbox)
+    everybody = listed_sessions(inbox)
     states = tuple(ExchangeState) if everything else (ExchangeState.PENDING,)
     return [
         TerminalRow(label(facts, item.key.number, everybody), Case(inbox, item, facts))
@@ -104,8 +104,8 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
 
 
 def asker_of(facts: SessionFacts, language: str) -> str:
-    """Name who asks in a session, and so who gets the answer: a client, or in its seat a server."""
-    if facts.seat is Seat.CLIENT:
+    """Name who asks in a session, and so who gets the answer: the client or the server."""
+    if facts.role is Role.CLIENT:
         return say(ROOM, "a server", language, name=one_line(facts.title, 80)).strip()
     return client_of(facts) or say(ROOM, "no client yet", language)
 
@@ -149,7 +149,7 @@ def _list(sessions: Sequence[SessionFacts], found: Sequence[TerminalRow], langua
 
 def _shown(inbox: DeskInbox, *, everything: bool) -> list[SessionFacts]:
     """Return the sessions that are listed: the live ones, or all."""
-    return [facts for facts in seats(inbox) if everything or facts.is_open]
+    return [facts for facts in listed_sessions(inbox) if everything or facts.is_open]
 
 
 def _heading(facts: SessionFacts, language: str) -> tuple[str | Painted, ...]:

@@ -20,7 +20,7 @@ from humanmcp.protocol.spec import methods
 from humanmcp.terminal import command, waits
 from humanmcp.terminal.cases import explained
 from humanmcp.terminal.inbox import asker_of, request_in_short, unreadable_in
-from humanmcp.terminal.waits import choose, choose_session, label, open_inbox, seats
+from humanmcp.terminal.waits import choose, choose_session, label, listed_sessions, open_inbox
 
 if TYPE_CHECKING:
     import argparse
@@ -135,7 +135,7 @@ def shown_of(inbox: DeskInbox, wanted: str, language: str) -> ShownExchange:
     draft = item.draft.text if item.draft else ""
     if case.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
         draft = service.starting_draft(case, language).text
-    name = label(case.facts, item.key.number, seats(inbox))
+    name = label(case.facts, item.key.number, listed_sessions(inbox))
     return ShownExchange(name, case, case.card(language), draft)
 
 

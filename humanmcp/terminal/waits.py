@@ -140,7 +140,7 @@ def open_inbox(settings: Settings) -> DeskInbox:
     return open_inbox(home_folder(settings.home), settings.inbox)
 
 
-def seats(inbox: DeskInbox) -> tuple[SessionFacts, ...]:
+def listed_sessions(inbox: DeskInbox) -> tuple[SessionFacts, ...]:
     """List every session, oldest first."""
     return tuple(reversed(inbox.sessions()))
 
@@ -160,7 +160,7 @@ def choose(inbox: DeskInbox, wanted: str) -> Case:
     Raises:
         ChoiceError: there is none, or there are several.
     """
-    everybody = seats(inbox)
+    everybody = listed_sessions(inbox)
     name, slash, number = wanted.rpartition("/")
     if not wanted:
         return _the_only_one(inbox, everybody)
@@ -186,7 +186,7 @@ def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
     Raises:
         ChoiceError: there is none, or there are several.
     """
-    everybody = seats(inbox)
+    everybody = listed_sessions(inbox)
     if wanted:
         return _session(everybody, wanted, wanted)
     live = [one for one in everybody if one.is_open]

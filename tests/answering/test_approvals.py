@@ -11,7 +11,7 @@ from humanmcp.answering import approvals, service
 from humanmcp.answering.approvals import ApprovalError, card_of, plainly
 from humanmcp.answering.case import Case, case_of
 from humanmcp.answering.service import Outcome
-from humanmcp.inbox.contract import Action, Purpose, Seat
+from humanmcp.inbox.contract import Action, Purpose, Role
 from humanmcp.protocol.conversation.approvals import Approval, patterns_for
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.terminal.rooms import Room, approving, permission
@@ -171,7 +171,7 @@ def test_a_call_that_a_tap_holds_is_released_changed_or_fails_with_the_reason(ro
     """Released as it came, byte for byte; a denial is a tool error that the model reads."""
     params = '{"name":"add","arguments":{"a": 1}}'
     line = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
-    session = room.session(seat=Seat.TAP)
+    session = room.session(role=Role.TAP)
     case = case_of(room.inbox, room.ask(session, 1, line, purpose=Purpose.HELD))
     approval = case.approval
     assert approval is not None

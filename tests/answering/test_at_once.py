@@ -6,7 +6,7 @@ import pytest
 
 from humanmcp.answering.summary import answered_at_once
 from humanmcp.cli import main
-from humanmcp.inbox.contract import Seat, SessionFacts
+from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -28,10 +28,10 @@ def inbox(tmp_path: Path) -> FolderInbox:
     return FolderInbox(tmp_path / "home")
 
 
-def record(inbox: FolderInbox, seat: Seat = Seat.SERVER) -> SessionFacts:
+def record(inbox: FolderInbox, role: Role = Role.SERVER) -> SessionFacts:
     """Record a session in which one request was answered and one was not."""
     facts = SessionFacts(
-        "", "2026-11-20T18:00:00Z", seat, client="c", protocol_version="2025-11-25"
+        "", "2026-11-20T18:00:00Z", role, client="c", protocol_version="2025-11-25"
     )
     name = inbox.begin(facts)
     for frame in FRAMES:
@@ -55,7 +55,7 @@ def test_what_waited_is_not_listed_twice(inbox: FolderInbox) -> None:
 
 def test_only_the_servers_seat_answers(inbox: FolderInbox) -> None:
     """What passes a tap is not answered here."""
-    assert list(answered_at_once(inbox, record(inbox, Seat.TAP), ())) == []
+    assert list(answered_at_once(inbox, record(inbox, Role.TAP), ())) == []
 
 
 def test_all_lists_it_and_show_explains_it(

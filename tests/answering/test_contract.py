@@ -266,7 +266,7 @@ def test_a_held_message_is_judged_and_sent_alike(
     """Let go as it came, changed, changed too much, answered in the server's place."""
     home = scene.terminal.home
     inbox = FolderInbox(home)
-    session = inbox.begin(SessionFacts("", "2026-11-22T01:00:00Z", inboxes.Seat.TAP))
+    session = inbox.begin(SessionFacts("", "2026-11-22T01:00:00Z", inboxes.Role.TAP))
     tap = Taker(home, session)
     told = []
     try:
@@ -286,7 +286,7 @@ def test_a_held_message_is_judged_and_sent_alike(
 @pytest.mark.parametrize("name", ["page", "terminal"])
 def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name: str) -> None:
     """The host's inbox: plain text becomes what a model says, in the document and the line."""
-    seat = AskedSession(FolderInbox(scene.terminal.home), inboxes.Seat.MODEL, language="en")
+    seat = AskedSession(FolderInbox(scene.terminal.home), inboxes.Role.MODEL, language="en")
     person = PersonAsked(
         seat, Established("", client_capabilities={"sampling": {}}, initialized=True)
     )

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.case import case_of
 from humanmcp.answering.service import Outcome, Task
-from humanmcp.inbox.contract import Action, Answer, Draft, Key, Life, Purpose, Reply, Seat
+from humanmcp.inbox.contract import Action, Answer, Draft, Key, Life, Purpose, Reply, Role
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -37,12 +37,12 @@ def send(room: Room, key: Key, text: str, form: TextForm = TextForm.TEXT, **more
 
 
 @pytest.mark.parametrize("form", [TextForm.TEXT, TextForm.TOOL_ERROR])
-@pytest.mark.parametrize(("seat", "line"), [(Seat.MODEL, SAMPLING), (Seat.SERVER, CALL)])
+@pytest.mark.parametrize(("role", "line"), [(Role.MODEL, SAMPLING), (Role.SERVER, CALL)])
 def test_the_message_of_a_plain_draft_is_the_one_that_is_sent(
-    room: Room, seat: Seat, line: str, form: TextForm
+    room: Room, role: Role, line: str, form: TextForm
 ) -> None:
-    """In the model's seat the page showed the result of a tool, which the check refuses."""
-    case = case_of(room.inbox, room.ask(room.session(seat=seat), 3, line))
+    """In the model's role the page showed the result of a tool, which the check refuses."""
+    case = case_of(room.inbox, room.ask(room.session(role=role), 3, line))
     whole = service.document(case, Draft("sunny", form))
     verdict = service.judge(case, whole)
     assert verdict.sendable
@@ -139,7 +139,7 @@ def test_what_was_sent_says_what_was_noticed_in_it(room: Room) -> None:
 
 def test_a_dropped_message_is_done_with(room: Room) -> None:
     """Whatever its text: the other side never sees it."""
-    session = room.session(seat=Seat.TAP)
+    session = room.session(role=Role.TAP)
     key = room.ask(session, 3, purpose=Purpose.HELD)
     assert send(room, key, "", TextForm.MESSAGE, action=Action.DROP) is Outcome.QUEUED
 
@@ -164,7 +164,7 @@ def test_a_large_message_that_is_held_goes_on_as_it_came_and_is_never_edited(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only its beginning is read: nothing made of that may take its place."""
-    key = room.ask(room.session(seat=Seat.TAP), 3, CALL, purpose=Purpose.HELD)
+    key = room.ask(room.session(role=Role.TAP), 3, CALL, purpose=Purpose.HELD)
     case = case_of(room.inbox, key)
     assert service.as_it_came(case).text
     monkeypatch.setattr(jsonrpc, "LARGEST", 10)

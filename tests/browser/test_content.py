@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import FilePayload, expect
 
-from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
+from humanmcp.inbox.contract import Item, Key, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import Sitting, call, request
 from tests.browser.test_answering import read_json
@@ -124,9 +124,9 @@ def test_messages_of_a_prompt_have_content_of_each_kind(sitting: Sitting) -> Non
 
 
 def test_what_the_model_says_becomes_a_list_with_a_second_part(sitting: Sitting) -> None:
-    """In the client's seat a sampling has content of each kind, and one stays no list."""
+    """In the client's role a sampling has content of each kind, and one stays no list."""
     inbox = FolderInbox(sitting.desk.home)
-    facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=Seat.CLIENT, pid=1)
+    facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.CLIENT, pid=1)
     key = Key(inbox.begin(facts), 1)
     said = {"role": "user", "content": {"type": "text", "text": "Draw a dot."}}
     line = request("sampling/createMessage", {"messages": [said], "maxTokens": 9}, "1")

@@ -1,4 +1,4 @@
-"""A session of the client's seat, with the test in the place of its program."""
+"""A session of the client's role, with the test in the place of its program."""
 
 import html
 import json
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from humanmcp.inbox.contract import Seat, SessionFacts
+from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -24,12 +24,12 @@ class Seated:
         """Begin a session of each seat that has a person."""
         self.desk = desk
         self.inbox = FolderInbox(home)
-        self.name = self.begun(Seat.CLIENT)
+        self.name = self.begun(Role.CLIENT)
         self.seq = 0
 
-    def begun(self, seat: Seat) -> str:
+    def begun(self, role: Role) -> str:
         """Begin a session; return its name."""
-        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=seat, pid=1)
+        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=role, pid=1)
         return self.inbox.begin(facts)
 
     def knows(self, version: str, established: Established) -> None:
@@ -37,7 +37,7 @@ class Seated:
         facts = SessionFacts(
             name=self.name,
             started="2026-11-21T01:00:00.000Z",
-            seat=Seat.CLIENT,
+            role=Role.CLIENT,
             pid=1,
             protocol_version=version,
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Item, Key, Order, Seat, SessionFacts
+from humanmcp.inbox.contract import Answer, Item, Key, Order, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -24,11 +24,11 @@ LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather"
 class Asked:
     """A desk, and a session in which a call of a tool waits."""
 
-    def __init__(self, desk: Desking, seat: Seat) -> None:
+    def __init__(self, desk: Desking, role: Role) -> None:
         """Begin the session and deliver the call."""
         self.desk = desk
         self.inbox = FolderInbox(desk.home)
-        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=seat, pid=1)
+        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=role, pid=1)
         self.key = Key(self.inbox.begin(facts), 1)
         item = Item(self.key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
         self.inbox.deliver(item)
@@ -37,8 +37,8 @@ class Asked:
 
 @pytest.fixture
 def asked(desking: Desking) -> Iterator[Asked]:
-    """A call that waits in the server's seat."""
-    found = Asked(desking, Seat.SERVER)
+    """A call that waits in the server's role."""
+    found = Asked(desking, Role.SERVER)
     yield found
     found.inbox.end(found.key.session)
 
@@ -94,10 +94,10 @@ def test_a_button_that_the_page_does_not_have_does_nothing(asked: Asked) -> None
     assert (item.draft, item.reply) == (None, None)
 
 
-@pytest.mark.parametrize("seat", [Seat.CLIENT, Seat.MODEL, Seat.HOST])
-def test_only_what_a_client_reads_is_broken(desking: Desking, seat: Seat) -> None:
+@pytest.mark.parametrize("role", [Role.CLIENT, Role.MODEL, Role.HOST])
+def test_only_what_a_client_reads_is_broken(desking: Desking, role: Role) -> None:
     """In the other seats a server reads the answer, and what a good host does says nothing."""
-    there = Asked(desking, seat)
+    there = Asked(desking, role)
     page = desking.page(there.path)
     assert not [fault for fault in Fault if f'value="{fault.value}"' in page]
     there.inbox.end(there.key.session)

@@ -1,4 +1,4 @@
-"""A person in another seat than the server's answers through the inbox."""
+"""A person who is not the server answers through the inbox."""
 
 import errno
 import threading
@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.host.at_inbox import AskedSession, PersonAsked
 from humanmcp.inbox import attendant
-from humanmcp.inbox.contract import Answer, Key, Reply, Seat, StoreError
+from humanmcp.inbox.contract import Answer, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
@@ -18,10 +18,10 @@ from tests.waiting import PATIENCE, until
 PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}]}
 
 
-def ask(seat: AskedSession) -> tuple[threading.Thread, list[str | None]]:
+def ask(role: AskedSession) -> tuple[threading.Thread, list[str | None]]:
     """Ask the person at a seat something in another thread. Returns it, and what it hears."""
     established = Established("", client_capabilities={"sampling": {}}, initialized=True)
-    person = PersonAsked(seat, established)
+    person = PersonAsked(role, established)
     heard: list[str | None] = []
     asking = threading.Thread(
         target=lambda: heard.append(person.ask("sampling/createMessage", PARAMS)), daemon=True
@@ -36,14 +36,14 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     """Redesign, section 2: the same wake as in the server, and no look fifty times a second."""
     monkeypatch.setattr(attendant, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
-    seat = AskedSession(inbox, Seat.MODEL, language="en")
-    asking, heard = ask(seat)
-    item = until(lambda: inbox.items(seat.name), "the question waits")[0]
+    role = AskedSession(inbox, Role.MODEL, language="en")
+    asking, heard = ask(role)
+    item = until(lambda: inbox.items(role.name), "the question waits")[0]
     FolderInbox(tmp_path / "home").send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
     until(lambda: heard, "the answer")
     assert '"text":"sunny"' in (heard[0] or "")
     asking.join(PATIENCE)
-    seat.end()
+    role.end()
 
 
 class FullDisk(FolderInbox):
@@ -79,22 +79,22 @@ def test_the_end_of_a_question_is_kept_when_the_disk_has_room_again(
 ) -> None:
     """Its asker has the answer at once, and the page shows it as answered in the end."""
     inbox = FullDisk(tmp_path / "home")
-    seat = AskedSession(inbox, Seat.MODEL, language="en")
-    asking, heard = ask(seat)
+    role = AskedSession(inbox, Role.MODEL, language="en")
+    asking, heard = ask(role)
     desk = FolderInbox(tmp_path / "home")
-    (item,) = until(lambda: desk.items(seat.name), "the question waits")
+    (item,) = until(lambda: desk.items(role.name), "the question waits")
     inbox.full = True
     desk.send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
     until(lambda: heard, "the answer")
     assert desk.item(item.key).state is ExchangeState.PENDING
     inbox.full = False
     if ends:
-        seat.end()
+        role.end()
     until(lambda: desk.item(item.key).state is not ExchangeState.PENDING, "the end")
     assert desk.item(item.key).state is ExchangeState.ANSWERED
     asking.join(PATIENCE)
     if not ends:
-        seat.end()
+        role.end()
 
 
 def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: Path) -> None:
@@ -105,19 +105,19 @@ def test_what_a_full_disk_cannot_note_is_neither_lost_nor_sent_twice(tmp_path: P
         said.append(text)
         return Verdict(text, text, text)
 
-    seat = AskedSession(inbox, Seat.MODEL, language="en", say=say)
-    asking, heard = ask(seat)
+    role = AskedSession(inbox, Role.MODEL, language="en", say=say)
+    asking, heard = ask(role)
     desk = FolderInbox(tmp_path / "home")
-    (item,) = until(lambda: desk.items(seat.name), "the question waits")
+    (item,) = until(lambda: desk.items(role.name), "the question waits")
     inbox.full = True
-    ticket = desk.submit(seat.name, Reply("hello", by="desk"))
+    ticket = desk.submit(role.name, Reply("hello", by="desk"))
     desk.send(item.key, Reply('{"role":7}', TextForm.RESULT, by="desk"))
     until(lambda: said, "the outgoing message")
     inbox.full = False
     assert until(lambda: desk.item(item.key).diagnostics, "the problems")
-    assert until(lambda: desk.refused(seat.name, ticket) is not None, "the note")
+    assert until(lambda: desk.refused(role.name, ticket) is not None, "the note")
     assert said == ["hello"]
     desk.send(item.key, Reply("sunny", TextForm.TEXT, by="desk"))
     until(lambda: heard, "the answer")
     asking.join(PATIENCE)
-    seat.end()
+    role.end()

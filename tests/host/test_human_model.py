@@ -1,4 +1,4 @@
-"""A person in the model's seat, in the same inbox as everything else."""
+"""A person in the model's role, in the same inbox as everything else."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ from humanmcp.host.conversation import ModelTool, TextBlock, ToolResult, ToolUse
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
 from humanmcp.host.servers import HostLoop
-from humanmcp.inbox.contract import Draft, Item, Life, Reply, Seat
+from humanmcp.inbox.contract import Draft, Item, Life, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -44,8 +44,8 @@ class Desk:
 
     @property
     def session(self) -> str:
-        """The session of the model's seat."""
-        (facts,) = (one for one in self.inbox.sessions() if one.seat is Seat.MODEL)
+        """The session of the model's role."""
+        (facts,) = (one for one in self.inbox.sessions() if one.role is Role.MODEL)
         return facts.name
 
     def waiting(self) -> Item:
@@ -62,8 +62,8 @@ class Desk:
 
 @contextmanager
 def seated(home: Path) -> Iterator[tuple[HumanModel, Desk]]:
-    """Put a person into the model's seat."""
-    model = HumanModel(AskedSession(FolderInbox(home), Seat.MODEL, language="en", title="model"))
+    """Put a person into the model's role."""
+    model = HumanModel(AskedSession(FolderInbox(home), Role.MODEL, language="en", title="model"))
     try:
         yield model, Desk(home)
     finally:

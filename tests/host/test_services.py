@@ -19,7 +19,7 @@ from humanmcp.host.conversation import (
 )
 from humanmcp.host.models import Model, ModelError, OverloadedError
 from humanmcp.host.models.anthropic import AnthropicModel
-from humanmcp.host.models.choose import ModelChoice, ModelChoiceError, key_kept_back, seat_model
+from humanmcp.host.models.choose import ModelChoice, ModelChoiceError, key_kept_back, make_model
 from humanmcp.host.models.openai import OpenAIModel
 from humanmcp.host.models.script import ScriptError, ScriptModel, ScriptRecorder
 from humanmcp.host.terminal.chat import ending_of
@@ -284,7 +284,7 @@ def test_models_are_named_by_one_word(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
 
     def seat(word: str, **more: Any) -> Model:  # noqa: ANN401 - any choice
-        return seat_model(ModelChoice(word, lambda: pytest.fail("no desk"), **more))
+        return make_model(ModelChoice(word, lambda: pytest.fail("no desk"), **more))
 
     for word, kind in (
         ("openai:gpt", OpenAIModel),
@@ -311,7 +311,7 @@ def test_a_missing_library_is_named_with_what_to_install(monkeypatch: pytest.Mon
     """The extra is optional: a person or a script needs neither library."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(ModelChoiceError, match=r"pip install 'humanmcp\[host\]'"):
-        seat_model(ModelChoice("openai:gpt", lambda: pytest.fail("no desk")))
+        make_model(ModelChoice("openai:gpt", lambda: pytest.fail("no desk")))
 
 
 def test_a_recorded_session_can_be_played_again(tmp_path: Path) -> None:
@@ -322,14 +322,14 @@ def test_a_recorded_session_can_be_played_again(tmp_path: Path) -> None:
         inner = AnthropicModel("claude", KEY, there.address)
         script = tmp_path / "empty.jsonl"
         script.write_text("", encoding="utf-8")
-        recorder = seat_model(
+        recorder = make_model(
             ModelChoice(f"script:{script}", lambda: pytest.fail("no desk"), record=str(file))
         )
         recorder.model = inner  # type: ignore[attr-defined]  # a Recorder, whose inner model is changed
         laid.loop.model = recorder
         first = laid.loop.run("roll")
         recorder.close()
-    again = seat_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
+    again = make_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
     with table() as laid:
         laid.loop.model = again
         assert laid.loop.run("roll") == first == "done"
@@ -342,7 +342,7 @@ def test_a_recorded_model_with_a_slip_is_explained(tmp_path: Path, line: str) ->
     file = tmp_path / "model.jsonl"
     file.write_text(f'# a comment\n{{"text": "hello"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(ScriptError, match=r"line 3[,:].* turn of the model"):
-        seat_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
+        make_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
 
 
 def test_a_recorded_turn_may_hold_any_text(tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_a_recorded_turn_may_hold_any_text(tmp_path: Path) -> None:
     spoken = "one\u2028two\u0085three"
     recorder = ScriptRecorder(ScriptModel([{"text": spoken}]), file)
     turn(recorder)
-    again = seat_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
+    again = make_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
     assert turn(again).text == spoken
 
 
@@ -374,7 +374,7 @@ def headers_of(choice: ModelChoice) -> dict[str, str]:
     """Take one turn of this model, and return the headers that its service was sent."""
     answer = message if choice.word.startswith("anthropic") else _completion
     with service(Say(answer({"type": "text", "text": "hello"}))) as there:
-        model = seat_model(replace(choice, base_url=there.address))
+        model = make_model(replace(choice, base_url=there.address))
         assert turn(model).text == "hello"
     (headers,) = there.headers
     return headers
@@ -419,7 +419,7 @@ def test_another_address_gets_the_key_that_was_named_for_it(
     assert "sk-file" in str(sent)
     assert SECRET not in str(sent)
     with pytest.raises(ModelChoiceError, match="--key-variable NOWHERE"):
-        seat_model(ModelChoice(word, no_desk, key_variable="NOWHERE"))
+        make_model(ModelChoice(word, no_desk, key_variable="NOWHERE"))
 
 
 def test_the_key_goes_to_the_address_that_the_environment_names_beside_it(
@@ -429,7 +429,7 @@ def test_the_key_goes_to_the_address_that_the_environment_names_beside_it(
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     with service(Say([chunk(content="hello"), DONE])) as there:
         monkeypatch.setenv("OPENAI_BASE_URL", there.address)
-        turn(seat_model(ModelChoice("openai:gpt", no_desk)))
+        turn(make_model(ModelChoice("openai:gpt", no_desk)))
     assert there.headers[0]["authorization"] == f"Bearer {SECRET}"
 
 
@@ -546,5 +546,5 @@ def test_the_limit_of_tokens_is_a_choice(word: str, limit: int, asked: dict[str,
     )
     with service(Say(said)) as there:
         choice = ModelChoice(word, no_desk, base_url=there.address, max_tokens=limit)
-        turn(seat_model(choice))
+        turn(make_model(choice))
         assert {name: there.asked[0].get(name) for name in asked} == asked

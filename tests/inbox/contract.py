@@ -19,7 +19,7 @@ from humanmcp.inbox.contract import (
     Life,
     Purpose,
     Reply,
-    Seat,
+    Role,
     SessionFacts,
     StoreError,
     TakenError,
@@ -560,7 +560,7 @@ class InboxContract:
 
     def test_every_fact_of_a_session_is_told(self, server: Inbox, desk: Inbox) -> None:
         """`begin` and `describe`: no member is lost on the way."""
-        begun = SessionFacts("", AT, Seat.TAP, pid=77, files="/tmp/x", title="3年2組")
+        begun = SessionFacts("", AT, Role.TAP, pid=77, files="/tmp/x", title="3年2組")
         name = server.begin(begun)
         assert desk.facts(name) == begun._replace(name=name, letter="a")
         later = begun._replace(

@@ -250,7 +250,7 @@ TORN: Final = {
     "null": b"null",
     "deep": b'{"a":' * 100_000,
     "other types": b'{"text": 7, "line": [], "life": 3, "problems": {}, "tools": 1}',
-    "other choices": b'{"text": "", "form": "x", "seat": "x", "line": "", "purpose": []}',
+    "other choices": b'{"text": "", "form": "x", "role": "x", "line": "", "purpose": []}',
     "huge number": b'{"text": "", "at": 1' + b"0" * 5000 + b"}",
     "odd parts": b'{"problems": [1], "text": "", "by": true, "format": 99, "limit": "1"}',
 }

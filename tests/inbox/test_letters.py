@@ -11,7 +11,7 @@ from humanmcp.desk.state.board import Board
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.terminal.waits import choose, seats
+from humanmcp.terminal.waits import choose, listed_sessions
 
 
 @pytest.fixture
@@ -90,8 +90,8 @@ def test_page_and_terminal_name_one_session_alike(home: Path) -> None:
     terminal = FolderInbox(home)
     for view in board.sessions():
         assert choose(terminal, f"{view.badge.letter}/2").key.session == view.facts.name
-    assert [one.letter for one in seats(terminal)] == ["a", "b"]
-    assert [one.name for one in seats(terminal)] == [second, probed]
+    assert [one.letter for one in listed_sessions(terminal)] == ["a", "b"]
+    assert [one.name for one in listed_sessions(terminal)] == [second, probed]
 
 
 def test_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:

@@ -6,15 +6,15 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Seat
+from humanmcp.inbox.contract import Role
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import CLIENT_SIDE, Card, explain
 from humanmcp.protocol.spec.methods import NOTIFICATIONS, REQUESTS, MethodDirection
 from humanmcp.protocol.spec.versions import ALL
 
 YOU: Final = re.compile(r"\b[Yy]ou(r|rs)?\b|あなた")
-SEEN: Final = tuple((seat.value, inwards) for seat in Seat for inwards in (True, False))
-"""Every seat, and both ways that a message can go there."""
+SEEN: Final = tuple((role.value, inwards) for role in Role for inwards in (True, False))
+"""Every role, and both ways that a message can go there."""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -67,7 +67,7 @@ def test_a_line_without_a_method_is_no_message() -> None:
 
 
 def cards(
-    seat: str, language: str, *, inwards: bool = True
+    role: str, language: str, *, inwards: bool = True
 ) -> Iterator[tuple[MethodDirection, Card]]:
     """Walk every method of every version, as one seat sees it."""
     for table, asks in ((REQUESTS, True), (NOTIFICATIONS, False)):
@@ -75,7 +75,7 @@ def cards(
             for version in record.versions:
                 yield (
                     record.direction,
-                    explain(method, version, language, asks=asks, seat=seat, inwards=inwards),
+                    explain(method, version, language, asks=asks, role=role, inwards=inwards),
                 )
 
 
@@ -85,15 +85,15 @@ def sentences_of(card: Card) -> str:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(("seat", "inwards"), SEEN)
+@pytest.mark.parametrize(("role", "inwards"), SEEN)
 def test_every_seat_has_a_whole_card_for_every_method(
-    seat: str,
+    role: str,
     inwards: bool,  # noqa: FBT001 - the two ways
     language: str,
 ) -> None:
     """Nothing is missing, and nothing falls back to English."""
-    found = list(cards(seat, language, inwards=inwards))
-    english = [card for _, card in cards(seat, "en", inwards=inwards)]
+    found = list(cards(role, language, inwards=inwards))
+    english = [card for _, card in cards(role, "en", inwards=inwards)]
     for (_, card), other in zip(found, english, strict=True):
         assert all((card.title, card.what, card.sender, card.silence)), card.method
         if language != "en":
@@ -105,8 +105,8 @@ def test_every_seat_has_a_whole_card_for_every_method(
 @pytest.mark.parametrize("inwards", [True, False])
 def test_who_looks_on_is_not_taken_for_a_party(inwards: bool, language: str) -> None:  # noqa: FBT001 - the two ways
     """Between two programs, and in an export, nobody is "you"."""
-    for seat in ("tap", "reader"):
-        for _, card in cards(seat, language, inwards=inwards):
+    for role in ("tap", "reader"):
+        for _, card in cards(role, language, inwards=inwards):
             assert not YOU.search(sentences_of(card)), card
 
 
@@ -115,9 +115,9 @@ def test_who_looks_on_is_not_taken_for_a_party(inwards: bool, language: str) -> 
 )
 def test_only_the_server_is_told_that_it_is_the_server(language: str, party: str) -> None:
     """In its own seat each message has it as one end; in the others none has."""
-    for seat, inwards in SEEN:
-        for _, card in cards(seat, language, inwards=inwards):
-            assert (party in card.sender.lower()) is (seat == "server"), (seat, card)
+    for role, inwards in SEEN:
+        for _, card in cards(role, language, inwards=inwards):
+            assert (party in card.sender.lower()) is (role == "server"), (role, card)
 
 
 def test_the_client_sent_what_goes_to_the_server() -> None:
@@ -133,24 +133,24 @@ def test_the_client_sent_what_goes_to_the_server() -> None:
 
 def test_a_method_of_both_ways_is_said_to_go_the_way_it_went() -> None:
     """A `ping` may come from either side."""
-    for seat in (seat.value for seat in Seat):
+    for role in (role.value for role in Role):
         came, went = (
-            explain("ping", ALL[-2], "en", seat=seat, inwards=one) for one in (True, False)
+            explain("ping", ALL[-2], "en", role=role, inwards=one) for one in (True, False)
         )
         assert came.sender != went.sender
-        to_client = came if seat in CLIENT_SIDE else went
+        to_client = came if role in CLIENT_SIDE else went
         assert to_client.sender.startswith(("The server", "The host sent", "humanmcp asks", "You,"))
 
 
 @pytest.mark.parametrize(
-    ("seat", "method", "said"),
+    ("role", "method", "said"),
     [
         ("model", "sampling/createMessage", "The host sent it to you, the model."),
         ("host", "elicitation/create", "humanmcp asks you, the host, what to do next."),
     ],
 )
-def test_the_model_and_the_host_are_told_what_is_theirs(seat: str, method: str, said: str) -> None:
+def test_the_model_and_the_host_are_told_what_is_theirs(role: str, method: str, said: str) -> None:
     """They borrow two methods of MCP: no server stands behind these questions."""
-    card = explain(method, "2025-11-25", "en", seat=seat)
+    card = explain(method, "2025-11-25", "en", role=role)
     assert card.sender == said
     assert "server" not in sentences_of(card)

@@ -14,7 +14,7 @@ import pytest
 from humanmcp.desk.auth.login import Door
 from humanmcp.room import records
 from humanmcp.room.classroom import MOST_SEATS
-from humanmcp.room.room_door import JOINS, RateLimit, Role, RoomDoor, Visitor, fits, visit
+from humanmcp.room.room_door import JOINS, RateLimit, RoomDoor, Visitor, VisitorKind, fits, visit
 from humanmcp.room.seat import ANIMALS, COLOURS, mark_of
 from tests.room.rooming import FORM, Rooming
 from tests.serving_http import initialize
@@ -278,13 +278,13 @@ def test_a_code_is_eight_letters_that_cannot_be_mistaken() -> None:
 def test_neither_half_of_a_visit_follows_from_the_other() -> None:
     """A place is in every address that is shown, a cookie goes to servers of other ports."""
     door = RoomDoor()
-    me = Visitor(Role.LEARNER, 1)
+    me = Visitor(VisitorKind.LEARNER, 1)
     door.admit(me, "key")
     place, _, cookie = visit(me, "key").partition(".")
     assert door.who(f"{place}.{cookie}") == me
     assert door.who(f"{place}.{place}") is None
     assert door.who(f"{cookie}.{cookie}") is None
-    assert visit(Visitor(Role.WATCHER, 1), "key") != visit(me, "key")
+    assert visit(Visitor(VisitorKind.WATCHER, 1), "key") != visit(me, "key")
     assert isinstance(door, Door)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Life, Seat
+from humanmcp.inbox.contract import Life, Role
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
 from humanmcp.protocol.conversation.transcript import Direction, command_in
 from tests.support.person import Person
@@ -206,7 +206,7 @@ def test_a_tap_around_humanmcp_itself_logs_the_weather_session(home: Path, tmp_p
 
 
 def test_a_tapped_session_stands_in_the_inbox_beside_the_others(home: Path) -> None:
-    """Every desk shows it: seat, client, version, title, and closed when it is over."""
+    """Every desk shows it: role, client, version, title, and closed when it is over."""
     seed = entries(SEED.read_bytes())
     with Tapped(home, server("scripted", str(SEED)), "--title", "the demo") as tapped:
         for way, text in seed:
@@ -216,7 +216,7 @@ def test_a_tapped_session_stands_in_the_inbox_beside_the_others(home: Path) -> N
                 tapped.hear()
         inbox = tapped.inbox
         facts = until(lambda: next(iter(inbox.sessions()), None), "a visible session")
-        assert (facts.seat, facts.life, facts.title) == (Seat.TAP, Life.OPEN, "the demo")
+        assert (facts.role, facts.life, facts.title) == (Role.TAP, Life.OPEN, "the demo")
         facts = until(
             lambda: one if (one := inbox.sessions()[0]).protocol_version else None, "its version"
         )

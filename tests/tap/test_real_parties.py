@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 
 from humanmcp.export.conversation import build_conversation
 from humanmcp.export.reading import find
-from humanmcp.inbox.contract import Reply, Seat, TakenError
+from humanmcp.inbox.contract import Reply, Role, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -67,8 +67,8 @@ def test_a_client_understands_the_same_with_and_without_a_tap(
     assert host.play_with(tapped(home, server), home) == plain
     inbox = FolderInbox(home)
     (facts,) = inbox.sessions()
-    assert (facts.seat, facts.protocol_version) == (
-        Seat.TAP,
+    assert (facts.role, facts.protocol_version) == (
+        Role.TAP,
         plain.version or facts.protocol_version,
     )
     conversation = build_conversation(find(facts.name, home))

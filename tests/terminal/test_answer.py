@@ -9,7 +9,7 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.case import Case, case_of
 from humanmcp.answering.service import SendResult
-from humanmcp.inbox.contract import Draft, Key, Reply, Seat
+from humanmcp.inbox.contract import Draft, Key, Reply, Role
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.terminal import replying
@@ -273,7 +273,7 @@ def test_in_the_clients_seat_an_answer_goes_to_the_server(
 ) -> None:
     """Who asked there is a server, and it is named; the same in `show`."""
     language = "en" if said.isascii() else "ja"
-    session = room.session("humanmcp-host", seat=Seat.CLIENT, title=title)
+    session = room.session("humanmcp-host", role=Role.CLIENT, title=title)
     room.ask(session, 3, ROOTS)
     room.serve(session)
     assert said in shell("show", "3", "--lang", language).out

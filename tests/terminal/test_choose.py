@@ -3,7 +3,7 @@
 import pytest
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.terminal.waits import ChoiceError, choose, label, seats
+from humanmcp.terminal.waits import ChoiceError, choose, label, listed_sessions
 from tests.terminal.rooms import Room
 
 
@@ -124,11 +124,11 @@ def test_a_number_of_a_session_that_is_over_is_still_found(room: Room) -> None:
 def test_the_letter_is_shown_only_where_it_is_needed(room: Room) -> None:
     """One live session: `3`. Two: `a/3`. A session that is over always has its letter."""
     first = room.session()
-    everybody = seats(room.inbox)
+    everybody = listed_sessions(room.inbox)
     assert label(everybody[0], 3, everybody) == "3"
     room.session()
-    everybody = seats(room.inbox)
+    everybody = listed_sessions(room.inbox)
     assert [label(one, 3, everybody) for one in everybody] == ["a/3", "b/3"]
     room.inbox.end(first)
-    everybody = seats(room.inbox)
+    everybody = listed_sessions(room.inbox)
     assert [label(one, 3, everybody) for one in everybody] == ["a/3", "3"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.inbox.contract import Draft, Key, Purpose, Seat
+from humanmcp.inbox.contract import Draft, Key, Purpose, Role
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.tree import pretty
@@ -21,7 +21,7 @@ def written(folder: Path, text: str) -> str:
 @pytest.fixture
 def held(room: Room) -> Key:
     """Hold one tool call at a tap that takes replies."""
-    session = room.session(seat=Seat.TAP)
+    session = room.session(role=Role.TAP)
     delivered = room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
     room.serve(session)
     return delivered
@@ -70,7 +70,7 @@ def test_an_answer_to_a_held_call_is_broken_by_name_as_in_the_page(held: Key, sh
 def test_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, shell: Shell) -> None:
     """The rule: "There are: -." says nothing of what can be done instead."""
     line = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-    room.ask(room.session(seat=Seat.TAP), 3, line, purpose=Purpose.HELD)
+    room.ask(room.session(role=Role.TAP), 3, line, purpose=Purpose.HELD)
     ran = shell("answer", "3", "--text", "sunny", "--break", "wrong-id")
     assert ran.status == 2
     assert "There are" not in ran.err
@@ -79,7 +79,7 @@ def test_no_empty_list_of_faults_is_offered_for_a_held_message(room: Room, shell
 
 def test_the_card_of_what_is_held_is_the_pages_own(room: Room, shell: Shell) -> None:
     """A held answer was shown as a notification that MCP does not know."""
-    session = room.session(seat=Seat.TAP)
+    session = room.session(role=Role.TAP)
     answer = '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
     room.ask(session, 3, answer, purpose=Purpose.HELD, way=Direction.OUT, asked=CALL)
     assert shell("show", "3", "--json").json["card"]["title"] == "The model calls a tool"

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Draft, Seat
+from humanmcp.inbox.contract import Answer, Draft, Role
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal.inbox import request_in_short
 from tests.terminal.rooms import CALL, INITIALIZE, Room, Shell, ago, waiting
@@ -71,7 +71,7 @@ def test_all_shows_answered_ones_too(room: Room, shell: Shell) -> None:
 
 def test_all_lists_sessions_in_which_nothing_waited(room: Room, shell: Shell) -> None:
     """A tap's: the messages passed, and `export` shows them by the session's name."""
-    name = room.session(seat=Seat.TAP, title="weather")
+    name = room.session(role=Role.TAP, title="weather")
     room.inbox.end(name)
     assert name not in shell("inbox").out
     out = shell("inbox", "--all").out

@@ -164,7 +164,7 @@ class FormShape(TypedDict):
 
 
 class StartShape(TypedDict):
-    """What a person in the model's seat may begin with."""
+    """What a person who is the model may begin with."""
 
     document: str
     form: FormShape
@@ -218,7 +218,7 @@ class SessionShape(TypedDict):
     client_version: str
     protocol_version: str
     title: str
-    seat: str
+    role: str
     life: Annotated[str, Life]
     stuck: bool
     started: str

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect
 
-from humanmcp.desk.auth.login import SEAT, place_of, placed, visit_of, within
+from humanmcp.desk.auth.login import ONLY_SESSION, place_of, placed, visit_of, within
 from humanmcp.http.listening import (
     LARGEST,
     Bodies,
@@ -92,7 +92,7 @@ FOREIGN: Final = Refusal(403, "foreign")
 NOT_JSON: Final = Refusal(415, "no json")
 NOT_FORM: Final = Refusal(415, "no form")
 STRANGER: Final = Refusal(401, "stranger")
-OTHER_SEAT: Final = Refusal(403, "seat")
+OTHER_SESSION: Final = Refusal(403, "session")
 
 _SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+")
 
@@ -284,7 +284,7 @@ class Guard:
         The cookie alone opens nothing: other servers of this computer may have been sent it.
         """
         path: str = scope["path"]
-        SEAT.set("")
+        ONLY_SESSION.set("")
         if path in PUBLIC or path.startswith(STATIC):
             return None
         bearer = header(scope["headers"], "authorization")
@@ -295,11 +295,11 @@ class Guard:
         visit = visit_of(place_of(scope), cookie_of(scope, self._address.cookie))
         if visit and self._door.knows_visit(visit):
             scope.setdefault("state", {})["visit"] = visit
-            seat = self._door.seat_of(visit)
-            SEAT.set(seat)
+            session = self._door.session_of(visit)
+            ONLY_SESSION.set(session)
             asked = scope["raw_path"] + b"?" + scope.get("query_string", b"")
             named = {one.decode() for one in _SESSION.findall(asked)}
-            return OTHER_SEAT if seat and named - {seat} else None
+            return OTHER_SESSION if session and named - {session} else None
         return STRANGER
 
     async def _refuse(self, refusal: Refusal, scope: Scope, send: Send) -> None:

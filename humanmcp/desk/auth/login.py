@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
-SEAT: Final = ContextVar("seat", default="")
+ONLY_SESSION: Final = ContextVar("only_session", default="")
 """The one session that the visitor of this request may see; "" for all of them."""
 
 _PLACE: Final = re.compile(rb"/~([A-Za-z0-9_-]{16,64})(?=/|\Z)")
@@ -104,7 +104,7 @@ class KnownVisit:
 
     began: float
     seen: float
-    seat: str = ""
+    session: str = ""
     """The one session that it may see; "" for all of them."""
 
 
@@ -147,20 +147,20 @@ class Door:
         """The short code for people whose browser is elsewhere: `ABCD-EFGH`."""
         return f"{self._code[:4]}-{self._code[4:]}"
 
-    def new_key(self, seat: str = "") -> str:
+    def new_key(self, session: str = "") -> str:
         """Make a key that opens the door once, within five minutes; to one session if named."""
         key = secrets.token_urlsafe(16)
         with self._lock:
             now = self.clock()
             self._keys = {known: one for known, one in self._keys.items() if one[0] > now}
-            self._keys[digest(key)] = now + KEY_LIFE, seat
+            self._keys[digest(key)] = now + KEY_LIFE, session
         return key
 
     def enter_with_key(self, key: str) -> str | None:
         """Use up a one-time key. Returns the visit, named by both of its secrets, or None."""
         with self._lock:
-            until, seat = self._keys.pop(digest(key), (0.0, ""))
-            return self._begin(seat) if until > self.clock() else None
+            until, session = self._keys.pop(digest(key), (0.0, ""))
+            return self._begin(session) if until > self.clock() else None
 
     def enter_with_code(self, code: str) -> str | None:
         """Try the short code. Every few wrong ones there is a new code: guessing leads nowhere."""
@@ -212,16 +212,16 @@ class Door:
         with self._lock:
             return digest(visit).hex() in self._visits
 
-    def seat_of(self, visit: str) -> str:
+    def session_of(self, visit: str) -> str:
         """Return the one session that a visit may see, "" for all of them."""
         with self._lock:
             found = self._visits.get(digest(visit).hex())
-            return found.seat if found else ""
+            return found.session if found else ""
 
-    def _begin(self, seat: str = "") -> str:
+    def _begin(self, session: str = "") -> str:
         visit = visit_of(secrets.token_urlsafe(16), secrets.token_urlsafe(32))
         now = self.clock()
-        self._visits[digest(visit).hex()] = KnownVisit(now, now, seat)
+        self._visits[digest(visit).hex()] = KnownVisit(now, now, session)
         self._write()
         return visit
 
@@ -231,7 +231,7 @@ class Door:
             return
         ahead = self.wall() - self._written
         record = {
-            name: [v.began + ahead, v.seen + ahead, v.seat] for name, v in self._visits.items()
+            name: [v.began + ahead, v.seen + ahead, v.session] for name, v in self._visits.items()
         }
         try:
             write_private(self.file, json.dumps(record))
@@ -264,9 +264,9 @@ def _read(file: Path, ahead: float) -> dict[str, KnownVisit]:
         record = json.loads(file.read_text(encoding="utf-8"))
         return {
             str(name): KnownVisit(
-                float(began) - ahead, float(seen) - ahead, "".join(map(str, seat))
+                float(began) - ahead, float(seen) - ahead, "".join(map(str, session))
             )
-            for name, (began, seen, *seat) in record.items()
+            for name, (began, seen, *session) in record.items()
         }
     except FileNotFoundError:
         return {}

@@ -29,7 +29,7 @@ from humanmcp.common.book_file import parse_book
 from humanmcp.common.logfile import FORMAT, LogFile
 from humanmcp.demo.steps import weather
 from humanmcp.desk.auth.guard import API, PUBLIC
-from humanmcp.desk.auth.login import SEAT, linked
+from humanmcp.desk.auth.login import ONLY_SESSION, linked
 from humanmcp.desk.http.launch import LOG_NAME
 from humanmcp.desk.presenters import rendering, server_definition
 from humanmcp.desk.presenters.rendering import ROOM, language_of, render, web_folder
@@ -287,12 +287,12 @@ _ADDRESSES: Final = ("http://", "https://")
 def asked(command: str, home: Path, language: str) -> server_definition.Lists:
     """Return the lists of the server that a command starts, or that has an address.
 
-    One who was only given a seat starts nothing on this computer.
+    Someone whose login shows one session only starts nothing on this computer.
 
     Raises:
         ServerDefinitionError: it does not list its definition; the sentence says why.
     """
-    if SEAT.get():
+    if ONLY_SESSION.get():
         raise server_definition.ServerDefinitionError("seat")
     try:
         words = shlex.split(command)

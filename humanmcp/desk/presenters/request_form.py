@@ -1,4 +1,4 @@
-"""What a person in the client's seat may ask of a server, and the form that each request has.
+"""What a person who is the client may ask of a server, and the form that each request has.
 
 A tool has the fields of its `inputSchema`, a prompt those of its arguments, a template of addresses
 one for each of its names. What was typed goes into the message as it is; the check judges it.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering import summary
 from humanmcp.desk.presenters.forms import field_of
 from humanmcp.desk.presenters.rendering import ROOM
-from humanmcp.inbox.contract import Life, Purpose, Seat
+from humanmcp.inbox.contract import Life, Purpose, Role
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
@@ -143,7 +143,7 @@ class QuestionChoice:
 def question_choices(case: Case, language: str) -> tuple[QuestionChoice, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
     item, facts, exchange, established = case.item, case.facts, case.exchange, case.established
-    ours = facts.seat is Seat.SERVER and item.purpose is Purpose.ANSWER
+    ours = facts.role is Role.SERVER and item.purpose is Purpose.ANSWER
     waits = item.state is ExchangeState.PENDING and facts.life is Life.OPEN
     if exchange is None or not ours or not waits:
         return ()

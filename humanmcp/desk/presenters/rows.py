@@ -15,7 +15,7 @@ from humanmcp.answering.case import read_line
 from humanmcp.answering.summary import GIST, line_kind, message_in, summary_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.export.markdown import fenced
-from humanmcp.inbox.contract import Draft, Seat
+from humanmcp.inbox.contract import Draft, Role
 from humanmcp.protocol.conversation.state import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 from humanmcp.protocol.diagnostics.model import TextForm
@@ -58,7 +58,7 @@ class Step:
     id: str = ""
     """The id of a request or an answer; of progress the token that it belongs to."""
     answers: str = ""
-    seat: Seat = Seat.SERVER
+    role: Role = Role.SERVER
     times: int = 1
     until: str = ""
     """When it was said last, where it stands for `times` lines (`folded`)."""
@@ -90,7 +90,7 @@ class Step:
     @property
     def sender(self) -> str:
         """Whom the line came from: the code of a party's name."""
-        return parties(self.seat)[0 if self.inwards else 1]
+        return parties(self.role)[0 if self.inwards else 1]
 
     @property
     def lasted(self) -> float:
@@ -99,17 +99,17 @@ class Step:
 
 
 _PARTIES: Final = {
-    Seat.SERVER: ("host", "you"),
-    Seat.CLIENT: ("server", "you"),
-    Seat.MODEL: ("host", "you"),
-    Seat.HOST: ("humanmcp", "you"),
-    Seat.TAP: ("client", "server"),
+    Role.SERVER: ("host", "you"),
+    Role.CLIENT: ("server", "you"),
+    Role.MODEL: ("host", "you"),
+    Role.HOST: ("humanmcp", "you"),
+    Role.TAP: ("client", "server"),
 }
 
 
-def parties(seat: Seat) -> tuple[str, str]:
+def parties(role: Role) -> tuple[str, str]:
     """Return who talks in a session: where lines come in from, and where they go out from."""
-    return _PARTIES[seat]
+    return _PARTIES[role]
 
 
 def folded(steps: Iterable[Step]) -> list[Step]:
@@ -179,7 +179,7 @@ def paired(steps: Iterable[Step]) -> list[Step]:
     return found
 
 
-def step(session: str, badge: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> Step:
+def step(session: str, badge: Badge, frame: Frame, role: Role = Role.SERVER) -> Step:
     """Make the row of a recorded line."""
     found = message_in(frame)
     kind, word, name, words = _step_words(frame, found)
@@ -202,7 +202,7 @@ def step(session: str, badge: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> 
         by=one_line(frame.by, 40),
         size=len(frame.raw),
         id=of,
-        seat=seat,
+        role=role,
         raw=frame.text[:SHOWN],
         deliberate=frame.note.startswith(DELIBERATE),
         failed=isinstance(found, Message) and is_failed(found.body.get("result")),
@@ -444,9 +444,9 @@ def draw(
         for at, step in enumerate(shown)
     )
     height = TOP + PITCH * (len(shown) + 1)
-    seat = shown[-1].seat if shown else Seat.SERVER
-    more, names = len(wire) - len(shown), parties(seat)
-    if not model or seat not in (Seat.SERVER, Seat.TAP):
+    role = shown[-1].role if shown else Role.SERVER
+    more, names = len(wire) - len(shown), parties(role)
+    if not model or role not in (Role.SERVER, Role.TAP):
         return Picture(WIDTH, height, LEFT, RIGHT, arrows, more, names)
     return Picture(
         WIDTH + ASIDE,

@@ -14,7 +14,7 @@ from humanmcp.answering.service import Outcome, await_result
 from humanmcp.desk.http.context import BY, AsciiJson, CallRoute, Desk, desk_of
 from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.routes.outgoing import request_text
-from humanmcp.inbox.contract import Key, Reply, Seat
+from humanmcp.inbox.contract import Key, Reply, Role
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.session import cancellation
@@ -50,7 +50,7 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     desk = desk_of(request)
     facts, established = desk.inbox.facts(session), desk.inbox.established(session)
     version = facts.protocol_version or versions.LATEST_HANDSHAKE
-    if facts.seat is not Seat.CLIENT or not starting_draft.has_completions(
+    if facts.role is not Role.CLIENT or not starting_draft.has_completions(
         established.server_capabilities, version
     ):
         return {"values": []}

@@ -28,7 +28,7 @@ from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
     Life,
-    Seat,
+    Role,
     SessionFacts,
     UnknownItemError,
 )
@@ -159,7 +159,7 @@ def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
     if not frames or frames[0].seq != seq:
         raise UnknownItemError(name, line=seq)
     mark = desk.board.session(name)
-    return rows.step(name, mark.badge, frames[0], mark.facts.seat), frames[0]
+    return rows.step(name, mark.badge, frames[0], mark.facts.role), frames[0]
 
 
 @router.get("/line/{name}/{seq}")
@@ -172,7 +172,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     why = () if is_read else why_unreadable(frame, batches=batches)
     card = _card(step, facts, spoken(request))
     later = desk_of(request).inbox.last_frames_before(name, seq + AFTER, AFTER)
-    after = (rows.step(name, step.badge, one, facts.seat) for one in later if one.seq >= seq)
+    after = (rows.step(name, step.badge, one, facts.role) for one in later if one.seq >= seq)
     return page(
         request,
         "line.html",
@@ -181,7 +181,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         card=card if step.kind in ("request", "notification") else None,
         raw=frame.text,
         why=diagnostic_shapes(why, spoken(request)),
-        can_refuse=bool(why) and facts.is_open and facts.seat is Seat.SERVER,
+        can_refuse=bool(why) and facts.is_open and facts.role is Role.SERVER,
         laid_out=pretty(frame.text),
         copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
         media=media_in(frame.text),
@@ -195,7 +195,7 @@ def _card(step: rows.Step, facts: SessionFacts, language: str) -> Card:
         facts.protocol_version,
         language,
         asks=step.kind == "request",
-        seat=facts.seat.value,
+        role=facts.role.value,
         inwards=step.inwards,
     )
 
@@ -266,7 +266,7 @@ def stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
     if at < 0:
         return {}
     last = frames[at + 1].seq if at + 1 < len(frames) else math.inf
-    drawn = (rows.step(name, mark.badge, one, mark.facts.seat) for one in lines if one.seq < last)
+    drawn = (rows.step(name, mark.badge, one, mark.facts.role) for one in lines if one.seq < last)
     steps = rows.folded(rows.paired(drawn))
     step = next(step for step in steps if step.seq == frames[at].seq)
     text, read = frames[at].text, None

@@ -66,7 +66,7 @@ from humanmcp.inbox.contract import (
     Life,
     Order,
     Reply,
-    Seat,
+    Role,
     UnknownItemError,
 )
 from humanmcp.inbox.forgetting import NotForgottenError
@@ -249,7 +249,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         diagnostics = service.judge(case, draft.text, draft.form, action).diagnostics
     raw = _laid_out(item.line[:RAW])
     talk = nodes.conversation_of(outlined)
-    ours = case.facts.seat is Seat.SERVER
+    ours = case.facts.role is Role.SERVER
     design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
     asked, question = case.inquiry, nodes.user_question(outlined)
     covered = (talk.covered if talk else frozenset()) | (asked.covered if asked else frozenset())

@@ -25,7 +25,7 @@ from humanmcp.desk.http.context import BY, Desk, FormValues, desk_of, note_versi
 from humanmcp.desk.presenters import nodes, rules, server_definition
 from humanmcp.desk.presenters.forms import MOST
 from humanmcp.desk.presenters.rendering import decoded
-from humanmcp.inbox.contract import Draft, Key, Life, Order, Reply, Seat, UnknownItemError
+from humanmcp.inbox.contract import Draft, Key, Life, Order, Reply, Role, UnknownItemError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
@@ -205,7 +205,7 @@ def _servers(desk: Desk) -> list[Any]:
     return [
         one
         for one in desk.board.sessions()
-        if one.facts.life is Life.OPEN and one.facts.seat is Seat.SERVER
+        if one.facts.life is Life.OPEN and one.facts.role is Role.SERVER
     ]
 
 

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering.schema.interface import StartedShape
 from humanmcp.common import mistakes
-from humanmcp.desk.auth.login import SEAT
+from humanmcp.desk.auth.login import ONLY_SESSION
 from humanmcp.desk.http.context import (
     VIEWS,
     AsciiJson,
@@ -178,7 +178,7 @@ def limit(request: Request, values: FormValues) -> Response:
 
 def _for_all() -> None:
     """Refuse who may see one session only."""
-    if SEAT.get():
+    if ONLY_SESSION.get():
         raise UnknownItemError("settings")
 
 

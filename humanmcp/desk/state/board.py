@@ -23,8 +23,8 @@ from starlette.responses import Response
 
 from humanmcp.answering.summary import Badge, Row, badge_of, row
 from humanmcp.common.paths import UnsafeFolderError
-from humanmcp.desk.auth.login import SEAT
-from humanmcp.inbox.contract import InboxError, Key, Life, Purpose, Seat, UnknownItemError
+from humanmcp.desk.auth.login import ONLY_SESSION
+from humanmcp.inbox.contract import InboxError, Key, Life, Purpose, Role, UnknownItemError
 from humanmcp.inbox.records import rank_of
 from humanmcp.inbox.watch import Watch
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -166,7 +166,7 @@ class Board:
         found = self._look(seen, facts, number if known else None)
         missed = self._missed(seen, facts.name, found, number, known=known)
         last = self.inbox.last_frames_before(facts.name, 0, 1) if facts.is_open else ()
-        tap = facts.is_open and facts.seat is Seat.TAP
+        tap = facts.is_open and facts.role is Role.TAP
         holds = tuple(self.inbox.holds(facts.name)) if tap else ()
         with self._lock:
             if not known or (seen.facts, seen.holds) != (facts, holds):
@@ -315,7 +315,7 @@ class Board:
             views = [
                 SessionView(seen.facts, seen.badge, _count(seen), seen.holds)
                 for name, seen in self._sessions.items()
-                if SEAT.get() in {"", name}
+                if ONLY_SESSION.get() in {"", name}
             ]
         return sorted(views, key=lambda view: rank_of(view.facts.letter), reverse=True)
 
@@ -341,7 +341,7 @@ class Board:
             rows = [
                 row
                 for name, seen in self._sessions.items()
-                if session in {"", name} and SEAT.get() in {"", name}
+                if session in {"", name} and ONLY_SESSION.get() in {"", name}
                 for row in seen.rows.values()
             ]
         return sorted(rows, key=lambda one: (one.subscription, one.arrived, one.key))
@@ -377,7 +377,7 @@ class Board:
     def count(self) -> int:
         """Count what waits."""
         with self._lock:
-            mine = [one for name, one in self._sessions.items() if SEAT.get() in {"", name}]
+            mine = [one for name, one in self._sessions.items() if ONLY_SESSION.get() in {"", name}]
             return sum(map(_count, mine))
 
     # -- questions of our own -------------------------------------------------------------------

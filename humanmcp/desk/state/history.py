@@ -59,11 +59,11 @@ def earlier_draft(board: Board, case: Case) -> str:
 
 
 def _left_unanswered(board: Board, item: Item) -> Iterator[Case]:
-    seat = board.session(item.key.session).facts.seat
+    role = board.session(item.key.session).facts.role
     ended = (
         one.facts
         for one in board.sessions()
-        if not one.facts.is_open and one.facts.seat is seat and one.facts.name != item.key.session
+        if not one.facts.is_open and one.facts.role is role and one.facts.name != item.key.session
     )
     for facts in itertools.islice(ended, MOST_SESSIONS):
         for state in (ExchangeState.PENDING, ExchangeState.ABANDONED):
@@ -346,7 +346,7 @@ def _step(board: Board, view: SessionView, frame: Frame) -> Step:
     place = (view.facts.name, frame.seq, hash(frame))
     found = board.long_lines.get(place) if len(frame.raw) > LONG else None
     if found is None:
-        found = step(view.facts.name, view.badge, frame, view.facts.seat)
+        found = step(view.facts.name, view.badge, frame, view.facts.role)
         if len(frame.raw) > LONG:
             board.remember_long(place, found)
     return found

@@ -1,1 +1,1 @@
-"""The client's seat: sessions with servers, requests, and the answers to a server's questions."""
+"""The client: sessions with servers, requests, and the answers to a server's questions."""

@@ -1,4 +1,4 @@
-"""The client's seat: opens a session with a server, asks, and answers it by a respondent.
+"""The client: opens a session with a server, asks, and answers it by a respondent.
 
 Sits on `protocol.session.Session`, which tells what each line means, and on any `Transport`. Knows
 neither processes nor terminals. Several threads may ask at once; each gets its own answer.
@@ -182,7 +182,7 @@ class Client:
         first_id: int = FIRST_ID,
         wait: Wait = first_done,
     ) -> None:
-        """Take the client's seat. `strict` never asks for what the server did not declare.
+        """Be the client of a server. `strict` never asks for what the server did not declare.
 
         `lenient` takes an answer with a wrong id for that of the only request that waits.
         `progress` asks to be told of progress where a request may take long; it lengthens patience,

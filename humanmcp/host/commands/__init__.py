@@ -1,1 +1,1 @@
-"""The commands of the other seats: `client`, `host` and `play`."""
+"""The commands of the other roles: `client`, `host` and `play`."""

@@ -1,4 +1,4 @@
-"""`humanmcp client`: take the client's seat opposite a real server, at a terminal."""
+"""`humanmcp client`: be the client of a real server, at a terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.inbox.contract import Seat
+from humanmcp.inbox.contract import Role
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.spec import versions
@@ -52,7 +52,7 @@ _FLAGS_OF_A_SCRIPT: Final = "#!"
 
 
 class ClientError(StopError):
-    """The client cannot take its seat."""
+    """The client cannot start."""
 
     room = ROOM
     status = USAGE_ERROR
@@ -94,7 +94,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Take the seat until the end of input, or for one request. Returns the exit status."""
+    """Be the client until the end of input, or for one request. Returns the exit status."""
     try:
         script = _script(arguments)
         wanted = once.wanted(arguments)
@@ -292,9 +292,9 @@ def _as_the_example_goes_on(client: Client, language: str) -> None:
 
 
 def _desk(settings: Settings, target: ServerTarget, language: str) -> AskedSession:
-    """Open a session of the client's seat in the inbox."""
+    """Open a session of the client in the inbox."""
     inbox = open_inbox(home_folder(settings.home))
     title = settings.title or str(target)
-    session = AskedSession(inbox, Seat.CLIENT, title=title, language=language)
+    session = AskedSession(inbox, Role.CLIENT, title=title, language=language)
     to_stderr(say(ROOM, "at the desk", language, name=session.name))
     return session

@@ -19,14 +19,14 @@ from humanmcp.host.client.client import LONGEST, PATIENCE
 from humanmcp.host.client.handshake import Identity, SessionStart
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.conversation import ToolFilter
-from humanmcp.host.models.choose import AUTO, IMAGES, ModelChoice, key_kept_back, seat_model
+from humanmcp.host.models.choose import AUTO, IMAGES, ModelChoice, key_kept_back, make_model
 from humanmcp.host.sampling import SampledByModel, Sampler
 from humanmcp.host.servers import HostLoop, Limits, Servers
 from humanmcp.host.terminal.chat import AtHost, AtHostOnce, Chat, ask_once
 from humanmcp.host.terminal.results import AtTerminal, WireLog
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.inbox.contract import Seat
+from humanmcp.inbox.contract import Role
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import USAGE_ERROR
 
@@ -86,27 +86,27 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.ExitStack) -> None:
-    """Seat everybody, and talk.
+    """Start the servers and the model, and talk.
 
     Raises:
-        StopError: a seat cannot be taken, or the one prompt of `-p` came to nothing.
+        StopError: something cannot start, or the one prompt of `-p` came to nothing.
     """
     language = language_of(settings.lang)
     path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
     entries = read_config(path)
     typist = Typist()
 
-    def desk(seat: Seat, server: str = "") -> AskedSession:
+    def desk(role: Role, server: str = "") -> AskedSession:
         inbox = open_inbox(home_folder(settings.home))
         title = " ".join(word for word in (settings.title, server) if word)
-        session = AskedSession(inbox, seat, title=title, asker=NAME.name, language=language)
-        line = say(ROOM, f"at the desk {seat.value}", language, name=session.name, server=server)
+        session = AskedSession(inbox, role, title=title, asker=NAME.name, language=language)
+        line = say(ROOM, f"at the desk {role.value}", language, name=session.name, server=server)
         to_stderr(line)
         return session
 
     choice = ModelChoice(
         arguments.model,
-        lambda: desk(Seat.MODEL),
+        lambda: desk(Role.MODEL),
         arguments.base_url,
         arguments.key_file,
         arguments.record,
@@ -117,7 +117,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     kept_back = key_kept_back(choice)
     if kept_back is not None:
         to_stderr(kept_back.sentence(language))
-    model = seat_model(choice)
+    model = make_model(choice)
     stack.callback(model.close)
     respondents = _respondents(typist, language, stack, desk if arguments.desk else None)
     if arguments.sampling == "model":
@@ -158,14 +158,14 @@ def _respondents(
     typist: Typist,
     language: str,
     stack: contextlib.ExitStack,
-    desk: Callable[[Seat, str], AskedSession] | None,
+    desk: Callable[[Role, str], AskedSession] | None,
 ) -> Callable[[str], ServerRequestHandler]:
     """Return what makes the one who answers a server's questions, which name the server."""
     if desk is None:
         return lambda name: AtTerminal(typist, language, server=name)
 
     def at_desk(name: str) -> ServerRequestHandler:
-        questions = WhenAsked(lambda: desk(Seat.CLIENT, name))
+        questions = WhenAsked(lambda: desk(Role.CLIENT, name))
         stack.callback(questions.end)
         return questions
 
@@ -189,7 +189,7 @@ def _sampler(arguments: argparse.Namespace, choice: ModelChoice, model: Model) -
         if choice.service is None or not tokens:
             return model.turn(turns, (), lambda _piece: None)
         most = min(tokens, choice.max_tokens or tokens)
-        own = seat_model(replace(choice, max_tokens=most, record=""))
+        own = make_model(replace(choice, max_tokens=most, record=""))
         try:
             return own.turn(turns, (), lambda _piece: None)
         finally:

@@ -1,4 +1,4 @@
-"""Who can sit in the model's seat: a person, a script, or a language model.
+"""Who can be the model: a person, a script, or a language model.
 
 Each is a `Model`: it is shown the conversation and the offered tools, and takes one turn.
 """
@@ -29,7 +29,7 @@ class Model(Protocol):
         """
 
     def close(self) -> None:
-        """Leave the seat."""
+        """Stop being the model."""
 
 
 class ModelError(StopError):

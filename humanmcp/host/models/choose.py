@@ -1,4 +1,4 @@
-"""Who sits in the model's seat, from one word: `human`, `script:FILE`, `openai:NAME` and so on."""
+"""Who is the model, from one word: `human`, `script:FILE`, `openai:NAME` and so on."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
 
 
 class ModelChoiceError(StopError):
-    """The model's seat cannot be taken."""
+    """The model cannot start."""
 
     room = ROOM
 
@@ -114,8 +114,8 @@ def key_kept_back(choice: ModelChoice) -> Phrase | None:
     return Phrase(ROOM, "key kept back", fillings)
 
 
-def seat_model(choice: ModelChoice) -> Model:
-    """Return who sits in the model's seat.
+def make_model(choice: ModelChoice) -> Model:
+    """Return the model of a choice.
 
     Raises:
         StopError: the word names no model, or what it needs is missing.

@@ -1,4 +1,4 @@
-"""A person in the model's seat: each turn is an item of the inbox, answered at any desk.
+"""A person as the model: each turn is an item of the inbox, answered at any desk.
 
 MCP has a word for asking a client's model something: `sampling/createMessage`. So a turn is put to
 the person as exactly that request, in the shape of 2025-11-25, which knows tools: the conversation
@@ -61,7 +61,7 @@ class HumanModel:
         return turn
 
     def close(self) -> None:
-        """Leave the seat: the session ends."""
+        """End the session."""
         self.person.end()
 
 

@@ -1,1 +1,1 @@
-"""The seats of client and host at a terminal."""
+"""The roles of client and host at a terminal."""

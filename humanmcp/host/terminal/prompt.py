@@ -1,4 +1,4 @@
-"""The prompt of the client's seat: a person types a method, and sees what a server makes of it."""
+"""The prompt of the client: a person types a method, and sees what a server makes of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PROMPT: Final = "Enter method :  "
 ROOM: Final = "client"
 
-_FOR_ANOTHER_SEAT: Final = frozenset(name for name, one in REQUESTS.items() if not one.to_server)
+_FOR_ANOTHER_ROLE: Final = frozenset(name for name, one in REQUESTS.items() if not one.to_server)
 _WORDS: Final = ("prompt", "read", "complete")
 _SAMPLE: Final = b'{"jsonrpc":"2.0","id":0,"method":"ping"}'
 _OF_HTTP: Final = ("header", "drop", "resume")
@@ -112,7 +112,7 @@ class Prompt:
             *_OF_HTTP,
             *LISTS,
         ]
-        return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_SEAT), *self.learned]
+        return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_ROLE), *self.learned]
 
     def _say(self, code: str, **fillings: object) -> str:
         return say(ROOM, code, self.language, **fillings)

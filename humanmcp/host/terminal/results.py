@@ -194,7 +194,7 @@ class AtTerminal:
             if not is_answered:
                 self.otherwise.answer(exchange, established, judge)
                 return
-            card = explain(exchange.method, exchange.version, self.language, seat="client")
+            card = explain(exchange.method, exchange.version, self.language, role="client")
             asks = self._say("server asks", method=exchange.method, server=self.server)
             to_stdout(Painted(asks, "bold"))
             to_stdout("  ", card.title)

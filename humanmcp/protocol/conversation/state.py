@@ -354,7 +354,7 @@ class ConversationState:
     ) -> ObservedMessage:
         """Take one message that came from this side and return what it is about.
 
-        `number` is what the seat that is asked calls a request; by default the requests of both
+        `number` is what the side that is asked calls a request; by default the requests of both
         sides are counted from 1. `stated` is the version that the transport says, "" for none.
         """
         match message.kind:
@@ -370,7 +370,7 @@ class ConversationState:
                 return self._observe_answer(direction, message)
 
     def answer(self, direction: Direction, number: int, line: str) -> None:
-        """Take the answer that a seat gives to a request of this side, whatever its id says."""
+        """Take the answer that a peer gives to a request of this side, whatever its id says."""
         request = self._open.get((direction, number))
         if request is None:
             return

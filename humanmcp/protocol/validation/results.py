@@ -153,7 +153,7 @@ def tool_text(
 
 
 MODEL: Final = "a person"
-"""What a person in the model's seat is called in `CreateMessageResult.model`."""
+"""What a person who is the model is called in `CreateMessageResult.model`."""
 
 
 def plain_result(

@@ -18,7 +18,7 @@ from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.room import practice
 from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
 from humanmcp.room.records import DoorState
-from humanmcp.room.room_door import Role, Visitor, fits
+from humanmcp.room.room_door import Visitor, VisitorKind, fits
 from humanmcp.room.seat import RoomSeat
 from humanmcp.room.views import entering, number_of, qr_code, room_of, spaced, visitor_of
 
@@ -167,7 +167,7 @@ def look_on(request: Request, number: int) -> Response:
     classroom = room_of(request)
     if classroom.seat(number) is None:
         raise UnknownItemError(str(number))
-    return entering(request, classroom, Visitor(Role.WATCHER, number))
+    return entering(request, classroom, Visitor(VisitorKind.WATCHER, number))
 
 
 @router.get("/room/mistake/{code}")
@@ -285,12 +285,12 @@ def _waits(classroom: Classroom) -> bool:
 
 def _seated(classroom: Classroom, name: str) -> Visitor | None:
     seat = classroom.join(name)
-    return None if seat is None else Visitor(Role.LEARNER, seat.record.number)
+    return None if seat is None else Visitor(VisitorKind.LEARNER, seat.record.number)
 
 
 def _at_the_door(classroom: Classroom, name: str, *, lost: bool) -> Visitor | None:
     knock = classroom.knock(name, lost=lost)
-    return None if knock is None else Visitor(Role.KNOCKER, knock.number)
+    return None if knock is None else Visitor(VisitorKind.KNOCKER, knock.number)
 
 
 @router.get("/waiting")
@@ -299,7 +299,7 @@ def waiting(request: Request) -> Response:
     classroom, visitor = room_of(request), visitor_of(request)
     seat = classroom.granted.get(visitor.seat)
     if seat is not None:
-        return entering(request, classroom, Visitor(Role.LEARNER, seat))
+        return entering(request, classroom, Visitor(VisitorKind.LEARNER, seat))
     knock = classroom.knocks.get(visitor.seat)
     return page(request, "waiting.html", around=None, knock=knock, sessions=())
 
@@ -309,7 +309,7 @@ def own(request: Request) -> Response:
     """Show a learner the links of their seat."""
     classroom, visitor = room_of(request), visitor_of(request)
     seat = classroom.seat(visitor.seat)
-    if visitor.role is not Role.LEARNER or seat is None:
+    if visitor.kind is not VisitorKind.LEARNER or seat is None:
         return RedirectResponse("/", 303)
     return page(
         request,
@@ -326,7 +326,7 @@ def act_in_seat(request: Request, values: FormValues) -> Response:
     """Raise a hand, or begin the lesson anew; the teacher gives the pen back here, too."""
     visitor = visitor_of(request)
     seat = room_of(request).seat(visitor.seat)
-    watching = visitor.role is Role.WATCHER
+    watching = visitor.kind is VisitorKind.WATCHER
     if seat is None:
         return RedirectResponse("/", 303)
     match values.get("act", ""):

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.desk.presenters import nodes
 from humanmcp.desk.presenters.nodes import Conversation, Node, conversation_of
 from humanmcp.desk.presenters.rendering import LONGEST, render
-from humanmcp.inbox.contract import Item, Key, Seat
+from humanmcp.inbox.contract import Item, Key, Role
 from humanmcp.locales import LANGUAGES
 
 ASKED: Final = {"role": "user", "content": {"type": "text", "text": "Weather in 東京?"}}
@@ -66,9 +66,9 @@ def part(block: Any) -> Any:  # noqa: ANN401 - any JSON value, any of the parts
     return found
 
 
-def shown(talk: Conversation, language: str = "en", seat: Seat = Seat.MODEL) -> str:
+def shown(talk: Conversation, language: str = "en", role: Role = Role.MODEL) -> str:
     """Return the part of the page."""
-    return render("conversation.html", language, talk=talk, facts=SimpleNamespace(seat=seat))
+    return render("conversation.html", language, talk=talk, facts=SimpleNamespace(role=role))
 
 
 def words(page: str) -> str:
@@ -94,7 +94,7 @@ def test_each_message_is_a_turn_with_its_speaker() -> None:
 
 
 def test_the_page_says_who_speaks_what_is_called_and_what_failed() -> None:
-    """In the model's seat the model is you; elsewhere it is the model."""
+    """In the model's role the model is you; elsewhere it is the model."""
     talk = read(ASKED, CALLED, FAILED, systemPrompt="Be kind.", tools=[TOOL])
     read_as = words(shown(talk))
     assert "System prompt Be kind. User Weather in 東京?" in read_as
@@ -104,7 +104,7 @@ def test_the_page_says_who_speaks_what_is_called_and_what_failed() -> None:
         "forecast Tell the weather city string, required which one days integer | null" in read_as
     )
     assert "unit C | F | 1.0 any" in read_as
-    assert "You (the model)" not in shown(talk, seat=Seat.CLIENT)
+    assert "You (the model)" not in shown(talk, role=Role.CLIENT)
     assert "これまでの会話" in shown(talk, "ja")
 
 

@@ -8,7 +8,7 @@ import pytest
 from humanmcp.answering import service
 from humanmcp.answering.case import Case, case_of
 from humanmcp.answering.service import Outcome, Task, draft_for, task_of
-from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Seat
+from humanmcp.inbox.contract import Action, Draft, Key, Purpose, Reply, Role
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.terminal.rooms import CALL, Room
 
@@ -26,7 +26,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 @pytest.fixture
 def held(room: Room) -> Key:
     """Hold one tool call at a tap."""
-    session = room.session(seat=Seat.TAP)
+    session = room.session(role=Role.TAP)
     return room.ask(session, 3, purpose=Purpose.HELD, way=Direction.IN, draft=Draft(CALL))
 
 

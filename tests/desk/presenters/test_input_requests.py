@@ -10,7 +10,7 @@ import pytest
 from humanmcp.answering.case import case_of
 from humanmcp.desk.presenters import request_form
 from humanmcp.desk.presenters.request_form import ShownRequest
-from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
+from humanmcp.inbox.contract import Item, Key, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -86,18 +86,18 @@ def test_a_client_that_declared_nothing_is_asked_nothing_and_the_page_says_why(
     there.inbox.end(there.key.session)
 
 
-@pytest.mark.parametrize("seat", [Seat.CLIENT, Seat.TAP])
-def test_only_a_server_asks_back(desking: Desking, seat: Seat) -> None:
+@pytest.mark.parametrize("role", [Role.CLIENT, Role.TAP])
+def test_only_a_server_asks_back(desking: Desking, role: Role) -> None:
     """In the other seats somebody else is the server."""
     there = Asked(desking, EVERYTHING)
     facts = SessionFacts(
-        there.key.session, started=AT, pid=1, seat=seat, protocol_version="2025-11-25"
+        there.key.session, started=AT, pid=1, role=role, protocol_version="2025-11-25"
     )
     there.inbox.describe(facts, Established(client_capabilities=EVERYTHING, initialized=True))
     path = f"{there.path}/ask"
 
     def seated() -> bool:
-        return bool(desking.session(there.key.session).get("seat") == seat.value)
+        return bool(desking.session(there.key.session).get("role") == role.value)
 
     until(seated, "the desk knows the seat")
     assert desking.ask("GET", path, headers=desking.bearer).status == 404

@@ -2,7 +2,7 @@
 
 import html
 
-from humanmcp.inbox.contract import Action, Item, Key, Purpose, Seat, SessionFacts
+from humanmcp.inbox.contract import Action, Item, Key, Purpose, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.desk.desking import Desking
@@ -13,7 +13,7 @@ LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather"
 def test_a_held_call_is_changed_or_answered_with_the_plain_form(desking: Desking) -> None:
     """A change starts from the call; a stopped text comes back, with its problem, as its task."""
     inbox = FolderInbox(desking.home)
-    facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=Seat.TAP, pid=1)
+    facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=Role.TAP, pid=1)
     key = Key(inbox.begin(facts), 1)
     item = Item(key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
     inbox.deliver(item._replace(purpose=Purpose.HELD, way=Direction.IN))

@@ -1,4 +1,4 @@
-"""The page of the client's seat, without a script: what to begin with, and what became of it."""
+"""The page of the client's role, without a script: what to begin with, and what became of it."""
 
 import html
 import json
@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Seat
+from humanmcp.inbox.contract import Role
 from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.spec import versions
@@ -99,11 +99,11 @@ def test_a_session_whose_program_is_gone_leaves_the_text_in_the_box(seated: Seat
     assert seated.box(kept) == "hello?"
 
 
-def test_the_client_s_and_the_server_s_seat_are_led_there(seated: Seated) -> None:
+def test_the_client_and_the_server_are_led_there(seated: Seated) -> None:
     """A model and a host are asked; they do not ask. F5: a server may speak first, too."""
-    server = seated.begun(Seat.SERVER)
-    asked = [seat for seat in Seat if seat not in (Seat.CLIENT, Seat.SERVER)]
-    others = [server, *(seated.begun(seat) for seat in asked)]
+    server = seated.begun(Role.SERVER)
+    asked = [role for role in Role if role not in (Role.CLIENT, Role.SERVER)]
+    others = [server, *(seated.begun(role) for role in asked)]
     page = until(
         lambda: page if all(one in (page := seated.desk.page("/")) for one in others) else None,
         "every session",
@@ -111,17 +111,17 @@ def test_the_client_s_and_the_server_s_seat_are_led_there(seated: Seated) -> Non
     assert set(re.findall(r'href="/say/([^"]+)"', page)) == {seated.name, server}
 
 
-@pytest.mark.parametrize("seat", [Seat.CLIENT, Seat.MODEL, Seat.HOST, Seat.SERVER])
-def test_the_empty_page_names_the_seat_that_one_has(seated: Seated, seat: Seat) -> None:
+@pytest.mark.parametrize("role", [Role.CLIENT, Role.MODEL, Role.HOST, Role.SERVER])
+def test_the_empty_page_names_the_seat_that_one_has(seated: Seated, role: Role) -> None:
     """Nobody is told to be the server who is not."""
-    name = seated.begun(seat)
+    name = seated.begun(role)
     said = {
-        Seat.CLIENT: "You are the client.",
-        Seat.MODEL: "You are the model.",
-        Seat.HOST: "You are the user at the host.",
-        Seat.SERVER: "You are the MCP server.",
+        Role.CLIENT: "You are the client.",
+        Role.MODEL: "You are the model.",
+        Role.HOST: "You are the user at the host.",
+        Role.SERVER: "You are the MCP server.",
     }
-    motto = f'<h1 class="motto">{said[seat]}</h1>'  # the desk may not know of the session yet
+    motto = f'<h1 class="motto">{said[role]}</h1>'  # the desk may not know of the session yet
     until(lambda: motto in seated.desk.page(f"/?session={name}") or None, motto)
 
 
@@ -131,12 +131,12 @@ def test_where_nobody_is_connected_one_is_the_server(tmp_path: Path) -> None:
         assert '<h1 class="motto">You are the MCP server.</h1>' in desk.page("/")
 
 
-# -- F5: the server's seat ------------------------------------------------------------------------
+# -- F5: the server's role ------------------------------------------------------------------------
 
 
 def test_the_server_s_seat_says_first_what_a_server_may(seated: Seated) -> None:
     """List_changed, a log message, a ping; `/say/SESSION` said "You are the client"."""
-    seated.name = seated.begun(Seat.SERVER)
+    seated.name = seated.begun(Role.SERVER)
     page = seated.page()
     assert "You are the server" in page
     assert "You are the client" not in page
@@ -148,7 +148,7 @@ def test_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interface(
     seated: Seated,
 ) -> None:
     """Bytes as they can be typed in a box; silence, progress, an exit and a crash."""
-    name = seated.name = seated.begun(Seat.SERVER)
+    name = seated.name = seated.begun(Role.SERVER)
     orders = [("raw", "aGFsZv8="), ("silence", "on"), ("progress", "off"), ("exit", "1")]
     for order, text in (*orders, ("crash", "")):
         seated.desk.post(f"/api/sessions/{name}/say", {"text": text, "order": order})
@@ -158,7 +158,7 @@ def test_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interface(
 
 
 def test_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> None:
-    """In the client's seat there is no server of ours; the interface says so."""
+    """In the client's role there is no server of ours; the interface says so."""
     path = f"/api/sessions/{seated.name}/say"
     refused = seated.desk.post(path, {"text": "", "order": "crash"})
     assert refused.status == 422
@@ -228,10 +228,10 @@ def test_an_argument_is_completed_by_the_server(seated: Seated) -> None:
 
 
 def test_a_server_that_offers_no_completion_is_not_asked(seated: Seated) -> None:
-    """Neither from the page, nor by a script; and in no other seat."""
+    """Neither from the page, nor by a script; and in no other role."""
     seated.knows("2025-11-25", Established(server_capabilities={"prompts": {}}))
     assert complete(seated, "O") == []
-    seated.name = seated.begun(Seat.SERVER)
+    seated.name = seated.begun(Role.SERVER)
     assert complete(seated, "O") == []
     assert not seated.inbox.outgoing(seated.name)
 

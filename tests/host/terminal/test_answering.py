@@ -17,7 +17,7 @@ from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Response, SessionStart
 from humanmcp.host.terminal.results import AtTerminal
 from humanmcp.host.terminal.typing import Typist
-from humanmcp.inbox.contract import Item, Key, Reply, Seat, StoreError
+from humanmcp.inbox.contract import Item, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import (
     Exchange,
@@ -182,7 +182,7 @@ def test_an_unknown_question_is_answered_as_unknown() -> None:
 
 def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     """`--desk`: the same question, draft and check, in the inbox; a slip comes back."""
-    session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en", title="client")
+    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en", title="client")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer,
@@ -217,7 +217,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
     AtTerminal(Typist(), language=language).withdraw(question.exchange, error)
     assert said in capsys.readouterr().out
     inbox = FolderInbox(tmp_path)
-    session = AskedSession(inbox, Seat.CLIENT, language=language)
+    session = AskedSession(inbox, Role.CLIENT, language=language)
     asking = threading.Thread(
         target=session.answer,
         args=(question.exchange, question.session.established, question.judge),
@@ -233,7 +233,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
 
 def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     """The server cancelled: nobody should go on writing."""
-    session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en")
+    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer,
@@ -255,7 +255,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 ) -> None:
     """A server that asks and cancels at once leaves nobody a question that nobody waits for."""
     inbox = FolderInbox(tmp_path)
-    session = AskedSession(inbox, Seat.CLIENT, language="en")
+    session = AskedSession(inbox, Role.CLIENT, language="en")
     question = Question("elicitation/create", ELICIT)
     deliver = inbox.deliver
 
@@ -273,7 +273,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 @pytest.mark.parametrize("way", [in_memory, as_process])
 def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way: Way) -> None:
     """2026-07-28: what `input_required` asks waits in the inbox, one question after the other."""
-    session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en")
+    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en")
     client = Client(way("modern"), session)
     client.open(SessionStart.MODERN)
     found: list[Response] = []
@@ -298,8 +298,8 @@ def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way:
 
 
 def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> None:
-    """The model's and the host's seat are asked by us: whoever speaks there is told so."""
-    session = AskedSession(FolderInbox(tmp_path), Seat.HOST, language="en")
+    """The model's and the host's role are asked by us: whoever speaks there is told so."""
+    session = AskedSession(FolderInbox(tmp_path), Role.HOST, language="en")
     inbox = FolderInbox(tmp_path)
     ticket = inbox.submit(session.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
     (diagnostic,) = until(lambda: inbox.refused(session.name, ticket), "the reason")
@@ -313,7 +313,7 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     def gone(*_arguments: object, **_more: object) -> NoReturn:
         raise EndedError
 
-    session = AskedSession(FolderInbox(tmp_path), Seat.CLIENT, language="en", say=gone)
+    session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en", say=gone)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer, args=(question.exchange, question.session.established, gone)
@@ -335,7 +335,7 @@ def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
 ) -> None:
     """A full disk: the server is told, instead of waiting for ever."""
     inbox = FolderInbox(tmp_path)
-    session = AskedSession(inbox, Seat.CLIENT, language="en")
+    session = AskedSession(inbox, Role.CLIENT, language="en")
 
     def full(_item: object) -> NoReturn:
         raise StoreError(OSError(errno.ENOSPC, "full"), "item", number=1)
@@ -489,7 +489,7 @@ def test_at_the_desk_what_was_handed_in_first_goes_out_first(
         out.append(text)
         return Verdict(text, text, text, ())
 
-    session = AskedSession(inbox, Seat.CLIENT, language="en", say=say)
+    session = AskedSession(inbox, Role.CLIENT, language="en", say=say)
     question = Question("elicitation/create", ELICIT)
 
     def judge(text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False) -> Outcome:
