@@ -127,8 +127,10 @@ class Serving:
 
     def taken(self) -> bool:
         """Return True if `out.txt` was taken."""
-        file = self.session / "out.txt"
-        return not file.exists() or file.stat().st_size == 0
+        try:
+            return (self.session / "out.txt").stat().st_size == 0
+        except FileNotFoundError:
+            return True
 
     def complaint(self) -> str:
         """Return what `problems.txt` says, "" when all is well."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 from humanmcp.common.child import EndedError
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.attendant import PollSchedule, attend_beside
-from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
+from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply, SessionFacts
 from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.locales.stop import Phrase, in_language
 from humanmcp.protocol.conversation.exchange import (
@@ -29,7 +29,7 @@ from humanmcp.protocol.conversation.exchange import (
     RequestArrived,
     Sent,
 )
-from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm
 from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import versions
@@ -85,17 +85,14 @@ class AskedSession:
         facts = SessionFacts(
             name="", started=now(), role=role, pid=os.getpid(), title=title, client=asker
         )
-        self.name = inbox.begin(facts)
-        self.facts = inbox.facts(self.name)
-        self._last_noted: tuple[str, Established] | None = None
-        self._inbox_session = InboxSession(inbox, self.name)
+        self._inbox_session = InboxSession.begin(inbox, facts, now)
+        self.name = self._inbox_session.name
         self._questions: dict[int, _Question] = {}
         self._lock = threading.Lock()
         self._numbers = 0
-        self._seq = 0
         self._over = threading.Event()
         self._left = threading.Event()
-        self._schedule = PollSchedule(inbox.bell(self.name), text=False)
+        self._schedule = PollSchedule(self._inbox_session.bell, text=False)
         attend_beside(self)
 
     # -- the respondent ------------------------------------------------------------------------
@@ -111,7 +108,7 @@ class AskedSession:
             self._questions[number] = question  # before it can be answered
         try:
             self.describe(exchange.version, established)
-            self.inbox.deliver(self._item(number, exchange, established))
+            self._inbox_session.deliver(self._item(number, exchange, established))
         except InboxError:  # a full disk, say: better an error than silence
             logger.exception("a question cannot be kept")
             with self._lock:
@@ -139,7 +136,7 @@ class AskedSession:
 
     def _item(self, number: int, exchange: Exchange, established: Established) -> Item:
         return Item(
-            key=Key(self.name, number),
+            key=self._inbox_session.key(number),
             line=exchange.request.raw,
             method=exchange.method,
             id=exchange.id.token,
@@ -149,27 +146,18 @@ class AskedSession:
         )
 
     def describe(self, version: str, established: Established) -> None:
-        """Tell the desks what the check needs, when it has changed.
-
-        Raises:
-            InboxError: the inbox cannot be used.
-        """
-        with self._lock:
-            if self._last_noted != (version, established) and not self._over.is_set():
-                self.inbox.describe(self.facts._replace(protocol_version=version), established)
-                self._last_noted = (version, established)
+        """Tell the desks what the check needs."""
+        if not self._over.is_set():
+            self._inbox_session.keep_facts(established, protocol_version=version)
 
     # -- the transcript ------------------------------------------------------------------------
 
     def record(self, direction: Direction, raw: bytes, *, by: str = "", note: str = "") -> None:
         """Put a line into the transcript. Trouble with the disk does not stop the session."""
-        with self._lock:
-            self._seq += 1
-            frame = Frame(self._seq, now(), direction, raw, by=by, note=note)
-            try:
-                self.inbox.record(self.name, frame)
-            except InboxError:
-                logger.exception("the transcript misses a line")
+        try:
+            self._inbox_session.record(direction, raw, by=by, note=note)
+        except InboxError:
+            logger.exception("the transcript misses a line")
 
     # -- replies -------------------------------------------------------------------------------
 
@@ -246,14 +234,9 @@ class AskedSession:
         self._left.wait()
         with self._lock:
             waiting = list(self._questions.values())
-        self._inbox_session.catch_up()
-        try:
-            self.inbox.end(self.name)
-        except InboxError:
-            logger.exception("the inbox still shows a session that is over")
-        finally:
-            for question in waiting:
-                question.over.set()
+        self._inbox_session.end()
+        for question in waiting:
+            question.over.set()
 
 
 class PersonAsked:

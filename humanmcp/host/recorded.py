@@ -6,7 +6,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.inbox.contract import InboxError
 from humanmcp.protocol.conversation.exchange import ResponseArrived
 from humanmcp.protocol.conversation.transcript import HTTP, Direction
 from humanmcp.protocol.http.client import as_json
@@ -43,10 +42,7 @@ class SessionRecorder(ClientObserver):
 
     def _describe(self, client: Client) -> None:
         session = client.session
-        try:
-            self.session.describe(client.stated or session.version, session.established)
-        except InboxError:  # a full disk, say: the session goes on
-            logger.exception("the desks do not learn what has been established")
+        self.session.describe(client.stated or session.version, session.established)
 
     def line_sent(self, line: str) -> None:
         """Record a line of ours."""

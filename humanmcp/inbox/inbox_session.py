@@ -1,54 +1,193 @@
-"""What a process does with the exchanges of a session that it runs: take replies, end exchanges.
+"""One session of an inbox, for the process that runs it, from its beginning to its end.
+
+Its lines go into the transcript, its exchanges where people see them, their replies come back, and
+what became of each exchange is kept. Server, tap and asked persons do all this here.
 
 A full disk must not lose the end of an exchange: its peer has the response, so nothing says again
 what became of it. What the disk refuses is owed: `catch_up` writes it, now and then, and once more
-before the session ends. Server, tap and asked persons do all this here.
+before the session ends. A line and a new exchange are refused instead: nothing may pass that is in
+no transcript, and nobody waits for what no person can see.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError
+from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Self
 
-    from humanmcp.inbox.contract import Answer, Reply, ServerInbox
-    from humanmcp.protocol.conversation.exchange import ExchangeState
+    from humanmcp.inbox.contract import Answer, Doorbell, Item, Reply, ServerInbox, SessionFacts
+    from humanmcp.protocol.conversation.exchange import Established, ExchangeState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 logger = logging.getLogger(__name__)
 
 
+class TransportNote(NamedTuple):
+    """A note of the transport, its time, and the request that it is about (0: none)."""
+
+    at: str
+    text: str
+    number: int
+
+
+class TransportNotes(Protocol):
+    """The transport's notes, which the transcript stores with the next line."""
+
+    head: str
+    """What the line that was taken last came with, until it is written down."""
+
+    def take(self) -> Iterable[TransportNote]:
+        """Return the notes since the last call."""
+
+
 class InboxSession:
     """One session of an inbox, for the process that runs it. Safe to use from several threads."""
 
-    def __init__(self, inbox: ServerInbox, session: str) -> None:
-        """Run a session that this process has begun."""
-        self._inbox = inbox
-        self._session = session
+    def __init__(self, inbox: ServerInbox, facts: SessionFacts, stamp: Callable[[], str]) -> None:
+        """Run a session that this process has begun, or goes on with. `stamp` is the wall clock."""
+        self.inbox = inbox
+        self.facts = facts
+        self.stamp = stamp
+        self.notes: TransportNotes | None = None
+        self.changes = 0
+        """Counts whatever happens that a person may want to see."""
+        self.seq = 0
+        """The number of the last frame that is no note of the transport."""
+        self._last = 0
+        """The number of the last frame of all."""
+        self._kept_facts: tuple[SessionFacts, Established] | None = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
         self._settling: set[str] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+
+    @classmethod
+    def begin(cls, inbox: ServerInbox, facts: SessionFacts, stamp: Callable[[], str]) -> Self:
+        """Begin a session.
+
+        Raises:
+            InboxError: the inbox cannot be used.
+        """
+        return cls(inbox, facts._replace(name=inbox.begin(facts)), stamp)
+
+    @property
+    def name(self) -> str:
+        """The session's name in the inbox."""
+        return self.facts.name
+
+    def key(self, number: int) -> Key:
+        """Name one exchange of this session."""
+        return Key(self.facts.name, number)
+
+    @property
+    def bell(self) -> Doorbell | None:
+        """What rings when a person handed something in; None where it must be looked for."""
+        return self.inbox.bell(self.name)
+
+    @property
+    def established(self) -> Established:
+        """What is known of both sides, as it was kept last."""
+        return self.inbox.established(self.name)
+
+    def frames(self, after: int = 0) -> Iterator[Frame]:
+        """Read the transcript, after the frame of this number."""
+        return self.inbox.frames(self.name, after)
+
+    # -- the transcript ---------------------------------------------------------------------------
+
+    def record(  # noqa: PLR0913 - the parts of a frame
+        self,
+        direction: Direction,
+        raw: bytes,
+        number: int = 0,
+        *,
+        by: str = "",
+        note: str = "",
+        durable: bool = False,
+        stream: int = 0,
+    ) -> None:
+        """Append a line to the transcript; flush it to the disk if it must be durable.
+
+        Raises:
+            InboxError: the disk does not take it.
+        """
+        with self._lock:
+            frames = self._noted()
+            self.seq = self._last = self._last + 1
+            self.changes += 1
+            frames.append(Frame(self.seq, self.stamp(), direction, raw, number, by, note, stream))
+            if direction is Direction.IN and self.notes is not None and self.notes.head:
+                frames.append(self._note(frames[-1].at, self.notes.head, number))
+                self.notes.head = ""
+            self.inbox.record(self.name, *frames, durable=durable)
+
+    def _noted(self) -> list[Frame]:
+        """Return the transport's notes as frames."""
+        return [] if self.notes is None else [self._note(*one) for one in self.notes.take()]
+
+    def _note(self, at: str, text: str, number: int) -> Frame:
+        self._last += 1
+        return Frame(self._last, at, Direction.NOTE, text.encode(), number, note=HTTP)
+
+    def keep_notes(self) -> None:
+        """Store the transport's notes, if no line has carried them."""
+        frames = self._noted()
+        if frames:
+            try:
+                self.inbox.record(self.name, *frames)
+            except InboxError as error:
+                logger.warning("the transcript misses what HTTP said: %s", error)
+
+    def go_on(self, last: int) -> None:
+        """Continue the frame numbers of another process."""
+        self.seq = self._last = last
+
+    def keep_facts(self, established: Established, **facts: Any) -> None:  # noqa: ANN401 - as `SessionFacts`
+        """Keep what is known of the session and of both sides, if that has changed."""
+        with self._lock:
+            self.facts = self.facts._replace(**facts)
+            kept = (self.facts, established)
+            if kept == self._kept_facts:
+                return
+            self._kept_facts = kept
+        # What is owed is the latest by the time that the disk takes it.
+        self.keep(
+            "the facts of the session",
+            lambda: self.inbox.describe(*(self._kept_facts or kept)),
+        )
+
+    # -- its exchanges ----------------------------------------------------------------------------
+
+    def deliver(self, item: Item) -> None:
+        """Put an exchange where people see it.
+
+        Raises:
+            InboxError: the disk does not take it.
+        """
+        self.inbox.deliver(item)
 
     def close(
         self, number: int, state: ExchangeState, answer: Answer | None = None, reason: str = ""
     ) -> None:
         """Move an exchange to its last state."""
-        key = Key(self._session, number)
-        self.write(
-            f"the end of exchange {number}", lambda: self._inbox.close(key, state, answer, reason)
+        self.changes += 1
+        key = self.key(number)
+        self.keep(
+            f"the end of exchange {number}", lambda: self.inbox.close(key, state, answer, reason)
         )
 
     def refuse(self, number: int, diagnostics: Sequence[Diagnostic]) -> None:
         """Give a reply back to the person who sent it, with its problems."""
-        key = Key(self._session, number)
-        self.write(
+        key = self.key(number)
+        self.keep(
             f"what is wrong with the reply to {number}",
-            lambda: self._inbox.refuse(key, diagnostics),
+            lambda: self.inbox.refuse(key, diagnostics),
         )
 
     def settle(self, ticket: str, diagnostics: Sequence[Diagnostic]) -> None:
@@ -56,15 +195,19 @@ class InboxSession:
         self._settling.add(ticket)
 
         def settle() -> None:
-            self._inbox.settle(self._session, ticket, diagnostics)
+            self.inbox.settle(self.name, ticket, diagnostics)
             self._settling.discard(ticket)
 
-        self.write(f"what became of outgoing message {ticket}", settle)
+        self.keep(f"what became of outgoing message {ticket}", settle)
 
     def outgoing(self) -> list[tuple[str, Reply]]:
         """Return the outgoing messages that people handed in, each until it is settled."""
-        waiting = self._inbox.outgoing(self._session)
+        waiting = self.inbox.outgoing(self.name)
         return [one for one in waiting if one[0] not in self._settling]
+
+    def take(self) -> Sequence[tuple[Key, Reply]]:
+        """Return the replies that were sent since the last call, oldest first."""
+        return self.inbox.take(self.name)
 
     def handed_in(self) -> Sequence[tuple[Key | str, Reply]]:
         """Return the replies and outgoing messages that people handed in, oldest first.
@@ -72,10 +215,11 @@ class InboxSession:
         Of one moment, what was said before what ends it: whatever was handed in before a reply is
         there by the time that replies have been taken.
         """
-        replies = self._inbox.take(self._session)
-        return sorted([*self.outgoing(), *replies], key=lambda one: one[1].at)
+        return sorted([*self.outgoing(), *self.take()], key=lambda one: one[1].at)
 
-    def write(self, what: str, write: Callable[[], None]) -> None:
+    # -- what the disk refuses, and the end -------------------------------------------------------
+
+    def keep(self, what: str, write: Callable[[], None]) -> None:
         """Change the inbox now, or later if the disk refuses it."""
         error = self._try(what, write)
         if error is not None:
@@ -101,3 +245,16 @@ class InboxSession:
             owed, self._owed = self._owed, []
         for what, write in owed:
             self._try(what, write)
+
+    def end(self, *, to_others: bool = False) -> InboxError | None:
+        """Close the session: what is still pending becomes abandoned. Return why it cannot be.
+
+        Left `to_others` it stays as it is.
+        """
+        self.catch_up()
+        try:
+            (self.inbox.leave if to_others else self.inbox.end)(self.name)
+        except InboxError as error:
+            logger.warning("the session cannot be closed in order: %s", error)
+            return error
+        return None

@@ -34,9 +34,10 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.common.line_cutter import Cut
+    from humanmcp.inbox.inbox_session import TransportNotes
     from humanmcp.protocol.conversation.exchange import TransportFacts
     from humanmcp.protocol.http.outbound import HttpFault
 
@@ -67,24 +68,6 @@ class Backpressure(NamedTuple):
     def stuck_for(self, now: float) -> float:
         """Return for how many seconds the client has not read anything."""
         return 0.0 if self.since is None else max(0.0, now - self.since)
-
-
-class TransportNote(NamedTuple):
-    """A note of the transport, its time, and the request that it is about (0: none)."""
-
-    at: str
-    text: str
-    number: int
-
-
-class TransportNotes(Protocol):
-    """The transport's notes, which the transcript stores with the next line."""
-
-    head: str
-    """What the line that was taken last came with, until it is written down."""
-
-    def take(self) -> Iterable[TransportNote]:
-        """Return the notes since the last call."""
 
 
 class LineError(ValueError):

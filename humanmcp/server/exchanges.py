@@ -339,19 +339,19 @@ class ExchangeHandler:
         """Judge a person's reply: it goes out, or back to them with its problems."""
         exchange = self.session.exchanges.get(number)
         if reply.shown and exchange and reply.shown != digest_of(exchange.request.raw):
-            self.journal.inbox_session.refuse(number, (ShownOther().unplaced(),))
+            self.journal.refuse(number, (ShownOther().unplaced(),))
             return
         try:
             outcome = self.session.reply(number, reply.text, reply.form, anyway=reply.anyway)
         except Exception as error:
             logger.exception("a reply could not be taken; please report it")
-            self.journal.inbox_session.refuse(number, (failure(error),))
+            self.journal.refuse(number, (failure(error),))
             return
         match outcome:
             case Sent():
                 self.answered(outcome, reply.by)
             case Refused():
-                self.journal.inbox_session.refuse(number, outcome.verdict.diagnostics)
+                self.journal.refuse(number, outcome.verdict.diagnostics)
             case AwaitingRetry():
                 self.keep(number, reply)
             case Late():
@@ -380,7 +380,8 @@ class ExchangeHandler:
         if timers is not None:
             self.keepalive.was_answered(exchange, self.journal.clock.now() - timers.last_arrived)
             at = self.journal.clock.stamp()
-            self.journal.close(exchange, Answer(sent.own, by, at, sent.deliberate))
+            answer = Answer(sent.own, by, at, sent.deliberate)
+            self.journal.close(exchange.number, exchange.state, answer)
         for batch in sent.completed_batches:
             self.journal.write(batch.line, batch.number)
         for other in sent.superseded:
@@ -400,7 +401,7 @@ class ExchangeHandler:
         timers.writing = self._is_text_being_written
         timers.status_open = bool(self.journal.facts.http_port)
         try:
-            self.journal.inbox.deliver(self._item(exchange, timers))
+            self.journal.deliver(self._item(exchange, timers))
         except InboxError as error:
             self._turn_away_unkept(exchange, error)
             return
@@ -517,7 +518,8 @@ class ExchangeHandler:
         self._kept.pop(exchange.number, None)
         self.automatic.over(exchange.number)
         if self.timers.pop(exchange.number, None) is not None:
-            self.journal.close(exchange, reason=reason)
+            self.journal.connection.unanswered(exchange.number)
+            self.journal.close(exchange.number, exchange.state, reason=reason)
 
     def _turn_away_unkept(self, exchange: Exchange, error: InboxError) -> None:
         logger.error("the inbox cannot keep a message: %s", error)

@@ -44,7 +44,7 @@ class HandedIn:
         for key, draft in inbox.drafts(name):
             found = True
             self._handler.drafted(key.number, draft)
-        for mark, reply in self._journal.inbox_session.handed_in():
+        for mark, reply in self._journal.handed_in():
             found = True
             if isinstance(mark, Key):
                 self._handler.reply(mark.number, reply)
@@ -77,7 +77,7 @@ class HandedIn:
             self._say(ticket, reply)
             return
         self._follow(reply)
-        self._journal.inbox_session.settle(ticket, ())
+        self._journal.settle(ticket, ())
         if reply.order is Order.CRASH:
             self._journal.connection.crash()
 
@@ -110,7 +110,7 @@ class HandedIn:
         if line is not None:
             self._journal.write(line, by=reply.by, note="" if verdict.sendable else DELIBERATE)
             self._handler.leave_progress()
-        self._journal.inbox_session.settle(ticket, () if line is not None else verdict.diagnostics)
+        self._journal.settle(ticket, () if line is not None else verdict.diagnostics)
 
     def _write_raw(self, reply: Reply) -> None:
         import binascii  # noqa: PLC0415 - seldom wanted

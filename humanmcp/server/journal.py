@@ -8,19 +8,19 @@ did not take is written when there is room again.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import records
 from humanmcp.inbox.client_seconds import ClientSeconds
-from humanmcp.inbox.contract import InboxError, Key, NotHeldError
+from humanmcp.inbox.contract import InboxError, NotHeldError
 from humanmcp.inbox.inbox_session import InboxSession
-from humanmcp.protocol.conversation.transcript import DELIBERATE, HTTP, Direction, Frame
+from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.inbox.contract import Answer, ServerInbox, SessionFacts
+    from humanmcp.inbox.contract import ServerInbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.session import Session
     from humanmcp.server.connection import Connection
@@ -51,7 +51,7 @@ DELIBERATE_UNENDED: Final = f"{DELIBERATE} bytes, no line end"
 """The notes of a frame that nothing was checked in: all of it was typed."""
 
 
-class Journal:
+class Journal(InboxSession):
     """One session's entries in the inbox, and its lines on the wire."""
 
     def __init__(
@@ -62,86 +62,19 @@ class Journal:
         clock: Clock,
         home: Path,
     ) -> None:
+        super().__init__(inbox, facts, clock.stamp)
         self.connection = connection
-        self.inbox = inbox
-        self.facts = facts
+        self.notes = connection.notes
         self.clock = clock
         self.limits = ClientSeconds(home)
         self.call_limits = ClientSeconds(home, records.CALL_LIMITS)
         self.graces = ClientSeconds(home, records.GRACE)
-        self.changes = 0
-        """Counts whatever happens that a person may want to see."""
         self.is_mid_line = False
         """Whether a person wrote the beginning of a line, and its end is still to come."""
         self.related_to: Callable[[str], int] = _to_none
         """Tells to which request a line of our own belongs that answers none."""
-        self.seq = 0
-        """The number of the last frame that is no note of the transport."""
         self.last_spoken_seq = 0
         """The number of the last line whose effect on the client is worth telling, 0 for none."""
-        self._last = 0
-        """The number of the last frame of all."""
-        self._last_noted: object = None
-        self.inbox_session = InboxSession(inbox, facts.name)
-
-    def go_on(self, last: int) -> None:
-        """Continue the frame numbers of another process."""
-        self.seq = self._last = last
-
-    @property
-    def name(self) -> str:
-        """The session's name in the inbox."""
-        return self.facts.name
-
-    def key(self, number: int) -> Key:
-        """Name one exchange of this session."""
-        return Key(self.facts.name, number)
-
-    def record(  # noqa: PLR0913 - the parts of a frame
-        self,
-        direction: Direction,
-        raw: bytes,
-        number: int = 0,
-        *,
-        by: str = "",
-        note: str = "",
-        durable: bool = False,
-        stream: int = 0,
-    ) -> None:
-        """Append a line to the transcript; flush it to the disk if it must be durable.
-
-        Raises:
-            InboxError: the disk does not take it.
-        """
-        frames = self._noted()
-        self.seq = self._last = self._last + 1
-        self.changes += 1
-        if direction is Direction.OUT and (note or not number or by == BY_US or ASKS in raw):
-            self.last_spoken_seq = self.seq
-        frames.append(Frame(self.seq, self.clock.stamp(), direction, raw, number, by, note, stream))
-        notes = self.connection.notes
-        if direction is Direction.IN and notes is not None and notes.head:
-            frames.append(self._note(frames[-1].at, notes.head, number))
-            notes.head = ""
-        self.inbox.record(self.name, *frames, durable=durable)
-
-    def _noted(self) -> list[Frame]:
-        """Return the transport's notes as frames."""
-        notes = self.connection.notes
-        return [] if notes is None else [self._note(*one) for one in notes.take()]
-
-    def _note(self, at: str, text: str, number: int) -> Frame:
-        self._last += 1
-        return Frame(self._last, at, Direction.NOTE, text.encode(), number, note=HTTP)
-
-    def keep_notes(self) -> None:
-        """Store the transport's notes, if no line has carried them."""
-        frames = self._noted()
-        if frames:
-            try:
-                self.inbox.record(self.name, *frames)
-            except InboxError as error:
-                logger.warning("the transcript misses what HTTP said: %s", error)
 
     def cannot_read_last(self) -> None:
         """Count the last recorded line as unreadable."""
@@ -157,15 +90,19 @@ class Journal:
             self.connection.send(raw, related_to=number or stream, deliberate=deliberate)
             self.is_mid_line = False
 
-    def _may_send(self, raw: bytes, number: int = 0, **said: Any) -> bool:  # noqa: ANN401 - as `record`
+    def _may_send(
+        self, raw: bytes, number: int = 0, *, by: str, note: str, stream: int = 0
+    ) -> bool:
         """Record an outgoing frame. Return False if another process owns the session now."""
         try:
-            self.record(Direction.OUT, raw, number, **said)
+            self.record(Direction.OUT, raw, number, by=by, note=note, stream=stream)
         except NotHeldError as error:
             logger.warning("nothing more is sent: %s", error)
             return False
         except InboxError as error:
             logger.warning("the transcript misses what was written: %s", error)
+        if note or not number or by == BY_US or ASKS in raw:
+            self.last_spoken_seq = self.seq
         return True
 
     def write_raw(self, content: bytes, *, by: str) -> None:
@@ -179,46 +116,22 @@ class Journal:
             self.connection.send_raw(content)
             self.is_mid_line = not ended
 
-    def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
-        """Move an exchange to its last state in the inbox."""
-        self.changes += 1
-        if answer is None:
-            self.connection.unanswered(exchange.number)
-        self.inbox_session.close(exchange.number, exchange.state, answer, reason)
-
     def update(self, exchange: Exchange, timers: PendingTimers) -> None:
         """Update the waiting state of an exchange in the inbox."""
         self.changes += 1
         key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
         waiting = timers.waiting()
-        self.inbox_session.write(
+        self.keep(
             f"how exchange {exchange.number} waits",
             lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),
         )
 
     def describe(self, session: Session) -> None:
         """Update the session's facts in the inbox, if they changed."""
-        established, version = session.established, session.agreed
-        if (self.facts, established, version) == self._last_noted:
-            return
-        self.facts = self.facts._replace(
+        established = session.established
+        self.keep_facts(
+            established,
             client=established.client_name,
             client_version=established.client_version,
-            protocol_version=version,
+            protocol_version=session.agreed,
         )
-        self._last_noted = (self.facts, established, version)
-        try:
-            self.inbox.describe(self.facts, established)
-        except InboxError as error:
-            logger.warning("the facts of the session cannot be kept: %s", error)
-
-    def end(self, *, to_others: bool = False) -> None:
-        """Close the session in the inbox: what is still pending becomes abandoned.
-
-        Left `to_others` it stays as it is.
-        """
-        self.inbox_session.catch_up()
-        try:
-            (self.inbox.leave if to_others else self.inbox.end)(self.name)
-        except InboxError as error:
-            logger.warning("the session cannot be closed in order: %s", error)

@@ -167,11 +167,11 @@ class Resumption:
         last = self._resumed.last
         if last is None or last.direction is not Direction.OUT or last.number:
             return
-        for ticket, reply in self._journal.inbox_session.outgoing():
+        for ticket, reply in self._journal.outgoing():
             verdict = self._session.judge(reply.text)
             is_last = last.text in (verdict.line, verdict.forced) and last.by == reply.by
             if reply.order is Order.SAY and is_last and last.at >= reply.at:
-                self._journal.inbox_session.settle(ticket, ())
+                self._journal.settle(ticket, ())
                 return
 
     def _is_over(self, number: int, exchange: Exchange | None) -> None:
@@ -182,7 +182,7 @@ class Resumption:
         if frame is not None:
             state = ExchangeState.ANSWERED
             answer = Answer(frame.text, frame.by, frame.at, frame.note == DELIBERATE)
-        self._journal.inbox.close(self._journal.key(number), state, answer)
+        self._journal.close(number, state, answer)
 
     def _go_on(self, exchange: Exchange) -> None:
         """Go on with a request that has no answer by the transcript."""

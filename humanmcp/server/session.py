@@ -92,7 +92,7 @@ class ServedSession:
         self.clock = journal.clock
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
-        self._schedule = PollSchedule(journal.inbox.bell(journal.name), crowd)
+        self._schedule = PollSchedule(journal.bell, crowd)
         self._crowd = crowd
         self._tell_stderr = tell_stderr
         self._wake: Callable[[], object] = lambda: None
@@ -230,7 +230,7 @@ class ServedSession:
         if self._automatic.follow_people(now):
             self.handler.look_again()
             self._schedule.duties = now
-        self.journal.inbox_session.catch_up()
+        self.journal.catch_up()
         self.texts.bring_back()
         stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
         if stuck != self.journal.facts.stuck:

@@ -24,11 +24,12 @@ from humanmcp.common.logfile import log_to, log_what_ends_a_thread
 from humanmcp.common.settings import add_flags
 from humanmcp.common.stop_signals import StopSignals
 from humanmcp.common.terminal import to_stderr
-from humanmcp.common.timestamps import stamp
+from humanmcp.common.timestamps import now
 from humanmcp.http.server_address import ServerAddress, add_header_flags, is_address, put_headers
 from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.backends import open_inbox
-from humanmcp.inbox.contract import InboxError, Role, ServerInbox, SessionFacts
+from humanmcp.inbox.contract import InboxError, Role, SessionFacts
+from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.locales import describe as sentence
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of, trouble
@@ -193,34 +194,35 @@ def _tap(
     listening: Listening | None = None
     session, hold_policy = None, HoldPolicy(record=record, keep=events.put)
     try:
-        inbox, facts = _begin(settings, wanted)
+        inbox_session = _begin(settings, wanted)
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
         to_stderr(say("tap", "no-inbox", language, why=sentence_of(error, language)))
     else:
         listening = Listening(
-            inbox, facts, remark=remark, language=language, command=wanted.command
+            inbox_session, remark=remark, language=language, command=wanted.command
         )
         hold_policy = HoldPolicy(
             record=record, keep=events.put, passed=partial(_so_far, recorder, listening)
         )
         holds = HeldQueue(
-            inbox=inbox,
-            session=facts.name,
+            inbox_session=inbox_session,
             recorder=recorder,
             hold_policy=hold_policy,
             sinks=sinks,
             release_after=wanted.release_after,
         )
-        session = TappedSession(inbox, facts.name, holds, wanted.book_file)
+        session = TappedSession(inbox_session, holds, wanted.book_file)
         outputs.append(listening)
-        recorder.read_again = partial(inbox.frames, facts.name)
+        recorder.read_again = inbox_session.frames
         hold_policy.hold(wanted.patterns)
         if wanted.book_file is not None:
             hold_policy.follow(wanted.book_file.book)
     log = _text_log(arguments, language)
     outputs += [log] if log else []
     if not arguments.quiet:
-        to_stderr(say("tap", "hello", language, session=session.name if session else "-"))
+        to_stderr(
+            say("tap", "hello", language, session=session.inbox_session.name if session else "-")
+        )
     tap = Tap(
         child=child,
         source=source,
@@ -260,26 +262,25 @@ def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
     return listening.so_far()
 
 
-def _begin(settings: Settings, wanted: _Wanted) -> tuple[ServerInbox, SessionFacts]:
+def _begin(settings: Settings, wanted: _Wanted) -> InboxSession:
     home = paths.make_private(paths.home_folder(settings.home))
     with suppress(OSError):  # without a log everything else works
         log_to(home)
         log_what_ends_a_thread()
-    inbox = open_inbox(home)
     title = settings.title or wanted.name
     facts = SessionFacts(
         name="",
-        started=stamp(time.time()),
+        started=now(),
         role=Role.TAP,
         pid=os.getpid(),
         title=title,
         probe=True,
         folder=str(Path.cwd()),
     )
-    facts = facts._replace(name=inbox.begin(facts))
-    inbox.hold(facts.name, tuple(pattern.text for pattern in wanted.patterns))
-    logger.info("session %s: a tap before %s", facts.name, wanted.name)
-    return inbox, facts
+    inbox_session = InboxSession.begin(open_inbox(home), facts, now)
+    inbox_session.inbox.hold(inbox_session.name, tuple(pattern.text for pattern in wanted.patterns))
+    logger.info("session %s: a tap before %s", inbox_session.name, wanted.name)
+    return inbox_session
 
 
 def _text_log(arguments: argparse.Namespace, language: str) -> TextLog | None:

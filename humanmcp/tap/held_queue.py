@@ -17,12 +17,10 @@ from humanmcp.inbox.contract import (
     Draft,
     InboxError,
     Item,
-    Key,
     Purpose,
     Reply,
     Waiting,
 )
-from humanmcp.inbox.inbox_session import InboxSession
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Direction
 from humanmcp.protocol.diagnostics.kinds import SaidFirstAtTap
@@ -36,7 +34,7 @@ from humanmcp.tap.recorder import BY_TAP
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.inbox.contract import ServerInbox
+    from humanmcp.inbox.inbox_session import InboxSession
     from humanmcp.tap.hold_policy import Cancelled, Held, HoldPolicy
     from humanmcp.tap.pump import Sink
     from humanmcp.tap.recorder import TapRecorder
@@ -61,24 +59,21 @@ class _HeldLine:
 class HeldQueue:
     """What is held in one session, and how it ends. Times are seconds of one monotonic clock."""
 
-    def __init__(  # noqa: PLR0913 - everything that a held message meets
+    def __init__(
         self,
         *,
-        inbox: ServerInbox,
-        session: str,
+        inbox_session: InboxSession,
         recorder: TapRecorder,
         hold_policy: HoldPolicy,
         sinks: Mapping[Direction, Sink],
         release_after: float = 0.0,
     ) -> None:
         """Hold for a session. `sinks` by where a line came from; `release_after` 0 is never."""
-        self._inbox = inbox
-        self._session = session
         self._recorder = recorder
         self._hold_policy = hold_policy
         self._sinks = sinks
         self._release_after = release_after
-        self._inbox_session = InboxSession(inbox, session)
+        self._inbox_session = inbox_session
         self._waiting: dict[int, _HeldLine] = {}
         self._delivered: set[int] = set()
         self._ended: set[Direction] = set()
@@ -101,7 +96,7 @@ class HeldQueue:
             self._come_due(held_line, at)
             return
         try:
-            self._inbox.deliver(self._item(held, passing, at))
+            self._inbox_session.deliver(self._item(held, passing, at))
         except InboxError as error:
             logger.error("a held message cannot be kept, so it goes on: %s", error)  # noqa: TRY400 - the sentence says it
             self._let_go(held, BY_TAP, at)
@@ -112,7 +107,7 @@ class HeldQueue:
         observed = held.observed
         token = observed.message.id
         return Item(
-            key=Key(self._session, held.number),
+            key=self._inbox_session.key(held.number),
             line=passing.line,
             method=observed.method,
             id="" if token is None or held.batch else token.token,
@@ -131,9 +126,7 @@ class HeldQueue:
         request = held.observed.request
         if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release)
-        timeout = timeout_plan(
-            request.exchange, self._inbox.established(self._session).client_name, 0.0
-        )
+        timeout = timeout_plan(request.exchange, self._inbox_session.established.client_name, 0.0)
         book_at = held.rule[1].after if held.rule else release
         return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
 
@@ -148,7 +141,7 @@ class HeldQueue:
 
     def follow_people(self, at: str) -> None:
         """Do what people have sent."""
-        for key, reply in self._inbox.take(self._session):
+        for key, reply in self._inbox_session.take():
             held = self._waiting.get(key.number)
             if held is not None:
                 self._settle(held, reply, at)
@@ -157,10 +150,6 @@ class HeldQueue:
         """Give back what people want to say first: both ends of a tap are taken."""
         for ticket, _outgoing in self._inbox_session.outgoing():
             self._inbox_session.settle(ticket, (SaidFirstAtTap().unplaced(),))
-
-    def catch_up(self) -> None:
-        """Write what the disk did not take."""
-        self._inbox_session.catch_up()
 
     def next(self) -> float:
         """Return when something happens by itself; infinity for never."""
@@ -179,7 +168,7 @@ class HeldQueue:
             self._let_go(held.held, BY_TAP, at)
             return
         index, prepared = rule
-        established = self._inbox.established(self._session)
+        established = self._inbox_session.established
         verdict = judge(held.passing, prepared.text, prepared.form, established, answer=True)
         if verdict.line is None:
             logger.warning("%s does not pass the check: it goes on instead", by_rule(index))
@@ -198,7 +187,7 @@ class HeldQueue:
             return
         answer = reply.action is Action.ANSWER or answers(passing, reply.text, reply.form)
         verdict = judge(
-            passing, reply.text, reply.form, self._inbox.established(self._session), answer=answer
+            passing, reply.text, reply.form, self._inbox_session.established, answer=answer
         )
         line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
         if line is None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.common.line_cutter import Cut
-    from humanmcp.inbox.contract import ServerInbox, SessionFacts
+    from humanmcp.inbox.inbox_session import InboxSession
     from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -313,19 +313,17 @@ class Listening:
 
     def __init__(
         self,
-        inbox: ServerInbox,
-        facts: SessionFacts,
+        inbox_session: InboxSession,
         *,
         remark: Callable[[bytes, str], object],
         language: str,
         command: Sequence[str] = (),
     ) -> None:
-        """Keep the session `facts.name`. `remark` puts what the check says into the record.
+        """Keep a session. `remark` puts what the check says into the record.
 
         `command` is that of the real server: a replay of the record may want to start it.
         """
-        self._inbox = inbox
-        self._facts = facts
+        self._inbox_session = inbox_session
         self._remark = remark
         self._language = language
         self._command = command
@@ -335,14 +333,14 @@ class Listening:
         self._hearing = threading.Lock()
         self._unchecked: deque[_Unchecked] = deque()
         self._unchecked_bytes = 0
-        self._last_noted: object = None
         self._hurried = False
+        self._is_probe = True
         self.unanswered: tuple[NeverAnswered, ...] = ()
         """The requests without an answer, known at the end."""
 
     def write(self, frame: Frame) -> None:
         """Put a frame into the transcript."""
-        self._inbox.record(self._facts.name, frame)
+        self._inbox_session.inbox.record(self._inbox_session.name, frame)
 
     def hear(self, frame: Frame) -> None:
         """Hear what a frame says."""
@@ -410,7 +408,7 @@ class Listening:
                     if isinstance(item, Message):
                         self._hear_message(frame, item, said)
             case Malformed() as malformed:
-                self._is_no_probe()
+                self._is_probe = False
                 self._check_later(frame, malformed, said)
 
     def _hear_message(self, frame: Frame, message: Message, said: tuple[Diagnostic, ...]) -> None:
@@ -418,12 +416,8 @@ class Listening:
             observed = self._conversation.observe(frame.direction, message)
         self._unanswered.heard(frame.seq, observed)
         if observed.method != "server/discover":
-            self._is_no_probe()
+            self._is_probe = False
         self._check_later(frame, observed, said)
-
-    def _is_no_probe(self) -> None:
-        if self._facts.probe:
-            self._facts = self._facts._replace(probe=False)
 
     def _check_later(
         self, frame: Frame, heard: ObservedMessage | Malformed, said: tuple[Diagnostic, ...]
@@ -448,21 +442,15 @@ class Listening:
         return unchecked
 
     def _describe(self) -> None:
-        """Tell the desks who speaks, when that has changed."""
-        established, version = self._conversation.established, self._conversation.version
-        now = (established, version, self._facts.probe)
-        if now == self._last_noted:
-            return
-        self._last_noted = now
-        self._facts = self._facts._replace(
+        """Tell the desks who speaks."""
+        established = self._conversation.established
+        self._inbox_session.keep_facts(
+            established,
             client=established.client_name,
             client_version=established.client_version,
-            protocol_version=version,
+            protocol_version=self._conversation.version,
+            probe=self._is_probe,
         )
-        try:
-            self._inbox.describe(self._facts, established)
-        except InboxError as error:
-            logger.warning("the facts of the session cannot be kept: %s", error)
 
     # -- checking -------------------------------------------------------------------------------
 

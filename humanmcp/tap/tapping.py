@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
-    from humanmcp.inbox.contract import ServerInbox
+    from humanmcp.inbox.inbox_session import InboxSession
     from humanmcp.tap.held_queue import HeldQueue
     from humanmcp.tap.hold_policy import HoldPolicy
     from humanmcp.tap.pump import ServerProcess, Sink
@@ -87,8 +87,7 @@ class TapEvents:
 class TappedSession:
     """The session in the inbox. There is none when the inbox cannot be used: all passes then."""
 
-    inbox: ServerInbox
-    name: str
+    inbox_session: InboxSession
     holds: HeldQueue
     book_file: BookFile | None = None
 
@@ -129,7 +128,7 @@ class Tap:
                 (Direction.ERR, child.stderr),
             )
         }
-        bell = None if session is None else session.inbox.bell(session.name)
+        bell = None if session is None else session.inbox_session.bell
         self._schedule = PollSchedule(bell, text=False)
         self._schedule.duties = math.inf
         self._kill_at: float | None = None
@@ -222,7 +221,7 @@ class Tap:
         schedule.duties = session.holds.next()
         if schedule.rest_is_due(now):
             self._look_at_book(session.book_file, now)
-            session.holds.catch_up()
+            session.inbox_session.catch_up()
 
     def _look_at_book(self, book_file: BookFile | None, now: float) -> None:
         """Follow a book that was saved; a mistake in it is said, and the last good one stays."""
@@ -235,12 +234,13 @@ class Tap:
 
     def _look_at_holds(self, session: TappedSession) -> None:
         """Hold what a person wants held now; tell them what is no longer held (`next`)."""
+        inbox, name = session.inbox_session.inbox, session.inbox_session.name
         try:
-            wanted = tuple(session.inbox.holds(session.name))
+            wanted = tuple(inbox.holds(name))
             if wanted != self._known_holds:
                 self._hold_policy.hold(parse_all(wanted))
             elif self._hold_policy.patterns != wanted:
-                session.inbox.hold(session.name, self._hold_policy.patterns)
+                inbox.hold(name, self._hold_policy.patterns)
             session.holds.refuse_outgoing()
         except (InboxError, PatternError) as error:
             self._note(sentence_of(error, "en"))
@@ -299,9 +299,4 @@ class Tap:
             if time.monotonic() - began > patience:
                 break
         if self._session is not None:
-            self._session.holds.catch_up()
-            try:
-                self._session.inbox.end(self._session.name)
-            except InboxError as error:
-                logger.warning("the session cannot be ended in the inbox: %s", error)
-                self._recorder.trouble = error
+            self._recorder.trouble = self._session.inbox_session.end() or self._recorder.trouble

@@ -83,7 +83,7 @@ def test_of_one_moment_what_is_said_comes_before_what_ends_it(home: Path) -> Non
         for text, at in (("first", "a"), ("b too", "b"), ("", "c"))
     ]
     inbox.send(key, Reply("answer", at="b"))
-    marks = [mark for mark, _ in InboxSession(inbox, name).handed_in()]
+    marks = [mark for mark, _ in InboxSession(inbox, inbox.facts(name), str).handed_in()]
     assert marks == [*tickets[:2], key, tickets[2]]
 
 

@@ -1,14 +1,17 @@
 """What a server writes down, and with how many writes."""
 
+import errno
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from humanmcp.inbox.contract import Order, Reply, SessionFacts
+from humanmcp.inbox.contract import Order, Reply, SessionFacts, StoreError
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.inbox_session import TransportNote
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
-from humanmcp.server.connection import MemoryConnection, TransportNote
+from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.journal import Journal
 from humanmcp.server.process import Clock
 from humanmcp.server.resuming import resumed
@@ -84,3 +87,21 @@ def test_a_saying_is_the_last_thing_that_went_out_whatever_http_said_after_it(
     assert found.last is not None
     assert (found.last.raw, found.seq) == (PING, 2)
     assert [frame.note for frame in inbox.frames(ledger.name)] == ["", HTTP]
+
+
+def test_what_is_known_of_a_session_is_kept_as_soon_as_the_disk_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was learned last counts, also when the disk refused both."""
+    ledger, _, inbox = journal(tmp_path)
+
+    def full(*_args: object) -> None:
+        raise StoreError(OSError(errno.ENOSPC, "full"), "session")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(inbox, "describe", full)
+        for version in ("2025-06-18", "2025-11-25"):
+            ledger.keep_facts(Established(), protocol_version=version)
+    assert inbox.facts(ledger.name).protocol_version == ""
+    ledger.catch_up()
+    assert inbox.facts(ledger.name).protocol_version == "2025-11-25"

@@ -13,13 +13,14 @@ from typing import Any, Final
 from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.contract import Key, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.inbox_session import TransportNote
 from humanmcp.inbox.transcripts import TranscriptWriter
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.http.client import request_part, response_part
 from humanmcp.protocol.rules.answer_book import HandshakePolicy
 from humanmcp.server import resuming  # noqa: F401 - imported once for every run
-from humanmcp.server.connection import MemoryConnection, TransportNote
+from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.serve import ServerParts
 from humanmcp.server.waiting import ServeOptions
 from tests.serving_http import INITIALIZED, call, initialize

@@ -589,10 +589,10 @@ def _noted(
 
 def _had(session: HttpSession, last_event_id: EventId) -> bool:
     """Return True if the session had this stream: a note of a wrong GET names one, too."""
-    frames = session.server.journal.inbox.frames(session.server.journal.name)
+    frames = session.server.journal.frames()
     return any(frame.number == last_event_id.stream and frame.note != HTTP for frame in frames)
 
 
 def _missed(session: HttpSession, last_event_id: EventId) -> list[OutEvent]:
     """Read from the transcript what went out on a stream after an event."""
-    return after(session.server.journal.inbox.frames(session.server.journal.name), last_event_id)
+    return after(session.server.journal.frames(), last_event_id)

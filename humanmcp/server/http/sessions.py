@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox.contract import InboxError, Life, SessionFacts
+from humanmcp.inbox.inbox_session import TransportNote
 from humanmcp.protocol.http.client import (
     calls_in,
     carried,
@@ -25,7 +26,7 @@ from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.http.outbound import evictable, silent, visitor_of
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.json.tree import follow
-from humanmcp.server.connection import Backpressure, EndOfInput, HungUp, TransportNote, as_one_line
+from humanmcp.server.connection import Backpressure, EndOfInput, HungUp, as_one_line
 from humanmcp.server.http.streams import Stream, Streams, said
 from humanmcp.server.process import Clock
 
@@ -405,7 +406,7 @@ def _left_open(server: ServedSession) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def _frames(server: ServedSession) -> Iterator[Frame]:
-    return server.journal.inbox.frames(server.journal.name)
+    return server.journal.frames()
 
 
 def _visited(open_ones: Sequence[HttpSession], message: Message) -> HttpSession | None:

@@ -137,7 +137,7 @@ class StatusTxt:
         # Imported when there is something to tell: most sessions never pay for it.
         from humanmcp.answering.reactions import reactions  # noqa: PLC0415 - the start is counted
 
-        reacted = reactions(self._journal.inbox.frames(self._journal.name, after))
+        reacted = reactions(self._journal.frames(after))
         if reacted:
             yield f"\n{self._say('reactions')}"
         for reaction in reacted:

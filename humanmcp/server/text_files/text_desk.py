@@ -79,7 +79,7 @@ class TextFileAnswers:
 
     def _came_before(self, *, now: int = 0) -> Sequence[bytes]:
         """Return the lines that were copied, from the transcript; `now` that came are not yet."""
-        frames = self._journal.inbox.frames(self._journal.name)
+        frames = self._journal.frames()
         came = [one.raw for one in frames if one.direction is Direction.IN and not one.note]
         end = len(came) - now
         return came[max(0, end - self._lines) : end]

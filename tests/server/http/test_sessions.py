@@ -89,8 +89,7 @@ def test_who_takes_the_oldest_session_of_a_visitor_takes_them_all(
             raise StoreError(BlockingIOError(), "session")
         made.append(facts.name)
         session = SimpleNamespace(repeated_by=lambda _message: None)
-        inbox = SimpleNamespace(frames=lambda _name: iter(()))
-        journal = SimpleNamespace(inbox=inbox, name=facts.name)
+        journal = SimpleNamespace(frames=lambda: iter(()), name=facts.name)
         return cast("ServedSession", SimpleNamespace(session=session, journal=journal))
 
     async def ask() -> None:
