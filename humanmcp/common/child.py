@@ -16,15 +16,14 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from itertools import chain
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
-from humanmcp.common.line_cutter import LONGEST_LINE, Cutter
+from humanmcp.common.line_pipe import lines, write_pieces
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """What a server gets of our environment, as with the official SDKs. Keys stay with us."""
@@ -47,7 +46,6 @@ _PASSED_ON_WINDOWS: Final = (
 PATIENCE: Final = 2.0
 """Seconds that a server gets after each step of its end, as with the official SDKs."""
 
-_PIECE: Final = 64 * 1024
 _LOOK_EVERY: Final = 0.01
 _LAST_WORDS: Final = 0.5  # seconds from its last line to its exit status, and the other way round
 
@@ -176,16 +174,16 @@ class ChildTransport:
     def _write(self, stdin: IO[bytes]) -> None:
         with contextlib.suppress(OSError):  # the child is gone: reading notices that too
             while (line := self._leaving.get()) is not None:
-                stdin.write(line)
-                stdin.flush()
+                for _ in write_pieces(stdin.fileno(), line):
+                    pass
         with contextlib.suppress(OSError):
             stdin.close()
 
     def _read(self, stdout: IO[bytes], listener: OutputListener) -> None:
         try:
             with stdout:
-                for line in lines(stdout):
-                    listener.line_arrived(line)
+                for cut in lines(stdout.fileno()):
+                    listener.line_arrived(cut.line)
         finally:  # whatever a listener stumbles over: no thread may wait for ever
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(_LAST_WORDS)  # so that `end_reason` can tell
@@ -194,8 +192,8 @@ class ChildTransport:
 
     def _read_aside(self, stderr: IO[bytes], listener: OutputListener) -> None:
         with stderr:
-            for line in lines(stderr):
-                listener.stderr_line(line)
+            for cut in lines(stderr.fileno()):
+                listener.stderr_line(cut.line)
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -260,12 +258,3 @@ class ChildTransport:
 
 _TERMINATE: Final = int(signal.SIGTERM)
 _KILL: Final = int(getattr(signal, "SIGKILL", signal.SIGTERM))
-
-
-def lines(stream: IO[bytes], longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    """Cut a stream into lines, at line feeds and nowhere else; blank ones are left out."""
-    cutter = Cutter(longest)
-    pieces = iter(lambda: stream.readline(_PIECE), b"")
-    for cut in chain(chain.from_iterable(map(cutter.feed, pieces)), cutter.end()):
-        if not cut.blank:
-            yield cut.line

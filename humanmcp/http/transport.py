@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from humanmcp import __version__
 from humanmcp.common.child import EndedError, OutputListener
-from humanmcp.common.line_cutter import LONGEST_LINE
+from humanmcp.common.line_pipe import LONGEST_LINE
 from humanmcp.http.server_address import CallError, HttpCall, SessionOverError
 from humanmcp.protocol.http.client import (
     HttpConversation,

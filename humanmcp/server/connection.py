@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from humanmcp.common.line_cutter import Cut
+    from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.inbox_session import TransportNotes
     from humanmcp.protocol.conversation.exchange import TransportFacts
     from humanmcp.protocol.http.outbound import HttpFault

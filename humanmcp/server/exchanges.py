@@ -55,7 +55,7 @@ from humanmcp.server.waiting import DueAction, PendingTimers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.common.line_cutter import Cut
+    from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.conversation.exchange import Event, Exchange

@@ -27,13 +27,13 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import file_descriptors
-from humanmcp.common.line_cutter import LONGEST_LINE, Cutter
+from humanmcp.common.line_pipe import LONGEST_LINE, lines, write_pieces
 from humanmcp.server.connection import Backpressure, EndOfInput, as_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from humanmcp.common.line_cutter import Cut
+    from humanmcp.common.line_pipe import Cut
     from humanmcp.protocol.http.outbound import HttpFault
     from humanmcp.server.connection import Incoming
 
@@ -43,9 +43,6 @@ CRASHED: Final = 1
 _AHEAD: Final = LONGEST_LINE
 """Bytes that reading may be ahead of the loop; then the pipe fills, and the client waits."""
 
-_READ_SIZE: Final = 64 * 1024  # what a pipe holds; more would be mapped and unmapped each time
-# One write(2) of a long line to a slow reader would look stuck for as long as the line takes.
-_WRITE_SIZE: Final = 64 * 1024
 _PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
 
 
@@ -63,7 +60,7 @@ class PipeConnection:
         self._source = source
         self._sink = sink
         self._is_pipe = hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(sink).st_mode)
-        self._cutter = Cutter(longest)
+        self._longest = longest
         self._coming: SimpleQueue[Incoming] = SimpleQueue()
         self._arrived: Callable[[], object] = lambda: None
         self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
@@ -195,34 +192,18 @@ class PipeConnection:
     # -- the two threads ----------------------------------------------------------------------
 
     def _read(self) -> None:
-        while chunk := self._chunk():
-            for cut in self._cutter.feed(chunk):
-                self._arrive(cut)
-            del chunk  # 64 KiB less while we wait for the next one
-        for cut in self._cutter.end():
+        for cut in lines(self._source, self._longest):
             self._arrive(cut)
         self._ended = True
         self._put(EndOfInput())
 
     def _arrive(self, cut: Cut) -> None:
-        if not cut.whole:
-            self._put(cut)
-        elif not cut.blank:
-            self._put(cut.line)
-            self._read_bytes += cut.size
+        self._put(cut.line if cut.whole else cut)
+        self._read_bytes += cut.size if cut.whole else 0
         while self._read_bytes - self._taken_bytes > _AHEAD:
             self._room.clear()
             if self._read_bytes - self._taken_bytes > _AHEAD:  # not taken since we looked
                 self._room.wait(_PATIENCE)
-
-    def _chunk(self) -> bytes:
-        while True:
-            try:
-                return os.read(self._source, _READ_SIZE)
-            except BlockingIOError:  # the host made its pipe non-blocking, and we share it
-                file_descriptors.wait_until_ready(self._source, for_reading=True)
-            except OSError:  # a terminal that went away, a reset socket: there is no more
-                return b""
 
     def _write(self) -> None:
         while True:
@@ -233,17 +214,11 @@ class PipeConnection:
                 self._write_bytes(item)
 
     def _write_bytes(self, content: bytes) -> None:
-        rest = memoryview(content)
-        while rest:
-            self._writing_since = time.monotonic()
-            try:
-                written = os.write(self._sink, rest[:_WRITE_SIZE])
-            except BlockingIOError:
-                file_descriptors.wait_until_ready(self._sink, for_reading=False)
-                continue
-            except OSError:
-                self._is_broken()
-                break
-            self._written_bytes += written
-            rest = rest[written:]
+        before = self._written_bytes
+        try:
+            for written in write_pieces(self._sink, content):
+                self._written_bytes = before + written
+                self._writing_since = time.monotonic()
+        except OSError:
+            self._is_broken()
         self._writing_since = None

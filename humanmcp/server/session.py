@@ -22,7 +22,7 @@ import logging
 import math
 from typing import TYPE_CHECKING, Final, assert_never
 
-from humanmcp.common.line_cutter import Cut
+from humanmcp.common.line_pipe import Cut
 from humanmcp.inbox.attendant import FALLBACK_POLL, PollSchedule
 from humanmcp.inbox.contract import InboxError
 from humanmcp.protocol.conversation.transcript import Direction

@@ -19,15 +19,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread, wait_until_ready
-from humanmcp.common.line_cutter import LONGEST_LINE, Cutter
+from humanmcp.common.line_pipe import LONGEST_LINE, Cutter, pieces, write_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.common.line_cutter import Cut
+    from humanmcp.common.line_pipe import Cut
     from humanmcp.protocol.conversation.transcript import Direction
 
-_READ_SIZE: Final = 64 * 1024  # what a pipe holds; more would be mapped and unmapped each time
 _CAN_ASK: Final = os.name != "nt"
 """Whether a pipe tells what waits in it."""
 
@@ -101,10 +100,10 @@ class Pump:
     def _run(self) -> None:
         leave_signals_to_the_main_thread()
         try:
-            going = True
-            while going and (chunk := self._chunk()):
+            for piece in pieces(self._source):
                 self._reading_since = None
-                going = self._move(chunk)
+                if not self._move(piece):
+                    break
                 self._reading_since = time.monotonic()
             self._reading_since = None
             self._finish()
@@ -112,15 +111,6 @@ class Pump:
             # Whoever writes to us finds out at once that nobody reads on, as without a tap.
             os.close(self._source)
             self._ended(self.direction)
-
-    def _chunk(self) -> bytes:
-        while True:
-            try:
-                return os.read(self._source, _READ_SIZE)
-            except BlockingIOError:
-                wait_until_ready(self._source, for_reading=True)
-            except OSError:  # a terminal that went away, a reset socket: there is no more
-                return b""
 
     def _move(self, chunk: bytes) -> bool:
         """Pass a piece on. False when it is no longer read."""
@@ -337,13 +327,11 @@ class Sink:
             self._write(self._inserted.popleft())
 
     def _write(self, content: bytes) -> None:
-        rest = memoryview(content)
-        while rest and self._open:
+        if self._open:
             try:
-                rest = rest[os.write(self._descriptor, rest) :]
-            except BlockingIOError:  # the host made its pipe non-blocking, and we share it
-                wait_until_ready(self._descriptor, for_reading=False)
-            except OSError:  # EPIPE, as a rule; whatever it is, nobody gets any more of this
+                for _ in write_pieces(self._descriptor, content):
+                    pass
+            except OSError:
                 self._shut()
 
     def _shut(self) -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from humanmcp.common.line_cutter import Cut
+    from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.inbox_session import InboxSession
     from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest

@@ -17,8 +17,9 @@ import os
 import threading
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.child import EndedError, lines
+from humanmcp.common.child import EndedError
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.common.line_pipe import lines
 from humanmcp.http.server_address import SessionOverError
 from humanmcp.http.transport import HttpTransport
 from humanmcp.locales import say
@@ -107,12 +108,12 @@ class RemoteServer:
 
         def run() -> None:
             leave_signals_to_the_main_thread()
-            with open(self._lines, "rb") as coming:  # noqa: PTH123 - a descriptor, no path
-                for line in lines(coming):
-                    self._lasting.said(line)
-                    with contextlib.suppress(EndedError):  # we were told to stop
-                        self._transport.send(line.decode("utf-8", "surrogateescape"))
-                self._transport.wait_for_answers()
+            for cut in lines(self._lines):
+                self._lasting.said(cut.line)
+                with contextlib.suppress(EndedError):  # we were told to stop
+                    self._transport.send(cut.line.decode("utf-8", "surrogateescape"))
+            os.close(self._lines)
+            self._transport.wait_for_answers()
             self._transport.close()
             with self._writing:
                 os.close(self._answers)

@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 import time
-from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -18,9 +17,7 @@ from humanmcp.common.child import (
     EndedError,
     StartError,
     environment,
-    lines,
 )
-from humanmcp.common.line_cutter import FIRST
 from humanmcp.host.client.callbacks import Nobody
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import SessionStart
@@ -157,17 +154,6 @@ def test_a_child_that_reads_nothing_blocks_nobody() -> None:
         transport.send("x" * (1 << 20))
     transport.close()
     assert transport.process.returncode == -15
-
-
-def test_lines_end_at_line_feeds_only() -> None:
-    """U+2028 and a lone carriage return may stand in a JSON text; blank lines are no lines."""
-    assert list(lines(BytesIO("a\u2028b\rc\n\n \nd".encode()))) == ["a\u2028b\rc".encode(), b"d"]
-
-
-def test_the_rest_of_a_line_that_is_too_long_is_dropped() -> None:
-    """One mad line costs memory once, its beginning is kept, and the next line is whole."""
-    mad = BytesIO(b"0123456789" * 1000 + b"\nab\n")
-    assert list(lines(mad, longest=4)) == [(b"0123456789" * 1000)[:FIRST], b"ab"]
 
 
 def test_ctrl_c_in_our_terminal_reaches_us_alone() -> None:

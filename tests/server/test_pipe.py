@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.common.line_cutter import FIRST, Cut
+from humanmcp.common.line_pipe import FIRST, Cut
 from humanmcp.common.stop_signals import StopSignals
 from humanmcp.server.connection import EndOfInput, LineError
 from humanmcp.server.pipe import PipeConnection
@@ -28,7 +28,7 @@ MIB: Final = 1024 * 1024
 START: Final = """
 import os, signal, sys, time
 from humanmcp.common.stop_signals import *
-from humanmcp.common.line_cutter import Cut
+from humanmcp.common.line_pipe import Cut
 from humanmcp.server.connection import *
 from humanmcp.server.pipe import *
 wire = PipeConnection.claim()

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from humanmcp.common.line_cutter import Cut
+from humanmcp.common.line_pipe import Cut
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.tap.pump import Pump, Sink
 from humanmcp.tap.recorder import TapRecorder

@@ -1,12 +1,14 @@
 """Lines out of a stream: nothing is lost, however it was cut into pieces and however long it is."""
 
 import itertools
+import os
+import threading
 import time
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.common.line_cutter import FIRST, Cut, Cutter
+from humanmcp.common.line_pipe import FIRST, Cut, Cutter, lines
 
 
 @given(content=st.binary(max_size=300), cuts=st.lists(st.integers(0, 300)))
@@ -72,3 +74,29 @@ def test_a_line_in_tiny_pieces_takes_linear_time() -> None:
         return time.process_time() - start
 
     assert seconds(200_000) < 12 * seconds(50_000)
+
+
+def lines_of(content: bytes, longest: int) -> list[bytes]:
+    """Read what another thread writes into a pipe."""
+    source, sink = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(sink, "wb") as stream:
+            stream.write(content)
+
+    threading.Thread(target=write).start()
+    try:
+        return [cut.line for cut in lines(source, longest)]
+    finally:
+        os.close(source)
+
+
+def test_lines_of_a_descriptor_end_at_line_feeds_only() -> None:
+    """U+2028 and a lone carriage return may stand in a JSON text; blank lines are no lines."""
+    assert lines_of("a\u2028b\rc\n\n \nd".encode(), 100) == ["a\u2028b\rc".encode(), b"d"]
+
+
+def test_the_rest_of_a_line_that_is_too_long_is_dropped() -> None:
+    """One mad line costs memory once, its beginning is kept, and the next line is whole."""
+    mad = b"0123456789" * 10_000
+    assert lines_of(mad + b"\nab\n", longest=4) == [mad[:FIRST], b"ab"]

@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into lines, at line feeds and nowhere else.
+"""Lines through descriptors: read piece by piece, cut at line feeds and nowhere else, written.
 
 MCP, transports: "Messages are delimited by newlines". U+2028, U+0085 and a lone carriage return are
 allowed inside a JSON text. What comes out, joined, is what went in: blank lines, carriage returns
@@ -7,7 +7,10 @@ and all. Takes linear time, however small the pieces are.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.common.file_descriptors import wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,3 +99,51 @@ class Cutter:
             del self._kept[FIRST:]
             piece = piece[: FIRST - len(self._kept)]
         self._kept += piece
+
+
+PIECE: Final = 64 * 1024
+"""Bytes that are read or written at a time: what a pipe holds. More would be mapped and unmapped
+each time, and one write(2) of it to a slow reader would look stuck for as long as it takes."""
+
+
+def pieces(descriptor: int) -> Iterator[bytes]:
+    """Read a descriptor to its end, piece by piece, as they come."""
+    while True:
+        try:
+            piece = os.read(descriptor, PIECE)
+        except BlockingIOError:  # the host made its pipe non-blocking, and we share it
+            wait_until_ready(descriptor, for_reading=True)
+            continue
+        except OSError:  # a terminal that went away, a reset socket: there is no more
+            return
+        if not piece:
+            return
+        yield piece
+        del piece  # not kept while we wait for the next one
+
+
+def write_pieces(descriptor: int, content: bytes) -> Iterator[int]:
+    """Write everything; yield before each piece how many bytes of it are written.
+
+    Raises:
+        OSError: EPIPE, as a rule; whatever it is, nobody reads any more of this.
+    """
+    rest = memoryview(content)
+    while rest:
+        yield len(content) - len(rest)
+        try:
+            rest = rest[os.write(descriptor, rest[:PIECE]) :]
+        except BlockingIOError:
+            wait_until_ready(descriptor, for_reading=False)
+    yield len(content)
+
+
+def lines(descriptor: int, longest: int = LONGEST_LINE) -> Iterator[Cut]:
+    """Read the lines of a descriptor to its end; blank ones are left out."""
+    cutter = Cutter(longest)
+    for piece in pieces(descriptor):
+        for cut in cutter.feed(piece):
+            if not (cut.whole and cut.blank):
+                yield cut
+        del piece  # not kept while we wait for the next one
+    yield from (cut for cut in cutter.end() if not (cut.whole and cut.blank))
