@@ -74,19 +74,6 @@ class Deliberate(NamedTuple):
     unfit: Unfit | None = None
 
 
-class _Taken:
-    """A file that was put away, and how it began then."""
-
-    def __init__(self, name: str, kept_as: str, content: bytes) -> None:
-        self.name = name
-        self.file = WatchedFile(kept_as)
-        self.content = content
-
-    def more_in(self, content: bytes) -> bytes:
-        """Return what was written since it was taken."""
-        return content.removeprefix(self.content)
-
-
 class OnPurpose:
     """Watches the files in one folder."""
 
@@ -95,7 +82,8 @@ class OnPurpose:
         self._folder = folder
         self._sent = sent
         self._files = [WatchedFile(name) for name in NAMES]
-        self._taken: deque[_Taken] = deque(maxlen=len(NAMES))
+        self._taken: deque[tuple[str, WatchedFile]] = deque(maxlen=len(NAMES))
+        """What was put away, under the name that it was saved under."""
         self._next_look = -math.inf
         for file in self._files:
             file.settle(folder.mark(file.name))
@@ -108,7 +96,7 @@ class OnPurpose:
     @property
     def look_again(self) -> float | None:
         """When to look again at what is being written; None while nothing is."""
-        files = (*self._files, *(one.file for one in self._taken))
+        files = (*self._files, *(file for _, file in self._taken))
         moments = [one.look_again for one in files]
         writing = [one for one in moments if one is not None]
         return max(min(writing), self._next_look) if writing else None
@@ -118,8 +106,8 @@ class OnPurpose:
         if now < self._next_look:
             return
         self._next_look = now + _EVERY
-        for taken in tuple(self._taken):
-            yield from self._written_on(taken, now)
+        for name, file in tuple(self._taken):
+            yield from self._written_on(name, file, now)
         for file in self._files:
             yield from self._saved(file, now)
 
@@ -147,19 +135,22 @@ class OnPurpose:
             yield Deliberate(file.name, content)
             return
         yield Deliberate(file.name, content)
-        self._taken.append(_Taken(file.name, self._sent.take(unsent), content))
+        put_away = WatchedFile(self._sent.take(unsent))
+        put_away.send(content, len(content))
+        self._taken.append((file.name, put_away))
 
-    def _written_on(self, taken: _Taken, now: float) -> Iterator[Deliberate]:
-        found = taken.file.look(self._folder, now)
+    def _written_on(self, name: str, file: WatchedFile, now: float) -> Iterator[Deliberate]:
+        """Yield what was written into a file since it was put away."""
+        found = file.look(self._folder, now)
         if isinstance(found, tuple):
             content, mark = found
-            more = taken.more_in(content)
+            more = content[file.start_in(content) :]
             if not more:
-                taken.file.settle(mark)
-            elif _is_complete(taken.name, more) or taken.file.is_silent(now):
-                taken.content = content
-                taken.file.settle(mark)
-                yield Deliberate(taken.name, more)
+                file.settle(mark)
+            elif _is_complete(name, more) or file.is_silent(now):
+                file.send(content, len(content))
+                file.settle(mark)
+                yield Deliberate(name, more)
 
 
 def _is_complete(name: str, content: bytes) -> bool:

@@ -420,12 +420,12 @@ class WatchedFile:
         """Return True if it has not changed since it was settled."""
         return self._settled is not None and folder.mark(self.name) == self._settled
 
-    def send(self, text: str, end: int, refused: str) -> None:
+    def send(self, text: str | bytes, end: int, refused: str = "") -> None:
         """Note that nothing before `end` of its text is left to judge; `refused` is what was."""
         self.gone, self.print = end, hash(text[:end])
         self.early += refused
 
-    def start_in(self, text: str) -> int:
+    def start_in(self, text: str | bytes) -> int:
         """Return where in its text there may be something new.
 
         That is after what was sent, if the text still begins with it, and else the beginning.

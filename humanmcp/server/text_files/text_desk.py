@@ -1,9 +1,10 @@
 """The text files as the desk of one session: each line is copied, what is typed there is done.
 
-Here the files meet the session. `files.py` knows when a text is complete, `out_txt.py` judges it,
-`status.py` says what becomes of each line. Other desks hand in through `answering/service.py` and
-wait for the process that speaks to the client; here that process itself looks, in the very step
-that would have to answer: so a text goes to the session at once.
+Here the files meet the session. `files.py` knows when a text is complete. What is in it goes the
+way of any answer, and `out_txt.py` says what became of it; `status.py` says what becomes of each
+line. Other desks hand in through `answering/service.py` and wait for the process that speaks to the
+client; here that process itself looks, in the very step that would have to answer: so a text goes
+to the session at once.
 """
 
 from __future__ import annotations
@@ -11,24 +12,38 @@ from __future__ import annotations
 import logging
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.common.paths import UnsafeFolderError
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.inbox.contract import Reply
+from humanmcp.protocol.conversation.exchange import AwaitingRetry, Late, Refused, Sent
+from humanmcp.protocol.conversation.transcript import DELIBERATE, Direction
+from humanmcp.protocol.diagnostics.model import Verdict
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.repair import reading
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
+from humanmcp.protocol.validation.envelope import failure
+from humanmcp.protocol.validation.results import divide
 from humanmcp.server.text_files.files import ANYWAY, OWN, RAW
-from humanmcp.server.text_files.out_txt import BY_FILES, OutTxt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.attendant import PollSchedule
     from humanmcp.inbox.text_events import FolderEvents
-    from humanmcp.protocol.conversation.exchange import Event, Exchange
+    from humanmcp.protocol.conversation.exchange import Event, Exchange, Outcome
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.json.jsonrpc import RequestId
     from humanmcp.server.exchanges import ExchangeHandler
     from humanmcp.server.text_files.files import TextFiles
+    from humanmcp.server.text_files.out_txt import Document
     from humanmcp.server.text_files.status import StatusTxt
 
 logger = logging.getLogger(__name__)
+
+BY_FILES: Final = "files"
+"""Who wrote what was typed in the files."""
 
 TELL_WITHIN: Final = 1.0
 """Seconds within which `status.txt` says what has become of a line while others keep coming."""
@@ -67,7 +82,8 @@ class TextFileAnswers:
         """How many lines of the client were copied, or are as soon as there are files again."""
         self._why_no_folder = ""
         self.files: TextFiles | None = None
-        self._out_txt: OutTxt | None = None
+        self._early: RequestId | None = None
+        """What was answered last before it was asked."""
         self._events: FolderEvents | None = None
         self._wake: Callable[[], object] | None = None
         self._have(claim(()))
@@ -87,7 +103,6 @@ class TextFileAnswers:
     def _have(self, files: TextFiles) -> None:
         self.files = files
         self._schedule.files = files.shared
-        self._out_txt = OutTxt(files, self._handler)
         self._journal.facts = self._journal.facts._replace(files=str(files.folder))
         self._journal.describe(self._session)
         self._follow_events()
@@ -123,7 +138,8 @@ class TextFileAnswers:
         if self.files is not None and self.files.shared:
             self._forget_events()
             self.files.release()
-            self.files = self._out_txt = None
+            self.files = None
+            self._handler.text_is_being_written(writing=False)
 
     def release(self) -> None:
         """Let the folder go; the files stay."""
@@ -143,34 +159,132 @@ class TextFileAnswers:
             self.files.in_txt.add(line, later=later)
 
     def waits(self, exchange: Exchange) -> None:
-        """Learn that a request waits now: an answer to it may stand in `out.txt` already."""
-        if self._out_txt is not None:
-            self._out_txt.arrived(exchange)
+        """Tell who answered too early that the request waits now. Nothing is sent automatically.
+
+        The id may have been a mistake: then what was typed is no answer to this request.
+        """
+        if self._early is not None and self._early.key == exchange.id.key:
+            self._early = None
+            if self.files is not None and self.files.is_being_written:
+                self.files.say_it_has_come(exchange.id.token)
 
     # -- what is typed ----------------------------------------------------------------------------
 
-    @property
-    def is_being_written(self) -> bool:
-        """Return True if something stood in `out.txt` at the last look that was not sent."""
-        return self._out_txt is not None and self._out_txt.is_being_written
-
     def look(self, now: float) -> None:
         """Do what was typed."""
-        if self.files is None or self._out_txt is None:
+        files = self.files
+        if files is None:
             return
-        for saved in self.files.on_purpose(now):
+        for saved in files.on_purpose(now):
             if saved.name == RAW:
                 self._journal.write_raw(saved.content, by=BY_FILES)
             elif saved.name == ANYWAY:
-                self._out_txt.send_anyway(saved.content)
+                self._send_file_anyway(saved.content)
             else:
-                self.files.complain(self._do(saved.content, self._handler.options.language))
+                files.complain(self._do(saved.content, self._handler.options.language))
             self._schedule.duties = now  # silence may be over
-        again = self._out_txt.look(now)
-        if again is not None:
-            self._schedule.text_changes(now, again)
-        if self._handler.text_is_being_written(writing=self.is_being_written):
+        for document in files.poll(now):
+            try:
+                self._take(files, document)
+            except Exception as error:
+                # Each text has to be accepted or refused: before that none after it is read.
+                logger.exception("an answer in out.txt could not be taken; please report it")
+                files.refuse(document, (failure(error),))
+        if files.look_again is not None:
+            self._schedule.text_changes(now, files.look_again)
+        if self._handler.text_is_being_written(writing=files.is_being_written):
             self._schedule.duties = -math.inf
+
+    def _send_file_anyway(self, content: bytes) -> None:
+        """Send the documents of a file whatever the check finds; anything else goes out as a line.
+
+        An answer to a request that waits answers it.
+        """
+        text = reading.decode(content)[0]
+        documents = divide(text)
+        whole = not (documents.incomplete or documents.broken)
+        spans = documents.texts if whole else ((0, len(text)),)
+        for begin, end in spans:
+            self._send_anyway(text[begin:end].strip())
+
+    def _send_anyway(self, text: str) -> None:
+        exchange = addressed(text, self._session.pending) if check.id_of(text) else None
+        if exchange is not None and kind_of(text) in (Kind.RESULT, Kind.ERROR):
+            self._handler.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
+            return
+        verdict = self._session.submit(text, anyway=True)
+        line = verdict.line or verdict.forced
+        if line:
+            note = "" if verdict.sendable else DELIBERATE
+            self._journal.write(line, by=BY_FILES, note=note)
+            self._handler.leave_progress()
+
+    def _take(self, files: TextFiles, document: Document) -> None:
+        """Judge one document of `out.txt`: an answer to what waits, or an outgoing message."""
+        if kind_of(document.text) in (Kind.REQUEST, Kind.NOTIFICATION):
+            self._say(files, document)
+            return
+        if self._session.unreadable and is_report(document.text):
+            self._say(files, document)  # a deliberate -32700 to a line nobody could read
+            return
+        exchange = addressed(document.text, self._session.pending)
+        if exchange is not None:
+            self._settle(files, document, self._session.reply(exchange.number, document.text))
+        elif self._session.may_report(check.id_of(document.text)):
+            self._say(files, document)  # a deliberate -32600 to a line that was no message
+        else:
+            self._refuse(files, document)
+
+    def _say(self, files: TextFiles, document: Document) -> None:
+        verdict = self._session.submit(document.text)
+        if verdict.line is None:
+            self._give_back(files, document, verdict.diagnostics, self._session.judge)
+            return
+        self._journal.write(verdict.line, by=BY_FILES)
+        self._handler.leave_progress()
+        files.accept(document, verdict.diagnostics)
+
+    def _settle(self, files: TextFiles, document: Document, outcome: Outcome) -> None:
+        match outcome:
+            case Sent():
+                self._handler.answered(outcome, BY_FILES)
+                files.accept(document, outcome.verdict.diagnostics)
+            case Refused():
+                self._give_back(files, document, outcome.verdict.diagnostics, self._judge)
+            case AwaitingRetry(exchange):
+                self._handler.keep(exchange.number, Reply(document.text, by=BY_FILES))
+                files.accept(document, ())
+            case Late():
+                self._refuse(files, document)
+            case impossible:
+                assert_never(impossible)
+
+    def _refuse(self, files: TextFiles, document: Document) -> None:
+        self._early = check.id_of(document.text)
+        self._give_back(files, document, self._unaddressed(document.text), self._judge)
+
+    def _unaddressed(self, text: str) -> tuple[Diagnostic, ...]:
+        session = self._session
+        return unaddressed(text, session.exchanges.remembered, session.notice, session.established)
+
+    def _give_back(
+        self,
+        files: TextFiles,
+        document: Document,
+        diagnostics: Sequence[Diagnostic],
+        judge: Callable[[str], Verdict],
+    ) -> None:
+        """Refuse a text, with what it would be if it were right."""
+        from humanmcp.protocol.diagnostics.autofix import suggestion  # noqa: PLC0415 - no start needs it
+
+        files.refuse(document, diagnostics, *suggestion(document.text, judge))
+
+    def _judge(self, text: str) -> Verdict:
+        """Judge an answer without sending it, as the one it is meant for would have it."""
+        exchange = addressed(text, self._session.pending)
+        if exchange is None:
+            return Verdict(text, None, None, self._unaddressed(text))
+        return check.check(exchange, text, established=self._session.established)
 
     # -- what is told -----------------------------------------------------------------------------
 
