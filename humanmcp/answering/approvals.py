@@ -22,10 +22,10 @@ from humanmcp.protocol.json.jsonrpc import member, members, one_line, visible
 from humanmcp.protocol.json.tree import objects_at, pretty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.answering.case import Case
-    from humanmcp.protocol.conversation.approvals import AllowPattern, Approval
+    from humanmcp.protocol.conversation.approvals import AllowPattern, Approval, AskedQuestion
 
 ROOM: Final = "approval"
 LONG_LINES: Final = 40
@@ -210,22 +210,23 @@ def change(case: Case, approval: Approval, text: str, *, shown: str = "") -> Rep
     return Reply(approvals.allowed(approval, text), TextForm.TEXT, shown=shown)
 
 
-def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
-    """Return the input with what was typed in the fields of its form; the rest as it was written.
+def input_as_typed(approval: Approval) -> dict[str, str]:
+    """Return each member of the input as its form shows it: a text as it is, else JSON."""
+    given = approval.input
+    return {
+        name: _newlines(given[name]) if isinstance(given[name], str) else raw
+        for name, raw in _members(approval)
+    }
 
-    A text is typed as it is, anything else as JSON.
-    """
+
+def changed_input(approval: Approval, typed: Mapping[str, str]) -> str:
+    """Return the input with what was typed in its form; the other members as they were written."""
     changed: dict[str, str] = {}
-    for name, raw in _members(approval):
-        before = approval.input[name]
-        words = typed.get(name)
-        if words is None:
-            continue
-        if not isinstance(before, str):
-            if words.strip() != raw.strip():
-                changed[name] = words
-        elif words != _newlines(before):
-            changed[name] = approvals.as_json(words)
+    for name, before in input_as_typed(approval).items():
+        words = _newlines(typed.get(name, before))
+        if words != before:
+            is_text = isinstance(approval.input[name], str)
+            changed[name] = approvals.as_json(words) if is_text else words
     return approvals.with_members(approval.text, changed) if changed else approval.text
 
 
@@ -240,6 +241,47 @@ def deny(case: Case, reason: str, *, shown: str = "") -> Reply:
         words = reason.strip() or approvals.DENIED
         return Reply(words, TextForm.TOOL_ERROR, action=Action.ANSWER, shown=shown)
     return Reply(approvals.denied(reason), TextForm.TEXT, shown=shown)
+
+
+def chosen_answers(
+    questions: Sequence[AskedQuestion], typed: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """Return what was chosen for each question, and written in own words, from a form.
+
+    An option is `answer 0 1`, or the value of `answer 0` where one is chosen; both count from 0.
+    Own words are `own 0`.
+
+    Raises:
+        ApprovalError: a question has no answer.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for at, question in enumerate(questions):
+        labels = [label for label, _ in question.options]
+        one = typed.get(f"answer {at}")
+        chosen = [
+            label
+            for number, label in enumerate(labels)
+            if one == str(number) or f"answer {at} {number}" in typed
+        ]
+        own = typed.get(f"own {at}", "").strip() if question.free_text else ""
+        if own and not question.multiple:
+            chosen = []
+        found[question.text] = (*chosen, *([own] if own else []))
+        if not found[question.text]:
+            raise ApprovalError("unanswered")
+    return found
+
+
+def answer(case: Case, answers: Mapping[str, tuple[str, ...]], *, shown: str = "") -> Reply:
+    """Return the reply that answers the questions.
+
+    Raises:
+        ApprovalError: it asks nothing.
+    """
+    approval = case.approval
+    if approval is None or not approval.questions:
+        raise ApprovalError("no prompt")
+    return Reply(approvals.answered(approval, answers), TextForm.TEXT, shown=shown)
 
 
 def _may_be_allowed(approval: Approval) -> None:

@@ -173,7 +173,7 @@ class Case:
     def inquiry(self) -> Inquiry | None:
         """The question that it asks the person; None if it asks none."""
         found = self.message
-        if not isinstance(found, Message) or self.held is not None:
+        if not isinstance(found, Message) or self.held is not None or self.approval is not None:
             return None
         return incoming.inquiry_of(found)
 

@@ -11,7 +11,15 @@ import logging
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from humanmcp.protocol.conversation.approvals import (
+    APPROVAL,
+    allowed,
+    approval_of,
+    kind_of,
+    pattern_of,
+)
 from humanmcp.protocol.conversation.exchange import Refused, Sent
+from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import (
     Book,
     Decision,
@@ -135,11 +143,24 @@ class AutomaticAnswers:
 
     # -- the moments of an exchange --------------------------------------------------------------
 
+    def _allowed(self, exchange: Exchange) -> Decision | None:
+        """Return the decision that a person made for the session; None if it is still theirs."""
+        tools = self._session.established.tools
+        if kind_of(exchange.tool, tools) != APPROVAL:
+            return None
+        approval = approval_of(exchange.request.raw, exchange.request, tools)
+        kept = map(pattern_of, self._journal.inbox.holds(self._journal.name))
+        if approval is None or not any(one is not None and one.fits(approval) for one in kept):
+            return None
+        return Decision(0.0, allowed(approval), TextForm.TEXT, "allowed")
+
     def decide(self, exchange: Exchange) -> Decision:
         """Return what the book does about an exchange, or what is left of its rule."""
         begun = None if self._steps is None else self._steps.left(exchange.number)
         if begun is not None:
             return begun
+        if (permitted := self._allowed(exchange)) is not None:
+            return permitted
         book = self.definition.book
         if self._memory is None and book.rules:
             from humanmcp.protocol.rules.following import BookMemory  # noqa: PLC0415 - only with rules

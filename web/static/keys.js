@@ -26,7 +26,8 @@ export function startKeys(page) {
       withControl(event, page);
       return;
     }
-    if (event.altKey || inField(event.target) || document.querySelector("dialog[open]")) return;
+    const chooses = isOption(event.target) && !event.code.startsWith("Arrow");
+    if (event.altKey || (inField(event.target) && !chooses) || document.querySelector("dialog[open]")) return;
     if (event.key === "?") openKeys();
     else if (chosen("keys") && page.age > STILL_SENDING) single(event, page.composer);
   });
@@ -99,6 +100,12 @@ function single(event, composer) {
     event.preventDefault();
     composer.views.focus();
   }
+}
+
+// The options of several questions: a key chooses the next one, too.
+/** @param {EventTarget | null} target */
+function isOption(target) {
+  return target instanceof HTMLInputElement && target.closest(".option") !== null;
 }
 
 /** @param {EventTarget | null} target */

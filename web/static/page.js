@@ -104,7 +104,11 @@ export class Page {
   // The cursor goes into the one field that matters. On a phone the list is what is shown after Send.
   placeFocus() {
     if (!this.composer || this.composer.locked) return;
-    if (isWide()) {
+    const card = maybe("approval"); // a key decides; what was meant for another request is no decision
+    if (card) {
+      card.focus();
+      scrollTo(0, 0);
+    } else if (isWide()) {
       this.composer.begin();
       scrollTo(0, 0); // first is read what it is about; Send stays in view
       if (!maybe("filled")) document.activeElement?.scrollIntoView({ block: "nearest" });

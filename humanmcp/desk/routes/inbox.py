@@ -8,16 +8,18 @@ them in place as text and elements, never as markup made from strings.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from humanmcp.answering import service, summary
+from humanmcp.answering import approvals, service, summary
+from humanmcp.answering.approvals import ApprovalError
 from humanmcp.answering.case import Case
 from humanmcp.answering.reactions import WATCHED, Reaction, carried_wrongly, reactions
 from humanmcp.answering.schema import filled
@@ -41,6 +43,7 @@ from humanmcp.desk.http.context import (
 )
 from humanmcp.desk.presenters import nodes, rendering, request_form, rows
 from humanmcp.desk.presenters import request_form as asking_back
+from humanmcp.desk.presenters.approvals import approval_view, chosen_reply
 from humanmcp.desk.presenters.forms import (
     AnswerForm,
     arguments_form,
@@ -70,7 +73,10 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.forgetting import NotForgottenError
+from humanmcp.locales import UnknownSentenceError, describe, say
+from humanmcp.protocol.conversation.approvals import AllowPattern, patterns_for
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.diagnostics.kinds import ShownOther
 from humanmcp.protocol.diagnostics.locate import PLACEHOLDER
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.tree import follow, pretty
@@ -105,10 +111,21 @@ def inbox(
 
 @router.get("/m/{name}/{number}")
 def message(  # noqa: PLR0913, PLR0917 - what an address may hold
-    request: Request, name: str, number: int, session: str = "", sent: str = "", do: str = ""
+    request: Request,
+    name: str,
+    number: int,
+    session: str = "",
+    sent: str = "",
+    do: str = "",
+    whole: str = "",
+    why: str = "",
 ) -> HTMLResponse:
-    """Show one exchange, whatever its state; `do` chooses what to do with a held message."""
-    return _show_inbox(request, Key(name, number), session=session, sent=sent, chosen=True, do=do)
+    """Show one exchange, whatever its state; `do` chooses what to do with a held message.
+
+    With `whole` a long approval is shown whole; `why` is the code of why nothing was sent.
+    """
+    key, opened = Key(name, number), Opened(do, bool(whole), why)
+    return _show_inbox(request, key, session=session, sent=sent, chosen=True, opened=opened)
 
 
 @router.get("/list")
@@ -141,6 +158,17 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
     return page(request, "status.html", item=case.item, row=row, **values)
 
 
+class Opened(NamedTuple):
+    """How an exchange is shown: the task, an approval whole or not, and why nothing was sent."""
+
+    do: str = ""
+    whole: bool = False
+    why: str = ""
+
+
+AS_IT_CAME: Final = Opened()
+
+
 def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     request: Request,
     key: Key | None,
@@ -148,7 +176,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     session: str = "",
     sent: str = "",
     chosen: bool,
-    do: str = "",
+    opened: Opened = AS_IT_CAME,
     find: str = "",
 ) -> HTMLResponse:
     """Show the list, and one exchange beside it."""
@@ -168,7 +196,7 @@ def _show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "view": view_of(request),
     }
     if key is not None:
-        values |= _message(desk, key, spoken(request), do)
+        values |= _message(desk, key, spoken(request), opened)
         if getattr(request.state, "looks_on", False):
             values |= {"answerable": False, "initial_state": script_json(None)}
     return page(request, "inbox.html", **values)
@@ -236,12 +264,12 @@ def _copies(line: str) -> list[tuple[str, str]]:
     return copies(line) if len(line) < LONGEST else []
 
 
-def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any]:
+def _message(desk: Desk, key: Key, language: str, opened: Opened = AS_IT_CAME) -> dict[str, Any]:
     """Gather everything that the page of one exchange shows."""
     case = desk.case(key)
     item, outlined = case.item, case.outlined
     row = summary.row(item, summary.badge_of(case.facts), case.read)
-    task = service.task_of(case, do)
+    task = service.task_of(case, opened.do)
     draft = service.draft_for(case, task, language)
     diagnostics = item.diagnostics
     if item.state is ExchangeState.PENDING and draft.touched:
@@ -257,6 +285,8 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         covered |= {"message", "requestedSchema", "mode"}
     given = nodes.arguments(outlined, _declared(case))
     return {
+        "approval": approval_view(case, language, opened=opened.whole),
+        "why": _why(opened.why, language),
         "item": item,
         "row": row,
         "draft": _plain(case, task, draft),
@@ -434,6 +464,10 @@ def act(request: Request, name: str, number: int, values: FormValues, do: str = 
             _hold(desk, key, spoken(request))
             query = urlencode({"at": f"{key.session}/{key.number}", "member": wanted[7:]})
             return RedirectResponse(f"/server/entry?{query}", 303)
+        case "allow" | "deny" | "change" | "change json" | "like" | "answers":
+            return _decide(desk, key, values, here)
+        case "take back":
+            approvals.take_back(desk.case(key), values.get("pattern", ""))
         case "let go" | "drop" as wanted:
             action = Action.DROP if wanted == "drop" else Action.FORWARD
             return _send(desk, key, Reply(desk.inbox.item(key).line, action=action), here)
@@ -461,6 +495,41 @@ def _hold(desk: Desk, key: Key, language: str) -> None:
     """Stop the book's countdown."""
     service.hold(desk.case(key), language, on=True, by=BY)
     desk.board.refresh(*key)
+
+
+def _decide(desk: Desk, key: Key, values: dict[str, str], here: str) -> Response:
+    """Send what a button of the approval card stands for; say why where nothing is sent."""
+    case = desk.case(key)
+    try:
+        reply = chosen_reply(case, values)
+        pattern = _pattern(case, values) if values["act"] == "like" else None
+    except ApprovalError as error:
+        why = error.code
+    else:
+        result = desk.send(key, reply)
+        if result.outcome in (Outcome.SENT, Outcome.QUEUED):
+            if pattern is not None:
+                approvals.allow_like(case, pattern)
+            return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
+        why = next((one.code for one in result.diagnostics), "")
+    return RedirectResponse(f"{here}?{urlencode({'why': why})}#approval", 303)
+
+
+def _why(code: str, language: str) -> str:
+    """Return why nothing was sent; "" for a code that there is not."""
+    with suppress(UnknownSentenceError):
+        return say(approvals.ROOM, code, language) if code else ""
+    other = ShownOther().unplaced()
+    return describe(other, language) if code == other.code else ""
+
+
+def _pattern(case: Case, values: dict[str, str]) -> AllowPattern:
+    """Return the pattern that was chosen, of those that the card showed."""
+    found = patterns_for(case.approval) if case.approval is not None else ()
+    chosen = [one for at, one in enumerate(found) if values.get("pattern") == str(at)]
+    if not chosen:
+        raise ApprovalError("no prompt")
+    return chosen[0]
 
 
 def _send(desk: Desk, key: Key, reply: Reply, here: str) -> Response:

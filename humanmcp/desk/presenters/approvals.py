@@ -1,0 +1,146 @@
+"""The approval card and the card of several questions, as the page shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.answering import approvals
+from humanmcp.answering.approvals import ApprovalError, allowed_patterns, pattern_in_words
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.approvals import patterns_for
+from humanmcp.protocol.json.tree import pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.answering.approvals import ApprovalCard
+    from humanmcp.answering.case import Case
+    from humanmcp.inbox.contract import Reply
+    from humanmcp.protocol.conversation.approvals import AskedQuestion
+
+OPTION_KEYS: Final = (*(f"Digit{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0)), *"GHMNPQUVWXYZ")
+"""Which key chooses which option, over all questions of a card; letters are `Key…`."""
+
+
+LONGEST: Final = 100_000
+"""Characters of an input that can be changed on the page."""
+
+
+class InputField(NamedTuple):
+    """One member of the input in the form that changes it."""
+
+    name: str
+    text: str
+    rows: int
+
+
+class Option(NamedTuple):
+    """One option of a question, with the key that chooses it: "" where the keys are used up."""
+
+    label: str
+    description: str
+    key: str = ""
+
+    @property
+    def letter(self) -> str:
+        """What stands on the key."""
+        return self.key.removeprefix("Digit").removeprefix("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """One question, and its options with their keys."""
+
+    asked: AskedQuestion
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalView:
+    """What the page shows of an approval. `is_closed` says that only the beginning is shown."""
+
+    headline: str
+    digest: str
+    problem: str
+    card: ApprovalCard
+    is_closed: bool
+    is_open: bool
+    fields: tuple[InputField, ...]
+    json: str
+    likes: tuple[str, ...]
+    allowed: tuple[tuple[str, str], ...]
+    questions: tuple[QuestionView, ...]
+
+
+def approval_view(case: Case, language: str, *, opened: bool) -> ApprovalView | None:
+    """Return the card of an exchange; None where nothing is to be allowed."""
+    approval = case.approval
+    if approval is None:
+        return None
+    card = approvals.card_of(approval)
+    is_long = card.is_long
+    editable = len(approval.text) <= LONGEST
+    texts = approvals.input_as_typed(approval) if editable else {}
+    return ApprovalView(
+        headline=approvals.headline(case, approval, language),
+        digest=approval.digest,
+        problem=say(approvals.ROOM, approval.problem, language) if approval.problem else "",
+        card=card if opened or not is_long else card.beginning(),
+        is_closed=is_long and not opened,
+        is_open=is_long and opened,
+        fields=tuple(
+            InputField(name, text, min(20, text.count("\n") + 1)) for name, text in texts.items()
+        ),
+        json=pretty(approval.text) if editable else "",
+        likes=tuple(pattern_in_words(one, language) for one in patterns_for(approval)),
+        allowed=tuple(
+            (str(one), pattern_in_words(one, language)) for one in allowed_patterns(case)
+        ),
+        questions=question_views(approval.questions),
+    )
+
+
+def question_views(questions: tuple[AskedQuestion, ...]) -> tuple[QuestionView, ...]:
+    """Return questions with a key for each option."""
+    number = count()
+
+    def key() -> str:
+        at = next(number)
+        name = OPTION_KEYS[at] if at < len(OPTION_KEYS) else ""
+        return f"Key{name}" if len(name) == 1 else name
+
+    return tuple(
+        QuestionView(one, tuple(Option(label, note, key()) for label, note in one.options))
+        for one in questions
+    )
+
+
+def chosen_reply(case: Case, values: Mapping[str, str]) -> Reply:
+    """Return the reply that a button of the card stands for.
+
+    Raises:
+        ApprovalError: nothing may be sent for it.
+    """
+    approval, shown = case.approval, values.get("shown", "")
+    if approval is None or not shown:
+        raise ApprovalError("no prompt")
+    match values.get("act", ""):
+        case "deny":
+            return approvals.deny(case, values.get("reason", ""), shown=shown)
+        case "change":
+            typed = {
+                name.removeprefix("input "): text
+                for name, text in values.items()
+                if name.startswith("input ")
+            }
+            text = approvals.changed_input(approval, typed)
+            return approvals.change(case, approval, text, shown=shown)
+        case "change json":
+            return approvals.change(case, approval, values.get("json", ""), shown=shown)
+        case "answers":
+            answers = approvals.chosen_answers(approval.questions, values)
+            return approvals.answer(case, answers, shown=shown)
+        case _:
+            return approvals.allow(case, approval, seen=values.get("seen") == "all", shown=shown)
