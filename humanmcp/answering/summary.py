@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -47,6 +48,9 @@ GIST: Final = 160
 
 FIRST_ITEMS: Final = 3
 """Items of a list of plain values that a row shows."""
+
+INLINE: Final = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
+"""Code, or strong words, in a line of Markdown."""
 
 COLOURS: Final = 6
 """Sessions take turns in this many accent colours; the letter tells them apart for certain."""
@@ -100,7 +104,9 @@ def summary_of(message: Message) -> Summary:
         case Kind.REQUEST | Kind.NOTIFICATION:
             name, words = _words(message.method, message.params)
             asked = incoming.inquiry_of(message)
-            return Summary(name, words if asked is None else one_line(asked.question, GIST))
+            if asked is not None:
+                words = one_line(INLINE.sub(lambda one: one[1] or one[2], asked.question), GIST)
+            return Summary(name, words)
         case Kind.RESULT | Kind.ERROR:
             return Summary("", outcome(message.body))
 

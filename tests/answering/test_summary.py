@@ -20,7 +20,7 @@ def line(method: str, params: dict[str, object]) -> str:
 
 
 CALL = line("tools/call", {"name": "dice", "arguments": {"sides": 6, "city": "東京"}})
-ASK = line("tools/call", {"name": "ask", "arguments": {"question": "Tea?", "options": ["Yes"]}})
+ASK = line("tools/call", {"name": "ask", "arguments": {"question": "**Tea** or `milk`?"}})
 READ = line("resources/read", {"uri": "file:///a"})
 
 
@@ -28,7 +28,7 @@ READ = line("resources/read", {"uri": "file:///a"})
     ("text", "wanted"),
     [
         (CALL, Summary("dice", 'sides: 6, city: "東京"')),
-        (ASK, Summary("ask", "Tea?")),
+        (ASK, Summary("ask", "Tea or milk?")),
         (READ, Summary("", "file:///a")),
     ],
 )

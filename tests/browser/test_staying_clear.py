@@ -60,6 +60,37 @@ def test_what_blocks_send_leaves_room_for_the_box(  # noqa: PLR0917 - fixtures a
     expect(page.locator("#problems .problem").first).to_be_in_viewport()
 
 
+def test_what_blocks_send_is_said_once_where_its_field_is_in_view(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """Beside Send it is told again only where the field is out of sight."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    page = window(viewport={"width": 390, "height": 440}, has_touch=True, is_mobile=True).page
+    page.locator("#rows a").first.click()
+    page.locator(".kinds").get_by_text("Protocol error").click()
+    page.locator("#error-code").fill("many")
+    beside, at_field = page.locator("#first-problem"), page.locator(".at-field.error")
+    expect(at_field).to_have_count(1)
+    page.evaluate("scrollTo(0, 0)")
+    expect(at_field).not_to_be_in_viewport()
+    expect(beside).to_be_visible()
+    at_field.evaluate("one => one.scrollIntoView({ block: 'center' })")
+    expect(at_field).to_be_in_viewport()
+    expect(beside).to_be_hidden()
+
+
+def test_the_keys_are_listed_from_the_first_on_where_the_window_is_small(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The button below them does not draw the list to its end."""
+    begin(host, desk)
+    page = window(viewport={"width": 640, "height": 400}).page
+    page.locator("header .menu").click()
+    page.locator("#show-keys").click()
+    expect(page.locator("#keys-title")).to_be_in_viewport()
+
+
 def test_what_was_answered_elsewhere_shows_its_answer_and_the_next(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

@@ -1,6 +1,6 @@
 // What the check says, under the box: how many problems, which, and the line that would go out.
 
-import { button, byId, make, maybe, Shown } from "./dom.js";
+import { button, byId, first, make, maybe, Shown } from "./dom.js";
 import { fixed, problemParts } from "./fieldmarks.js";
 import { say, tellFailed, visible } from "./words.js";
 
@@ -14,9 +14,8 @@ export class Diagnostics {
   constructor(composer) {
     this.composer = composer;
     this.first = new Shown();
-    const seen = new IntersectionObserver(([{ isIntersecting }]) => { byId("first-problem").hidden = isIntersecting; }, { rootMargin: "0px 0px -80px" }); // Send covers them
-    seen.observe(byId("problems"));
-    composer.closing.signal.addEventListener("abort", () => seen.disconnect());
+    this.seen = new IntersectionObserver(([{ isIntersecting }]) => { byId("first-problem").hidden = isIntersecting; }, { rootMargin: "0px 0px -80px" }); // Send covers them
+    composer.closing.signal.addEventListener("abort", () => this.seen.disconnect());
     this.refusedEmpty = false; // Send was pressed with nothing written
     this.listed = new Shown();
   }
@@ -74,9 +73,12 @@ export class Diagnostics {
     return fillIn ? [...parts, button(say("fill in"), "fix", () => views.show("form", { focus: true }))] : parts;
   }
 
-  // Why Send is blocked stands beside it, while what is wrong is listed out of sight.
+  // Why Send is blocked stands beside it, while what is wrong is out of sight: at its field, or in the list.
   /** @param {Problem} [problem] */
   showFirst(problem) {
+    const field = problem && this.composer.views.marks?.around(problem.pointer)?.parentElement;
+    this.seen.disconnect();
+    this.seen.observe((field && first(".at-field", field)) ?? byId("problems"));
     if (!this.first.changes([this.composer.views.current, problem ?? null])) return;
     const [sentence, ...parts] = problem ? this.parts(problem) : [];
     const whole = sentence && make("a", { class: "what", href: "#found" }, sentence.textContent);

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from humanmcp.answering.summary import INLINE
 from humanmcp.common.timestamps import clock
 from humanmcp.locales import LANGUAGES, say, sentences_of, who
 from humanmcp.protocol.json.jsonrpc import has_many_values, one_line, visible
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _HEADING: Final = re.compile(r" {0,3}#{1,6} +([^ ].*)")
 _ITEM: Final = re.compile(r" *(?:[-*+]|\d{1,4}[.)]) +(.+)$")
-_INLINE: Final = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 
 
 class Run(NamedTuple):
@@ -104,7 +104,7 @@ def _block(kind: str, lines: list[str]) -> Block:
 
 def _runs(line: str) -> Iterator[Run]:
     at = 0
-    for match in _INLINE.finditer(line):
+    for match in INLINE.finditer(line):
         if match.start() > at:
             yield Run("text", line[at : match.start()])
         code, strong = match.groups()
@@ -191,7 +191,13 @@ def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str
 
 def for_scripts(language: str) -> Mapping[str, str]:
     """Return the sentences that the page's scripts need, by code without its beginning."""
-    found = {**sentences_of(ROOM, "en"), **sentences_of(ROOM, language)}
+    own = sentences_of(ROOM, language)
+    lacking = {
+        code: text
+        for code, text in sentences_of(ROOM, "en").items()
+        if code.removesuffix(" one") not in own
+    }
+    found = {**lacking, **own}
     return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
 
 
