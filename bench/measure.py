@@ -14,7 +14,7 @@ from bench.load import BARELY
 from bench.peer import SDK_SERVER, TS_PACKAGES, TS_SERVER, Peer, call, exists, humanmcp, watch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check as draft_check
@@ -169,7 +169,7 @@ def _mistaken(count: int, call: Exchange) -> Iterator[tuple[str, Exchange, str]]
 
 def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:
     began = time.process_time()
-    verdict = draft_check.check(exchange, text, TextForm.MESSAGE, Established())
+    verdict = draft_check.check(exchange, text, TextForm.MESSAGE, NegotiatedState())
     took = time.process_time() - began
     assert verdict.sendable or not right
     return took

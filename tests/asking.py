@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from humanmcp import locales
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -62,10 +62,10 @@ def check(
     exchange: Exchange,
     text: str,
     form: TextForm = TextForm.MESSAGE,
-    established: Established | None = None,
+    negotiated: NegotiatedState | None = None,
 ) -> Verdict:
     """Check a text, and hold the verdict to what every verdict must keep."""
-    verdict = draft_check.check(exchange, text, form, established or Established())
+    verdict = draft_check.check(exchange, text, form, negotiated or NegotiatedState())
     hold(verdict)
     return verdict
 

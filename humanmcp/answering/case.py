@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
     from humanmcp.locales.explain import Card
     from humanmcp.protocol.conversation.approvals import Approval
-    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.incoming import Inquiry
@@ -107,9 +107,9 @@ class Case:
         return self.item.key
 
     @property
-    def established(self) -> Established:
+    def negotiated(self) -> NegotiatedState:
         """The negotiated state of its conversation."""
-        return self.inbox.established(self.key.session)
+        return self.inbox.negotiated(self.key.session)
 
     @property
     def message(self) -> Message | Batch | Malformed:
@@ -186,7 +186,7 @@ class Case:
         item, held = self.item, self.item.purpose is Purpose.HELD
         if not isinstance(self.message, Message) or (held and item.way is Direction.OUT):
             return None
-        found = approval_of(item.line, self.message, self.established.tools, held=held)
+        found = approval_of(item.line, self.message, self.negotiated.tools, held=held)
         return None if found is not None and held and found.problem else found
 
     @property
@@ -197,11 +197,11 @@ class Case:
             return ()
         if held is not None and held.answered is not None:
             return check.check(
-                held.answered, self.item.line, established=self.established
+                held.answered, self.item.line, negotiated=self.negotiated
             ).diagnostics
         remarks = (
             *self.item.headers,
-            *check.remarks(found, self.item.protocol_version, self.established),
+            *check.remarks(found, self.item.protocol_version, self.negotiated),
         )
         if self.has_twin:
             return (*remarks, check.same_id(found, self.item.protocol_version))

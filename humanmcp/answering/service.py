@@ -100,10 +100,10 @@ def judge(
         return Verdict(text, text, text)
     if held is not None:
         answer = action is Action.ANSWER
-        return held_check.judge(held, text, form, case.established, answer=answer)
+        return held_check.judge(held, text, form, case.negotiated, answer=answer)
     if exchange is None:  # its file was changed by another program: the process will say so
         return Verdict(text, text, text)
-    return check.check(exchange, text, form, case.established)
+    return check.check(exchange, text, form, case.negotiated)
 
 
 def autofix(
@@ -121,7 +121,7 @@ def starting_draft(case: Case, language: str) -> Draft:
     exchange = case.exchange
     if exchange is None or case.item.asked:
         return as_it_came(case)
-    return Draft(check.start(exchange, case.established, language))
+    return Draft(check.start(exchange, case.negotiated, language))
 
 
 def as_it_came(case: Case) -> Draft:
@@ -148,7 +148,7 @@ def document(case: Case, draft: Draft) -> str:
         return message(
             exchange,
             "result",
-            plain_result(exchange, draft.text, case.established, is_error=is_error),
+            plain_result(exchange, draft.text, case.negotiated, is_error=is_error),
         )
     token, body = exchange.id.token, draft.text or "{}"
     return pretty(f'{{"jsonrpc":"2.0","id":{token},"{draft.form.value}":{body}}}')

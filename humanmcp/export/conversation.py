@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.export.reading import Recording
     from humanmcp.locales.explain import Card
-    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -125,7 +125,7 @@ class Conversation:
     entries: tuple[Entry, ...]
     seen: tuple[Entry, ...]
     calls: tuple[Call, ...]
-    established: Established
+    negotiated: NegotiatedState
     version: str
     server_info: Mapping[str, Any] = field(default_factory=dict)
     """What the server says of itself: name, version, title."""
@@ -143,7 +143,7 @@ class Conversation:
     @property
     def client(self) -> str:
         """Name and version of the client, "" where it did not say."""
-        return f"{self.established.client_name} {self.established.client_version}".strip()
+        return f"{self.negotiated.client_name} {self.negotiated.client_version}".strip()
 
     def asked_by_client(self, method: str = "") -> tuple[Call, ...]:
         """Return the client's requests that were answered, of one method or of all."""
@@ -190,7 +190,7 @@ class _ConversationBuilder:
             entries=tuple(self._entries),
             seen=tuple(self._seen),
             calls=tuple(self._calls.values()),
-            established=self._state.established,
+            negotiated=self._state.negotiated,
             version=self._state.version or (facts.protocol_version if facts else ""),
             server_info=self._server,
         )
@@ -201,12 +201,12 @@ class _ConversationBuilder:
         kind = line_kind(frame, found)
         message = found if isinstance(found, Message) else None
         wrong = found if kind is LineKind.BROKEN and isinstance(found, Malformed) else None
-        noted = hints(wrong, self._established, "") if wrong is not None else ()
+        noted = hints(wrong, self._negotiated, "") if wrong is not None else ()
         return Entry(frame, kind, version, message, hints=noted)
 
     @property
-    def _established(self) -> Established:
-        return self._state.established
+    def _negotiated(self) -> NegotiatedState:
+        return self._state.negotiated
 
     def _observe(self, entry: Entry) -> Entry:
         if entry.kind is LineKind.BATCH:
@@ -222,7 +222,7 @@ class _ConversationBuilder:
     def _observe_message(self, entry: Entry, message: Message) -> Entry:
         observed = self._state.observe(entry.frame.direction, message)
         version = observed.request.version if observed.request else self._state.version
-        found = hints(observed, self._established, self._state.version)
+        found = hints(observed, self._negotiated, self._state.version)
         entry = replace(entry, observed=observed, hints=found, version=version or entry.version)
         request = observed.request
         if request is not None and message.kind is Kind.REQUEST:

@@ -49,7 +49,7 @@ def _module(conversation: Conversation, around: Mapping[int, Recorded]) -> Itera
     yield f"VERSION = {well_formed(conversation.server_version)!r}"
     yield f"INFO: dict[str, Any] = {literal(well_formed(dict(conversation.server_info)))}"
     yield f"INSTRUCTIONS = {well_formed(_instructions(conversation))!r}"
-    capabilities = well_formed(dict(conversation.established.server_capabilities or {}))
+    capabilities = well_formed(dict(conversation.negotiated.server_capabilities or {}))
     yield f"CAPABILITIES: dict[str, Any] = {literal(capabilities)}"
     for method, member in _LISTS.items():
         listed = shown if method == "tools/list" else _listed(conversation, method, member)

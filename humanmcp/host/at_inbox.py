@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client.callbacks import Judge
     from humanmcp.inbox.contract import Inbox, Role
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Established, Exchange, Outcome
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
 
 logger = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class AskedSession:
 
     # -- the respondent ------------------------------------------------------------------------
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         """Put a question into the inbox and wait until it is answered or withdrawn."""
         question = _Question(exchange, judge)
         with self._lock:
@@ -107,8 +107,8 @@ class AskedSession:
             number = self._numbers
             self._questions[number] = question  # before it can be answered
         try:
-            self.describe(exchange.version, established)
-            self._inbox_session.deliver(self._item(number, exchange, established))
+            self.describe(exchange.version, negotiated)
+            self._inbox_session.deliver(self._item(number, exchange, negotiated))
         except InboxError:  # a full disk, say: better an error than silence
             logger.exception("a question cannot be kept")
             with self._lock:
@@ -134,7 +134,7 @@ class AskedSession:
                 number, ExchangeState.CANCELLED, reason=str(in_language(reason, self.language))
             )
 
-    def _item(self, number: int, exchange: Exchange, established: Established) -> Item:
+    def _item(self, number: int, exchange: Exchange, negotiated: NegotiatedState) -> Item:
         return Item(
             key=self._inbox_session.key(number),
             line=exchange.request.raw,
@@ -142,13 +142,13 @@ class AskedSession:
             id=exchange.id.token,
             protocol_version=exchange.version,
             arrived=now(),
-            draft=Draft(check.start(exchange, established, self.language), by=BY_US, at=now()),
+            draft=Draft(check.start(exchange, negotiated, self.language), by=BY_US, at=now()),
         )
 
-    def describe(self, version: str, established: Established) -> None:
+    def describe(self, version: str, negotiated: NegotiatedState) -> None:
         """Tell the desks what the check needs."""
         if not self._over.is_set():
-            self._inbox_session.keep_facts(established, protocol_version=version)
+            self._inbox_session.keep_facts(negotiated, protocol_version=version)
 
     # -- the transcript ------------------------------------------------------------------------
 
@@ -247,12 +247,12 @@ class PersonAsked:
     answers, and the ordinary pages show them.
     """
 
-    def __init__(self, session: AskedSession, established: Established) -> None:
-        """Ask at this session of the inbox. `established` is what the check may rely on."""
+    def __init__(self, session: AskedSession, negotiated: NegotiatedState) -> None:
+        """Ask at this session of the inbox. `negotiated` is what the check may rely on."""
         self.desk = session
         self.session = Session(SessionRole.CLIENT)
-        self.session.state.negotiated = versions.R2025_11
-        self.session.established = established
+        self.session.state.negotiated_version = versions.R2025_11
+        self.session.negotiated = negotiated
         self.asked = 0
 
     def ask(self, method: str, params: Mapping[str, Any]) -> str | None:
@@ -274,7 +274,7 @@ class PersonAsked:
             return outcome
 
         try:
-            self.desk.answer(exchange, self.session.established, judge)
+            self.desk.answer(exchange, self.session.negotiated, judge)
         except BaseException:
             self.desk.withdraw(exchange, Phrase("host", "was interrupted"))
             raise

@@ -42,7 +42,7 @@ class SessionRecorder(ClientObserver):
 
     def _describe(self, client: Client) -> None:
         session = client.session
-        self.session.describe(client.stated or session.version, session.established)
+        self.session.describe(client.stated or session.version, session.negotiated)
 
     def line_sent(self, line: str) -> None:
         """Record a line of ours."""
@@ -69,7 +69,7 @@ class SessionRecorder(ClientObserver):
         self.observer.not_taken(error)
 
     def happened(self, event: Event) -> None:
-        """Tell the desks what has been established, and pass it on."""
+        """Tell the desks what has been negotiated, and pass it on."""
         if self.client is not None and isinstance(event, ResponseArrived):
             self._describe(self.client)
         self.observer.happened(event)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from humanmcp.host.servers import Server, Servers
     from humanmcp.host.terminal.typing import Typist
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 
 ROOM: Final = "host"
 METHOD: Final = "sampling/createMessage"
@@ -83,10 +83,10 @@ class SampledByModel:
     language: str
     server: str
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         """Answer, after the person's yes."""
         if exchange.method != METHOD:
-            self.otherwise.answer(exchange, established, judge)
+            self.otherwise.answer(exchange, negotiated, judge)
             return
         params = exchange.request.params
         answer, form = (

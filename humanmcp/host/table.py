@@ -30,7 +30,7 @@ from humanmcp.host.servers import HostLoop, Instead, Refuse, Servers, ToolCall, 
 from humanmcp.host.terminal.chat import ending_of
 from humanmcp.inbox.contract import Role
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import object_at
@@ -56,7 +56,8 @@ class HostPerson:
 
     def __init__(self, session: AskedSession, language: str) -> None:
         self.person = PersonAsked(
-            session, Established(HOST, client_capabilities={"elicitation": {}}, initialized=True)
+            session,
+            NegotiatedState(HOST, client_capabilities={"elicitation": {}}, initialized=True),
         )
         self.language = language
         self.history: Sequence[Turn] = ()

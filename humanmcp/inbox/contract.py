@@ -32,7 +32,7 @@ import errno
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from humanmcp.locales.stop import Phrase, StopError
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 
@@ -399,8 +399,8 @@ _ADVISED: Final = frozenset(
 class SessionInbox(Protocol):
     """What both sides of an inbox see of a session."""
 
-    def established(self, session: str) -> Established:
-        """Return what the conversation has established: a check needs it."""
+    def negotiated(self, session: str) -> NegotiatedState:
+        """Return what the conversation has negotiated: a check needs it."""
 
     def holds(self, session: str) -> Sequence[str]:
         """Return what a tap is to hold (`humanmcp tap --hold`), and what is allowed unasked."""
@@ -471,7 +471,7 @@ class ServerInbox(SessionInbox, Protocol):
     def leave(self, session: str) -> None:
         """Release a session with its pending exchanges: another process may `resume` it."""
 
-    def describe(self, facts: SessionFacts, established: Established) -> None:
+    def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
         """Replace what is known of a session."""
 
     def record(self, session: str, *frames: Frame, durable: bool = False) -> None:

@@ -20,7 +20,7 @@ from humanmcp.inbox.contract import Life, NotHeldError, UnknownItemError
 from humanmcp.inbox.exchanges import Outbox, ReplyReader, SessionFolder, discard, sweep_temporary
 from humanmcp.inbox.records import Letters, rank_of
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ class _OwnedSession:
         self.bell = Bell.hang(folder.path / records.BELL)
         self.transcript = transcript
         self.facts = facts
-        self.established = Established()
+        self.negotiated = NegotiatedState()
         self.lettered = False
 
 
@@ -212,15 +212,15 @@ class FolderInbox:
         """Release a session with its pending exchanges."""
         self._let_go(self._owned(session))
 
-    def describe(self, facts: SessionFacts, established: Established) -> None:
+    def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
         """Replace what is known of a session."""
         owned = self._owned(facts.name)
         with keeping("session", session=facts.name):
-            if established != owned.established:
+            if negotiated != owned.negotiated:
                 path = owned.folder.path / records.KNOWN
-                content = records.encode(records.record_of(established))
+                content = records.encode(records.record_of(negotiated))
                 replace_file(owned.folder.temporary, path, content, durable=False)
-                owned.established = established
+                owned.negotiated = negotiated
             facts = facts._replace(life=Life.OPEN)
             if facts != owned.facts:
                 owned.facts = facts
@@ -432,9 +432,9 @@ class FolderInbox:
             raise UnknownItemError(session)
         return facts if facts.probe else self._lettered(facts)
 
-    def established(self, session: str) -> Established:
-        """Return what the conversation has established: a check needs it."""
-        return self._sessions.established(self._folder(session).name)
+    def negotiated(self, session: str) -> NegotiatedState:
+        """Return what the conversation has negotiated: a check needs it."""
+        return self._sessions.negotiated(self._folder(session).name)
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""

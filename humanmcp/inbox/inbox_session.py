@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humanmcp.inbox.contract import Answer, Doorbell, Item, Reply, ServerInbox, SessionFacts
-    from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+    from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class InboxSession:
         """The number of the last frame that is no note of the transport."""
         self._last = 0
         """The number of the last frame of all."""
-        self._kept_facts: tuple[SessionFacts, Established] | None = None
+        self._kept_facts: tuple[SessionFacts, NegotiatedState] | None = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
         self._settling: set[str] = set()
         self._lock = threading.RLock()
@@ -91,9 +91,9 @@ class InboxSession:
         return self.inbox.bell(self.name)
 
     @property
-    def established(self) -> Established:
+    def negotiated(self) -> NegotiatedState:
         """What is known of both sides, as it was kept last."""
-        return self.inbox.established(self.name)
+        return self.inbox.negotiated(self.name)
 
     def frames(self, after: int = 0) -> Iterator[Frame]:
         """Read the transcript, after the frame of this number."""
@@ -148,11 +148,11 @@ class InboxSession:
         """Continue the frame numbers of another process."""
         self.seq = self._last = last
 
-    def keep_facts(self, established: Established, **facts: Any) -> None:  # noqa: ANN401 - as `SessionFacts`
+    def keep_facts(self, negotiated: NegotiatedState, **facts: Any) -> None:  # noqa: ANN401 - as `SessionFacts`
         """Keep what is known of the session and of both sides, if that has changed."""
         with self._lock:
             self.facts = self.facts._replace(**facts)
-            kept = (self.facts, established)
+            kept = (self.facts, negotiated)
             if kept == self._kept_facts:
                 return
             self._kept_facts = kept

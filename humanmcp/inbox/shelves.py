@@ -18,7 +18,7 @@ from humanmcp.inbox import records
 from humanmcp.inbox.atomic import Signature, is_held, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError
 from humanmcp.inbox.exchanges import read_record
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -106,10 +106,12 @@ class SessionCache:
         self._letters[name] = found
         return found
 
-    def established(self, name: str) -> Established:
+    def negotiated(self, name: str) -> NegotiatedState:
         """Return the negotiated state of the conversation."""
         path = self._path / name / records.KNOWN
-        return self._remembered.read(path, partial(records.read, Established)) or Established()
+        return (
+            self._remembered.read(path, partial(records.read, NegotiatedState)) or NegotiatedState()
+        )
 
 
 class ItemCache:

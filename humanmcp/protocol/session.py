@@ -17,13 +17,13 @@ from humanmcp.protocol.conversation import state
 from humanmcp.protocol.conversation.exchange import (
     CUT,
     AwaitingRetry,
-    Established,
     Event,
     Exchange,
     Exchanges,
     ExchangeState,
     Late,
     LineReady,
+    NegotiatedState,
     NoIdError,
     NoticeArrived,
     Outcome,
@@ -121,13 +121,13 @@ class Session:
         return self.state.version
 
     @property
-    def established(self) -> Established:
+    def negotiated(self) -> NegotiatedState:
         """The negotiated state of the conversation."""
-        return self.state.established
+        return self.state.negotiated
 
-    @established.setter
-    def established(self, established: Established) -> None:
-        self.state.established = established
+    @negotiated.setter
+    def negotiated(self, negotiated: NegotiatedState) -> None:
+        self.state.negotiated = negotiated
 
     def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """The other open requests with the same id. MCP forbids them, but clients send them."""
@@ -195,7 +195,7 @@ class Session:
     def _receive_batch(self, batch: Batch) -> tuple[Event, ...]:
         # 2025-03-26: "MCP implementations MAY support sending JSON-RPC batches, but MUST support
         # receiving JSON-RPC batches"; 2025-06-18 removed them. `initialize` is never in one.
-        if not features(self.state.negotiated).batches:
+        if not features(self.state.negotiated_version).batches:
             return self._cannot_read(Malformed(batch.raw.encode(), Flaw.IN_BATCH))
         number = self.exchanges.last + 1
         open_batch = self._batches[number] = _OpenBatch()
@@ -224,7 +224,7 @@ class Session:
             return RequestRepeated(self.exchanges.put(again))
         found = transport_facts.found if transport_facts else ()
         # Once, and when it is first asked for: most requests are answered before.
-        look = cache(partial(check.remarks, message, request.version, self.established, found))
+        look = cache(partial(check.remarks, message, request.version, self.negotiated, found))
         exchange = Exchange(
             number=number,
             request=message,
@@ -264,9 +264,9 @@ class Session:
         return asked
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
-        established, version = self.established, self.version
+        negotiated, version = self.negotiated, self.version
         observed = self.state.observe(self._peer, message)
-        remarks = check.remarks(message, version, established, observed.found)
+        remarks = check.remarks(message, version, negotiated, observed.found)
         notice = NoticeArrived(message, remarks)
         cancelled = (
             None if observed.request is None else self.exchanges.get(observed.request.number)
@@ -280,12 +280,12 @@ class Session:
         return (notice, event, LineReady(line, done.batch)) if line else (notice, event)
 
     def _receive_response(self, message: Message) -> ResponseArrived:
-        established = self.established
+        negotiated = self.negotiated
         request = self.state.observe(self._peer, message).request
         if request is None:
             return ResponseArrived(message, None)
         return ResponseArrived(
-            message, request.request, check.review(request.exchange, message, established)
+            message, request.request, check.review(request.exchange, message, negotiated)
         )
 
     # -- a draft in ----------------------------------------------------------------------------
@@ -299,7 +299,7 @@ class Session:
             return Late(exchange)
         if exchange.awaiting_retry:
             return AwaitingRetry(exchange)
-        verdict = check.check(exchange, text, form, self.established)
+        verdict = check.check(exchange, text, form, self.negotiated)
         own = verdict.line if verdict.sendable or not anyway else verdict.forced
         if own is None:
             return Refused(exchange, verdict)
@@ -450,8 +450,8 @@ class Session:
         """The server capabilities, as declared or as they would be declared."""
         return (
             self.book_capabilities
-            if self.established.server_capabilities is None
-            else self.established.server_capabilities
+            if self.negotiated.server_capabilities is None
+            else self.negotiated.server_capabilities
         )
 
     def list_changed(self, capability: str) -> tuple[str, ...]:
@@ -480,7 +480,7 @@ class Session:
         if not features(self.version).subscriptions:
             said = {"params": params} if params else {}
             notice = _text({"jsonrpc": "2.0", "method": method, **said})
-            return (notice,) if wanted and self.established.initialized else ()
+            return (notice,) if wanted and self.negotiated.initialized else ()
         rest = _text(params)[1:-1]
         return tuple(
             f'{{"jsonrpc":"2.0","method":{_text(method)},"params":'
@@ -530,10 +530,10 @@ class Session:
         verdict = check.check_outgoing(
             text,
             self.version,
-            self.established,
+            self.negotiated,
             unreadable=self.unreadable > 0,
             invalid=frozenset(self._invalid),
-            initialized=self.established.initialized,
+            initialized=self.negotiated.initialized,
             progress=self._theirs,
         )
         return self._said_by_client(verdict) if self.role is SessionRole.CLIENT else verdict
@@ -543,8 +543,8 @@ class Session:
         message = jsonrpc.read_text(verdict.forced or "")
         if not isinstance(message, Message) or not message.method:
             return verdict
-        version = state.version_of(message, self.state.negotiated)
-        found = check.remarks(message, version, self.established)
+        version = state.version_of(message, self.state.negotiated_version)
+        found = check.remarks(message, version, self.negotiated)
         return verdict._replace(line=verdict.forced, diagnostics=found)
 
     def ask(

@@ -412,7 +412,7 @@ class ExchangeHandler:
         self._schedule.duties = min(self._schedule.duties, timers.next())
 
     def _item(self, exchange: Exchange, timers: PendingTimers) -> Item:
-        start = check.start(exchange, self.session.established, self.options.language)
+        start = check.start(exchange, self.session.negotiated, self.options.language)
         now = self.journal.clock.stamp()
         return Item(
             key=self.journal.key(exchange.number),

@@ -128,10 +128,10 @@ class Journal(InboxSession):
 
     def describe(self, session: Session) -> None:
         """Update the session's facts in the inbox, if they changed."""
-        established = session.established
+        negotiated = session.negotiated
         self.keep_facts(
-            established,
-            client=established.client_name,
-            client_version=established.client_version,
+            negotiated,
+            client=negotiated.client_name,
+            client_version=negotiated.client_version,
             protocol_version=session.agreed,
         )

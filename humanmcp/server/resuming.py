@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.inbox.contract import ServerInbox
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.server.exchanges import ExchangeHandler
 
 logger = logging.getLogger(__name__)
@@ -53,11 +53,11 @@ _NO_MESSAGE = (DELIBERATE_BYTES, DELIBERATE_UNENDED)
 class Resumed(NamedTuple):
     """What a transcript says of a session. `waiting` are the exchanges in its inbox.
 
-    `before` is what the other process had established.
+    `before` is what the other process had negotiated.
     """
 
     session: Session
-    before: Established
+    before: NegotiatedState
     waiting: Sequence[int] = ()
     last: Frame | None = None
     """The last frame that is no note of HTTP."""
@@ -72,7 +72,7 @@ class Resumed(NamedTuple):
 
 def resumed(inbox: ServerInbox, name: str, waiting: Sequence[int]) -> Resumed:
     """Tell a new session all that was heard and said in another process."""
-    resumed = Resumed(Session(), inbox.established(name), waiting, came={}, answers={}, begun=set())
+    resumed = Resumed(Session(), inbox.negotiated(name), waiting, came={}, answers={}, begun=set())
     for frame in inbox.frames(name):
         if frame.note == HTTP:
             resumed = resumed._replace(seq=frame.seq)
@@ -156,7 +156,7 @@ class Resumption:
 
     def _tell_of_changes(self) -> None:
         """Announce the lists in which this process differs from the one before."""
-        before, now = self._resumed.before.prepared, self._session.established.prepared
+        before, now = self._resumed.before.prepared, self._session.negotiated.prepared
         for method in sorted({*before, *now}):
             if before.get(method) != now.get(method):
                 for line in self._session.list_changed(method.partition("/")[0]):

@@ -71,10 +71,10 @@ class ServerDefinition:
 
     def _prepare(self) -> None:
         """Let drafts start from what the book has, and answers name the server that it names."""
-        established, book = self.session.established, self.book
+        negotiated, book = self.session.negotiated, self.book
         self.session.book_capabilities = book.declared_capabilities()
         named = (book.name, book.title) != (Book().name, Book().title)
-        self.session.established = established._replace(
+        self.session.negotiated = negotiated._replace(
             prepared=book_lists(book), server=server_info(book) if named else {}
         )
 
@@ -97,7 +97,7 @@ class ServerDefinition:
 
     def _publish(self, by: str) -> None:
         self._prepare()
-        self.session.established = self.session.established._replace(newly_prepared=True)
+        self.session.negotiated = self.session.negotiated._replace(newly_prepared=True)
         before, self._told = self._told, self.book
         if by != BY_US or self._keepalive.may_acknowledge:
             for capability in changed_lists(before, self._told):
@@ -145,7 +145,7 @@ class AutomaticAnswers:
 
     def _allowed(self, exchange: Exchange) -> Decision | None:
         """Return the decision that a person made for the session; None if it is still theirs."""
-        tools = self._session.established.tools
+        tools = self._session.negotiated.tools
         if kind_of(exchange.tool, tools) != APPROVAL:
             return None
         approval = approval_of(exchange.request.raw, exchange.request, tools)
@@ -172,10 +172,10 @@ class AutomaticAnswers:
         return decide(
             exchange,
             book,
-            self._session.established,
+            self._session.negotiated,
             mode=self._options.mode,
             handshake=HandshakePolicy.PERSON if held else self._options.handshake,
-            grace=graces.of(self._session.established.client_name) if opens else None,
+            grace=graces.of(self._session.negotiated.client_name) if opens else None,
             memory=self._memory,
             refuse=self._options.refuse,
         )
@@ -297,7 +297,7 @@ class AutomaticAnswers:
         from humanmcp.protocol.validation.check import check  # noqa: PLC0415 - seldom wanted
         from humanmcp.protocol.validation.faults import broken, faults  # noqa: PLC0415 - likewise
 
-        verdict = check(exchange, decision.text, decision.form, session.established)
+        verdict = check(exchange, decision.text, decision.form, session.negotiated)
         whole = verdict.forced or decision.text
         fault = next((one for one in faults(exchange) if one.value == decision.fault), None)
         if fault is None:

@@ -214,7 +214,7 @@ class Keepalive:
 
     def plan(self, exchange: Exchange) -> TimeoutPlan:
         """Return how long the client waits for an answer, and what keeps it waiting."""
-        client = self._session.established.client_name
+        client = self._session.negotiated.client_name
         seen = None if timeouts.is_shared(client) else self._journal.limits.of(client)
         own = self._options.client_limit or self._journal.call_limits.of(client)
         means = self._means(exchange.number)
@@ -256,7 +256,7 @@ class Keepalive:
         self, exchange: Exchange, timers: PendingTimers | None, reason: str, now: float
     ) -> None:
         """Remember the client's timeout, if its cancellation was one."""
-        client = self._session.established.client_name
+        client = self._session.negotiated.client_name
         if timers is not None and not timeouts.is_shared(client):
             seconds = gave_up_after(exchange, reason, now - timers.arrived, timers.timeouts)
             if seconds:
@@ -264,7 +264,7 @@ class Keepalive:
 
     def was_answered(self, exchange: Exchange, waited: float) -> None:
         """Forget how long this client was seen to wait, when it has just waited longer."""
-        client, limits = self._session.established.client_name, self._journal.limits
+        client, limits = self._session.negotiated.client_name, self._journal.limits
         if outlasted(exchange, waited, limits.of(client) or 0.0):
             limits.forget(client)
 

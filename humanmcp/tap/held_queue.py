@@ -126,7 +126,7 @@ class HeldQueue:
         request = held.observed.request
         if request is None or request.direction is not Direction.IN:
             return Waiting(book_at=release)
-        timeout = timeout_plan(request.exchange, self._inbox_session.established.client_name, 0.0)
+        timeout = timeout_plan(request.exchange, self._inbox_session.negotiated.client_name, 0.0)
         book_at = held.rule[1].after if held.rule else release
         return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
 
@@ -168,8 +168,8 @@ class HeldQueue:
             self._let_go(held.held, BY_TAP, at)
             return
         index, prepared = rule
-        established = self._inbox_session.established
-        verdict = judge(held.passing, prepared.text, prepared.form, established, answer=True)
+        negotiated = self._inbox_session.negotiated
+        verdict = judge(held.passing, prepared.text, prepared.form, negotiated, answer=True)
         if verdict.line is None:
             logger.warning("%s does not pass the check: it goes on instead", by_rule(index))
             self._let_go(held.held, BY_TAP, at)
@@ -187,7 +187,7 @@ class HeldQueue:
             return
         answer = reply.action is Action.ANSWER or answers(passing, reply.text, reply.form)
         verdict = judge(
-            passing, reply.text, reply.form, self._inbox_session.established, answer=answer
+            passing, reply.text, reply.form, self._inbox_session.negotiated, answer=answer
         )
         line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
         if line is None:

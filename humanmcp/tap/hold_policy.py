@@ -189,7 +189,7 @@ class HoldPolicy:
         is_request = observed.message.kind is Kind.REQUEST and observed.direction is Direction.IN
         if self._book is None or request is None or not is_request:
             return None
-        found = first_rule(request.exchange, self._book, self._used, self._conversation.established)
+        found = first_rule(request.exchange, self._book, self._used, self._conversation.negotiated)
         if found is None:
             return None
         index, rule = found

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.line_pipe import Cut
     from humanmcp.inbox.inbox_session import InboxSession
-    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.whole_conversation import NeverAnswered
@@ -300,7 +300,7 @@ class _Unchecked:
     seq: int
     size: int
     heard: ObservedMessage | Malformed
-    established: Established
+    negotiated: NegotiatedState
     version: str
     line: tuple[Diagnostic, ...] = ()
     """What was said of the line as a line."""
@@ -425,7 +425,7 @@ class Listening:
         now, size = self._conversation, len(frame.raw)
         waiting = self._waiting_for(frame.direction) if isinstance(heard, Malformed) else ()
         self._unchecked.append(
-            _Unchecked(frame.seq, size, heard, now.established, now.version, said, waiting)
+            _Unchecked(frame.seq, size, heard, now.negotiated, now.version, said, waiting)
         )
         self._unchecked_bytes += size
         while len(self._unchecked) > MOST_UNCHECKED or self._unchecked_bytes > MOST_UNCHECKED_BYTES:
@@ -443,11 +443,11 @@ class Listening:
 
     def _describe(self) -> None:
         """Tell the desks who speaks."""
-        established = self._conversation.established
+        negotiated = self._conversation.negotiated
         self._inbox_session.keep_facts(
-            established,
-            client=established.client_name,
-            client_version=established.client_version,
+            negotiated,
+            client=negotiated.client_name,
+            client_version=negotiated.client_version,
             protocol_version=self._conversation.version,
             probe=self._is_probe,
         )
@@ -455,7 +455,7 @@ class Listening:
     # -- checking -------------------------------------------------------------------------------
 
     def _check(self, unchecked: _Unchecked) -> None:
-        found = hints(unchecked.heard, unchecked.established, unchecked.version)
+        found = hints(unchecked.heard, unchecked.negotiated, unchecked.version)
         for diagnostic in found:
             if diagnostic.severity in _SAID:
                 self._say(unchecked.seq, diagnostic)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 
 LARGEST: Final = 20 * 1024 * 1024
 """Bytes of all that is attached to one answer: as base64 it still fits into a line of 64 MiB."""
@@ -49,7 +49,7 @@ _BINARY: Final = "application/octet-stream"
 
 def result_with(
     exchange: Exchange,
-    established: Established,
+    negotiated: NegotiatedState,
     text: str | None,
     images: Sequence[str],
     files: Sequence[str],
@@ -69,7 +69,7 @@ def result_with(
             if left < 0:
                 raise stopped("attach", "large", name=name, most=LARGEST // 1024 // 1024)
             content.append(make(name, raw))
-    return {**tool_text(exchange.version, "", established), "content": content}
+    return {**tool_text(exchange.version, "", negotiated), "content": content}
 
 
 def _image(name: str, raw: bytes) -> dict[str, Any]:
@@ -185,9 +185,7 @@ def _attached(arguments: argparse.Namespace, answering: Answering) -> Draft:
         raise stopped("attach", "only text")
     draft = _words(arguments, answering)
     text = None if draft is None else draft.text
-    result = result_with(
-        exchange, answering.case.established, text, arguments.image, arguments.file
-    )
+    result = result_with(exchange, answering.case.negotiated, text, arguments.image, arguments.file)
     return Draft(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
 
 

@@ -16,7 +16,7 @@ from humanmcp.host.at_inbox import AskedSession, PersonAsked
 from humanmcp.inbox import contract as inboxes
 from humanmcp.inbox.contract import Item, Key, Purpose, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm
 from tests.answering.contract import MESSAGE, RESULT, TEXT, Files, Page, Seat, Terminal, Told
@@ -288,7 +288,7 @@ def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name:
     """The host's inbox: plain text becomes what a model says, in the document and the line."""
     seat = AskedSession(FolderInbox(scene.terminal.home), inboxes.Role.MODEL, language="en")
     person = PersonAsked(
-        seat, Established("", client_capabilities={"sampling": {}}, initialized=True)
+        seat, NegotiatedState("", client_capabilities={"sampling": {}}, initialized=True)
     )
     params = {
         "maxTokens": 9,

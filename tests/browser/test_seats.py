@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from humanmcp.locales import sentences_of
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.browser.seats import Windows, close
 from tests.desk.desking import Desking
@@ -258,7 +258,9 @@ def test_values_are_offered_for_an_argument_while_one_types(
 ) -> None:
     """In the client's seat, after a pause; the newest text counts, and typing is never needed."""
     seated = Seated(home, desk)
-    seated.knows("2025-11-25", Established(server_capabilities={"prompts": {}, "completions": {}}))
+    seated.knows(
+        "2025-11-25", NegotiatedState(server_capabilities={"prompts": {}, "completions": {}})
+    )
     listed = {"jsonrpc": "2.0", "id": 1, "result": {"prompts": [TRIP]}}
     seated.lines((Direction.OUT, listed))
     cities = ["Kobe", "Kochi", "Kyoto"]

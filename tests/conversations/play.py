@@ -90,7 +90,7 @@ class Player:
                 )
             case Deed.BOOK:
                 (exchange,) = self.session.pending
-                decision = decide(exchange, Book(), self.session.established)
+                decision = decide(exchange, Book(), self.session.negotiated)
                 assert decision.due(0)
                 return self._send(exchange.number, decision.text, decision.form)
             case _:

@@ -11,7 +11,7 @@ from typing import Any
 
 from humanmcp.inbox.contract import Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from tests.desk.desking import Desking
 from tests.serving_http import Got
@@ -32,8 +32,8 @@ class Seated:
         facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", role=role, pid=1)
         return self.inbox.begin(facts)
 
-    def knows(self, version: str, established: Established) -> None:
-        """Tell the desk what has been established."""
+    def knows(self, version: str, negotiated: NegotiatedState) -> None:
+        """Tell the desk what has been negotiated."""
         facts = SessionFacts(
             name=self.name,
             started="2026-11-21T01:00:00.000Z",
@@ -41,7 +41,7 @@ class Seated:
             pid=1,
             protocol_version=version,
         )
-        self.inbox.describe(facts, established)
+        self.inbox.describe(facts, negotiated)
 
     def page(self) -> str:
         """Return the page as a browser reads it."""

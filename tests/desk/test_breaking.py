@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.inbox.contract import Answer, Item, Key, Order, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.spec.faults import Fault
 from tests.browser.seats import begin, call
@@ -61,7 +61,7 @@ def test_a_fault_of_http_is_asked_of_the_server_and_the_answer_stays_right(asked
     body = {"text": "sunny", "form": "text", "fault": "wrong-status"}
     assert "HTTP: wrong status" not in asked.desk.page(asked.path)
     facts = asked.inbox.facts(asked.key.session)._replace(http_port=8766, letter="")
-    asked.inbox.describe(facts, Established())
+    asked.inbox.describe(facts, NegotiatedState())
     until(lambda: "HTTP: wrong status" in asked.desk.page(asked.path), "the page knows of HTTP")
     right: dict[str, Any] = json.loads(asked.desk.post(f"{path}/break", body).json["document"])
     assert right["id"] == 7

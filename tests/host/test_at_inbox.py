@@ -11,7 +11,7 @@ from humanmcp.host.at_inbox import AskedSession, PersonAsked
 from humanmcp.inbox import attendant
 from humanmcp.inbox.contract import Answer, Key, Reply, Role, StoreError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from tests.waiting import PATIENCE, until
 
@@ -20,8 +20,8 @@ PARAMS = {"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "tex
 
 def ask(role: AskedSession) -> tuple[threading.Thread, list[str | None]]:
     """Ask the person at a seat something in another thread. Returns it, and what it hears."""
-    established = Established("", client_capabilities={"sampling": {}}, initialized=True)
-    person = PersonAsked(role, established)
+    negotiated = NegotiatedState("", client_capabilities={"sampling": {}}, initialized=True)
+    person = PersonAsked(role, negotiated)
     heard: list[str | None] = []
     asking = threading.Thread(
         target=lambda: heard.append(person.ask("sampling/createMessage", PARAMS)), daemon=True

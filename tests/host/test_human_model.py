@@ -16,7 +16,7 @@ from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
 from humanmcp.host.servers import HostLoop
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Role
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check
@@ -109,7 +109,7 @@ def test_the_check_finds_nothing_wrong_with_that_request() -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": METHOD}
     message = read(json.dumps(asked | {"params": params_of(HISTORY, (DICE_TOOL,))}).encode())
     assert isinstance(message, Message)
-    assert check.remarks(message, "2025-11-25", Established(initialized=True)) == ()
+    assert check.remarks(message, "2025-11-25", NegotiatedState(initialized=True)) == ()
 
 
 def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from humanmcp.host.conversation import ImageBlock, StopReason, TextBlock, Turn, 
 from humanmcp.host.models import ModelError
 from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
 from humanmcp.host.terminal.typing import Typist
-from humanmcp.protocol.conversation.exchange import Established, Outcome, RequestArrived, Sent
+from humanmcp.protocol.conversation.exchange import NegotiatedState, Outcome, RequestArrived, Sent
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.session import SessionRole as Role
@@ -51,7 +51,7 @@ class Asking:
         """Ask, and return the answer."""
         session = Session(Role.CLIENT)
         can: dict[str, Any] = {"sampling": {}, "elicitation": {}}
-        session.established = Established("library", client_capabilities=can, initialized=True)
+        session.negotiated = NegotiatedState("library", client_capabilities=can, initialized=True)
         line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         (event,) = session.receive(line.encode())
         assert isinstance(event, RequestArrived)
@@ -62,7 +62,7 @@ class Asking:
             self.told = json.loads(outcome.own)
             return outcome
 
-        self.respondent.answer(event.exchange, session.established, judge)
+        self.respondent.answer(event.exchange, session.negotiated, judge)
         return self.told
 
 

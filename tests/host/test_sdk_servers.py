@@ -96,7 +96,7 @@ def check_greeter(transport: Transport, session_start: SessionStart, version: st
     client = Client(transport, person, observer=notes)
     try:
         client.open(session_start)
-        assert (client.stated or client.session.state.negotiated) == version
+        assert (client.stated or client.session.state.negotiated_version) == version
         listed = client.call("tools/list").result
         assert listed is not None
         names = {tool["name"] for tool in listed["tools"]}
@@ -139,7 +139,7 @@ def test_every_sample_speaks_every_version_of_the_handshake(name: str, version: 
     client = Client(ChildTransport(sample(name)), Nobody(), observer=notes)
     try:
         client.open(HANDSHAKE, version)
-        assert client.session.state.negotiated == version
+        assert client.session.state.negotiated_version == version
         assert client.call("tools/list").result
         assert client.call("ping").result == {}
     finally:

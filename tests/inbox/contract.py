@@ -26,7 +26,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
     Waiting,
 )
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, TextForm
 from tests.waiting import until
@@ -566,7 +566,7 @@ class InboxContract:
         later = begun._replace(
             name=name, client="c\u202e", client_version="1", protocol_version="2025-11-25"
         )
-        established = Established(
+        negotiated = NegotiatedState(
             client_name="c",
             client_version="1",
             client_capabilities={"roots": {}},
@@ -574,10 +574,10 @@ class InboxContract:
             tools={"dice": {"name": "dice", "inputSchema": {"type": "object"}}},
             initialized=True,
         )
-        assert desk.established(name) == Established()
-        server.describe(later, established)
+        assert desk.negotiated(name) == NegotiatedState()
+        server.describe(later, negotiated)
         assert desk.facts(name) == later._replace(letter="a")
-        assert desk.established(name) == established
+        assert desk.negotiated(name) == negotiated
 
     def test_sessions_are_listed_newest_first(self, server: Inbox, desk: Inbox) -> None:
         """`sessions`: whatever the order in which the store names them.
@@ -595,7 +595,7 @@ class InboxContract:
         assert desk.sessions() == []
         assert desk.facts(name).probe
         assert [one.name for one in desk.probes()] == [name]
-        server.describe(SessionFacts(name, AT), Established())
+        server.describe(SessionFacts(name, AT), NegotiatedState())
         assert [facts.name for facts in desk.sessions()] == [name]
 
     def test_two_sessions_of_the_same_second_are_two(self, store: Store, desk: Inbox) -> None:
@@ -697,7 +697,7 @@ class InboxContract:
         server, desk = store.view(), store.view()
         probed = server.begin(SessionFacts("", AT, probe=True))
         first = server.begin(SessionFacts("", "2026-11-20T18:49:08Z"))
-        server.describe(SessionFacts(probed, AT, client="host"), Established())
+        server.describe(SessionFacts(probed, AT, client="host"), NegotiatedState())
         last = store.view().begin(SessionFacts("", "2001-01-01T00:00:00Z"))  # the clock went back
         wanted = {first: "a", probed: "b", last: "c"}
         for view in (server, desk, store.view()):

@@ -263,7 +263,7 @@ RECORDS: Final = (
 def read_all(inbox: FolderInbox, session: str) -> None:
     """Call every reader; none may raise anything but `UnknownItemError`."""
     inbox.sessions()
-    for reader in (inbox.facts, inbox.established):
+    for reader in (inbox.facts, inbox.negotiated):
         with suppress(UnknownItemError):
             reader(session)
     for state in ExchangeState:

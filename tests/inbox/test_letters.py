@@ -83,7 +83,7 @@ def test_page_and_terminal_name_one_session_alike(home: Path) -> None:
     board.refresh_all()
     second = inbox.begin(SessionFacts("", "2026-11-20T18:00:01Z"))
     board.refresh(second)
-    inbox.describe(inbox.facts(probed)._replace(probe=False), inbox.established(probed))
+    inbox.describe(inbox.facts(probed)._replace(probe=False), inbox.negotiated(probed))
     board.refresh(probed)
     for name in (probed, second):
         inbox.deliver(Item(Key(name, 2), "{}", "ping", "1", "2025-11-25", "2026-11-20T18:00:02Z"))

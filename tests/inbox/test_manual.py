@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.inbox import records
 from humanmcp.inbox.contract import Answer, Draft, Reply, SessionFacts, Waiting
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import to_json
 from humanmcp.protocol.http import client
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
@@ -28,7 +28,7 @@ PARTS: Final = (
 IN_PARTS: Final = {name: "" for part in PARTS for name in json.loads(part)}
 RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     records.SESSION: records.facts_record(SessionFacts("", "")),
-    records.KNOWN: records.record_of(Established()),
+    records.KNOWN: records.record_of(NegotiatedState()),
     records.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0, **IN_PARTS},
     records.HOLDS: records.holds_record(["*"]),
     records.REQUEST: records.request_record(item_of("s")._replace(headers=(PROBLEM,))),

@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any, Final
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange, ExchangeState, related_to
+from humanmcp.protocol.conversation.exchange import (
+    Exchange,
+    ExchangeState,
+    NegotiatedState,
+    related_to,
+)
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
@@ -101,19 +106,19 @@ def conversations() -> Iterator[str]:
             spoken = state.version
             yield f"  {direction.value} {raw[:90]!r} {_told(whole_conversation.line_hints(raw, found, spoken))}"
             if isinstance(found, Malformed):
-                yield f"    {_told(whole_conversation.hints(found, state.established, spoken))}"
+                yield f"    {_told(whole_conversation.hints(found, state.negotiated, spoken))}"
             if isinstance(found, Message):
-                before = state.established
+                before = state.negotiated
                 heard = state.observe(direction, found)
                 number = heard.request.number if heard.request else 0
                 yield f"    {number} {heard.method} {heard.name} {heard.ambiguous} {[type(one).__name__ for one in heard.found]}"
                 yield f"    {state.version} {state.log_level} {sorted(state.watched)} {[(one.number, one.continues) for one in state.open]}"
-                if state.established != before:
-                    yield f"    {state.established}"
+                if state.negotiated != before:
+                    yield f"    {state.negotiated}"
                 for strict in (False, True):
                     yield f"    {_told(whole_conversation.hints(heard, before, state.version, strict=strict))}"
         other = state.copy()
-        yield f"  {other.version} {other.established == state.established} {other.open == state.open}"
+        yield f"  {other.version} {other.negotiated == state.negotiated} {other.open == state.open}"
 
 
 def questions() -> Iterator[str]:
@@ -129,8 +134,8 @@ def questions() -> Iterator[str]:
             for has in _CAPABILITIES:
                 exchange = asked(method, {"name": "t", "_meta": stating(has)}, version=version)
                 for ready in (False, True):
-                    established = Established(client_capabilities=has, initialized=ready)
-                    found = input_requests.obstacle(input_request, exchange, established)
+                    negotiated = NegotiatedState(client_capabilities=has, initialized=ready)
+                    found = input_requests.obstacle(input_request, exchange, negotiated)
                     yield f"  {method} {has} {ready} {found and (found.why.name, found.capability)}"
         params = input_requests.params(input_request, "Why?", rows)
         exchange = asked("tools/call", {"name": "t"}, version=version)
@@ -185,7 +190,7 @@ def held_messages() -> Iterator[str]:
         yield f"  {_judged(held.judge(one, answer, answer=True))}"
     exchanges = tuple(asked("ping", token=token, version=R2025_03) for token in ("1", '"2"'))
     for text in typed:
-        yield f"{held.is_answers(text)} {_judged(held.judge_answers(exchanges, text, Established()))}"
+        yield f"{held.is_answers(text)} {_judged(held.judge_answers(exchanges, text, NegotiatedState()))}"
 
 
 def addresses() -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Final
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.http.http_headers import Headers
 from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge, on_one_line
 from humanmcp.protocol.rules import answer_book, book_format, timeouts
@@ -84,13 +84,15 @@ def decisions() -> Iterator[str]:
                 for book, mode, offered in product(
                     (RULES, {"server": {"protocol_versions": [R2025]}}), Mode, (None, {"tools": {}})
                 ):
-                    established = Established(server_capabilities=offered, client_name="opencode")
-                    yield f"  {_decided(_asked(name, version), book, established, mode)}"
+                    negotiated = NegotiatedState(
+                        server_capabilities=offered, client_name="opencode"
+                    )
+                    yield f"  {_decided(_asked(name, version), book, negotiated, mode)}"
     for mode, handshake, client in product(Mode, HandshakePolicy, CLIENTS):
         exchange = _asked("tools/list", R2025)
-        established = Established(client_name=client)
+        negotiated = NegotiatedState(client_name=client)
         for method in ("initialize", "prompts/list"):
-            yield f"{mode} {handshake} {client} {_decided(exchange, RULES, established, mode, handshake)}"
+            yield f"{mode} {handshake} {client} {_decided(exchange, RULES, negotiated, mode, handshake)}"
             exchange = _asked(method, R2025, protocolVersion="2025-06-18")
 
 
@@ -105,26 +107,26 @@ def rules() -> Iterator[str]:
             for arguments in calls:
                 exchange = _asked("tools/call", version, name=tool, arguments=arguments)
                 yield f"{version} {tool} {arguments}"
-                yield f"  {_decided(exchange, RULES, Established(), Mode.NORMAL)}"
+                yield f"  {_decided(exchange, RULES, NegotiatedState(), Mode.NORMAL)}"
         for uri in ("file:///a", "file:///a/b", "other:"):
             exchange = _asked("resources/read", version, uri=uri)
-            yield f"{uri} {_decided(exchange, RULES, Established(), Mode.NORMAL)}"
+            yield f"{uri} {_decided(exchange, RULES, NegotiatedState(), Mode.NORMAL)}"
         for names in ((), ("roots",)):
             has: dict[str, Any] = {name: {} for name in names}
             exchange = _asked("prompts/get", version, name="p")
-            established = Established(client_capabilities=has)
-            yield f"{has} {_decided(exchange, RULES, established, Mode.AUTO)}"
+            negotiated = NegotiatedState(client_capabilities=has)
+            yield f"{has} {_decided(exchange, RULES, negotiated, Mode.AUTO)}"
 
 
 def _decided(
     exchange: Exchange,
     book: dict[str, Any],
-    established: Established,
+    negotiated: NegotiatedState,
     mode: Mode,
     handshake: HandshakePolicy = HandshakePolicy.BY_CLIENT,
 ) -> str:
     decision = answer_book.decide(
-        exchange, book_format.parse(book), established, mode=mode, handshake=handshake
+        exchange, book_format.parse(book), negotiated, mode=mode, handshake=handshake
     )
     usual = answer_book.BY_PERSON
     return ", ".join(

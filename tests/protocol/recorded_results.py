@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.following import BookMemory
 from tests.asking import R2025, R2026, asked, stating
@@ -30,7 +30,7 @@ class Case(NamedTuple):
     method: str
     params: dict[str, Any]
     result: dict[str, Any]
-    established: Established = Established()
+    negotiated: NegotiatedState = NegotiatedState()
     versions: tuple[str, ...] = (R2025, R2026)
 
     def exchange(self, version: str) -> Exchange:
@@ -61,7 +61,7 @@ _CAPABILITIES: Final[dict[str, Any]] = {
     "resources": {},
     "completions": {},
 }
-_LISTED: Final = Established(
+_LISTED: Final = NegotiatedState(
     server_capabilities=_CAPABILITIES,
     tools={"t": {"name": "t", "inputSchema": {}, "outputSchema": _SCHEMA}},
     initialized=True,
@@ -75,14 +75,14 @@ CASES: Final = (
         {"type": "resource", "resource": {"uri": "file:///a", "text": "x", "mimeType": "text/plain"}},
         {"type": "resource", "resource": {"uri": "file:///b", "blob": _PIXEL, "mimeType": "image/jpeg"}},
     ], "structuredContent": {"a": "x", "n": 1}, "isError": False}, _LISTED),
-    Case("tools/call", {"name": "u"}, {"content": [], "isError": True}, Established(server_capabilities={}, tools={})),
+    Case("tools/call", {"name": "u"}, {"content": [], "isError": True}, NegotiatedState(server_capabilities={}, tools={})),
     Case("tools/list", {}, {"tools": [
         {"name": "t", "title": "T", "description": "D", "inputSchema": {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "City"}, "b": {"type": "array", "items": {"type": "string", "x-mcp-header": "B"}}}},
          "outputSchema": _SCHEMA, "annotations": {"title": "T", "readOnlyHint": True, "destructiveHint": False}, "icons": [{"src": "https://h/i.png", "sizes": ["48x48"], "mimeType": "image/png"}]},
         {"name": "u", "inputSchema": {"type": "object", "$ref": "#/$defs/no"}},
         {"name": "t", "inputSchema": {"type": "object", "properties": {"a": {"pattern": "("}}}},
-    ], "nextCursor": "2"}, Established(server_capabilities={"tools": {}})),
-    Case("prompts/list", {}, {"prompts": [{"name": "p", "title": "P", "arguments": [{"name": "a", "description": "A", "required": True}, {"name": "a"}]}, {"name": "p"}]}, Established(server_capabilities={})),
+    ], "nextCursor": "2"}, NegotiatedState(server_capabilities={"tools": {}})),
+    Case("prompts/list", {}, {"prompts": [{"name": "p", "title": "P", "arguments": [{"name": "a", "description": "A", "required": True}, {"name": "a"}]}, {"name": "p"}]}, NegotiatedState(server_capabilities={})),
     Case("prompts/get", {"name": "p", "arguments": {"a": "x"}}, {"description": "D", "messages": [{"role": "user", "content": {"type": "text", "text": "x"}}, {"role": "assistant", "content": {"type": "image", "data": _PIXEL, "mimeType": "image/png"}}]}),
     Case("resources/list", {"cursor": "2"}, {"resources": [{"uri": "file:///a", "name": "a", "size": 1, "annotations": _NOTE}, {"uri": "file:///a", "name": "b"}], "nextCursor": "2"}),
     Case("resources/templates/list", {}, {"resourceTemplates": [{"uriTemplate": "file:///{a}", "name": "a"}, {"uriTemplate": "file:///{", "name": "b"}]}),

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp import __version__
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc, tree
 from humanmcp.protocol.json.jsonrpc import Message
@@ -216,20 +216,20 @@ def results() -> Iterator[str]:
             usual: set[str] = set()
             for what, value in damaged(case.result):
                 text = case.text(value, version)
-                judged = check.check(exchange, text, TextForm.RESULT, case.established)
+                judged = check.check(exchange, text, TextForm.RESULT, case.negotiated)
                 found = {_brief(one): None for one in judged.diagnostics}
                 yield f"  {what}{'' if judged.sendable else ' blocked'}"
                 yield from (f"    {one}" for one in found if one not in usual)
                 usual = usual or set(found)
             for text, form in recorded_results.PLAIN:
                 yield f"  {text!r} {form.value}"
-                judged = check.check(exchange, text, form, case.established)
+                judged = check.check(exchange, text, form, case.negotiated)
                 yield from verdict(judged, lines=True)
 
 
 def requests() -> Iterator[str]:
     """Yield what is said of what a client sends with one thing wrong with its parameters."""
-    established = Established(
+    negotiated = NegotiatedState(
         initialized=True, server_capabilities={"tools": {}}, tools={"weather": {}}
     )
     for version in (R2025, R2026):
@@ -242,7 +242,7 @@ def requests() -> Iterator[str]:
                 if what.startswith("_meta/") and name != "tools/call":
                     continue  # it is judged in one way
                 found = check.remarks(
-                    _message(**own, method=name, params=params), version, established
+                    _message(**own, method=name, params=params), version, negotiated
                 )
                 yield f"  {what}"
                 yield from (f"    {problem(one)}" for one in found)
@@ -261,7 +261,7 @@ def outgoing() -> Iterator[str]:
             for what, value in damaged(said):
                 yield f"  {what}"
                 judged = check.check_outgoing(
-                    _json(value), version, Established(client_capabilities=ALL)
+                    _json(value), version, NegotiatedState(client_capabilities=ALL)
                 )
                 yield from verdict(judged, lines=what.count("/") == 0)
 
@@ -273,8 +273,8 @@ def misdirected() -> Iterator[str]:
             if not own or version not in methods.of(name).to_client:
                 text = _json({"jsonrpc": "2.0", **own, "method": name, "params": {}})
                 for known in (
-                    Established(),
-                    Established(client_capabilities=ALL, server_capabilities={}),
+                    NegotiatedState(),
+                    NegotiatedState(client_capabilities=ALL, server_capabilities={}),
                 ):
                     yield f"{version} {text}"
                     found = check.check_outgoing(text, version, known, initialized=not own)

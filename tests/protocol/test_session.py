@@ -97,7 +97,7 @@ def test_a_request_becomes_a_pending_exchange_with_our_own_number() -> None:
 def test_the_handshake_settles_the_version() -> None:
     """The negotiated version counts, not the one that was asked for."""
     session = opened("2025-06-18")
-    assert session.state.negotiated == "2025-06-18"
+    assert session.state.negotiated_version == "2025-06-18"
     assert call(session, 1).version == "2025-06-18"
     assert session.version == "2025-06-18"
 
@@ -411,7 +411,7 @@ def test_two_batches_do_not_mix() -> None:
 def test_a_session_learns_who_the_client_is_and_what_was_offered() -> None:
     """The check needs it: capabilities, tools, initialized."""
     session = opened()
-    known = session.established
+    known = session.negotiated
     assert (known.client_name, known.client_version) == ("client", "7")
     assert known.client_capabilities == {"roots": {}}
     assert known.server_capabilities == {"tools": {}}
@@ -429,17 +429,17 @@ def test_the_tools_of_all_pages_are_known() -> None:
 
     answer({}, "a")
     answer({"cursor": "2"}, "b")
-    assert set(session.established.tools or {}) == {"a", "b"}
+    assert set(session.negotiated.tools or {}) == {"a", "b"}
     answer({}, "c")
-    assert set(session.established.tools or {}) == {"c"}
+    assert set(session.negotiated.tools or {}) == {"c"}
 
 
 def test_a_modern_client_is_known_from_its_envelope() -> None:
     """2026-07-28: name and capabilities stand in each request."""
     session = Session()
     call(session, 1, _meta={**MODERN, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}})
-    assert session.established.client_name == "c"
-    assert session.established.client_capabilities == {"roots": {}}
+    assert session.negotiated.client_name == "c"
+    assert session.negotiated.client_capabilities == {"roots": {}}
 
 
 # -- keeping a client waiting -------------------------------------------------------------------
@@ -575,7 +575,7 @@ def test_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
         session, "subscriptions/listen", "s-1", notifications={"toolsListChanged": True}, **meta
     )
     assert session.list_changed("tools") == ()  # it was never offered
-    session.established = session.established._replace(
+    session.negotiated = session.negotiated._replace(
         server_capabilities={"tools": {"listChanged": True}, "prompts": {}}
     )
     (line,) = session.list_changed("tools")
@@ -587,11 +587,11 @@ def test_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
 def test_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
     """The rule: "before `initialized` a server should send nothing but pings and logs"."""
     session = opened()
-    session.established = session.established._replace(
+    session.negotiated = session.negotiated._replace(
         server_capabilities={"tools": {}}, initialized=False
     )
     assert session.list_changed("tools") == ()
-    session.established = session.established._replace(initialized=True)
+    session.negotiated = session.negotiated._replace(initialized=True)
     (line,) = session.list_changed("tools")
     assert json.loads(line) == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
     assert session.judge(line).sendable
@@ -601,7 +601,7 @@ def test_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
 def test_a_resource_that_changed_is_told_to_who_subscribed_to_it() -> None:
     """With a handshake: to a client that asked for it and was answered, until it is enough."""
     session = opened()
-    session.established = session.established._replace(
+    session.negotiated = session.negotiated._replace(
         server_capabilities={"resources": {"subscribe": True}}
     )
 
@@ -826,14 +826,14 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
         "serverInfo": {"name": "s", "version": "1"},
     }
     round_trip(client.ask("initialize", hello), json.dumps(declared))
-    assert client.state.negotiated == server.state.negotiated == "2025-06-18"
+    assert client.state.negotiated_version == server.state.negotiated_version == "2025-06-18"
     ready = client.submit('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     assert ready.line is not None
     server.receive(ready.line.encode())
-    assert server.established.initialized
+    assert server.negotiated.initialized
     tools = {"tools": [{"name": "dice", "inputSchema": {"type": "object"}}]}
     round_trip(client.ask("tools/list"), json.dumps(tools))
-    assert set(client.established.tools or {}) == {"dice"}
+    assert set(client.negotiated.tools or {}) == {"dice"}
     said = round_trip(client.ask("tools/call", {"name": "dice", "arguments": {}}), SUNNY)
     assert said.message.body["result"]["content"][0]["text"] == "sunny"
     assert client.awaited == ()

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
@@ -41,7 +41,7 @@ FOLDERS: Final = (
 """Where examples stand, and the version that they are written in."""
 
 _BLOCK: Final = re.compile(r"^ *```jsonc?\b[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
-_ABLE: Final = Established(
+_ABLE: Final = NegotiatedState(
     client_capabilities={
         "roots": {"listChanged": True},
         "sampling": {"tools": {}, "context": {}},

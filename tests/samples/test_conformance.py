@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 import pytest
 
 from humanmcp.common.book_file import read_book
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.validation import check
 from tests.asking import R2025, R2026, STATED, asked
 from tests.samples.test_servers import SAMPLES
@@ -78,7 +78,7 @@ class Suite:
         answer = self.ask(method, declared, **params)
         assert "result" in answer, answer
         exchange = asked(method, self.sent, token=str(answer["id"]), version=self.version)
-        verdict = check.check(exchange, json.dumps(answer), established=Established())
+        verdict = check.check(exchange, json.dumps(answer), negotiated=NegotiatedState())
         assert [each.code for each in verdict.errors] == []
         return answer["result"]
 

@@ -9,7 +9,7 @@ import pytest
 from humanmcp.inbox.contract import Order, Reply, SessionFacts, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.inbox_session import TransportNote
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import HTTP, Direction, Frame
 from humanmcp.server.connection import MemoryConnection
 from humanmcp.server.journal import Journal
@@ -101,7 +101,7 @@ def test_what_is_known_of_a_session_is_kept_as_soon_as_the_disk_takes_it(
     with monkeypatch.context() as patch:
         patch.setattr(inbox, "describe", full)
         for version in ("2025-06-18", "2025-11-25"):
-            ledger.keep_facts(Established(), protocol_version=version)
+            ledger.keep_facts(NegotiatedState(), protocol_version=version)
     assert inbox.facts(ledger.name).protocol_version == ""
     ledger.catch_up()
     assert inbox.facts(ledger.name).protocol_version == "2025-11-25"

@@ -304,13 +304,13 @@ def test_the_draft_of_a_list_is_the_books_also_after_the_book_was_saved(
         draft = until(lambda: desk.items(session), "the request")[0].draft
         assert draft is not None
         assert [tool["name"] for tool in json.loads(draft.text)["result"]["tools"]] == ["mine"]
-        assert set(desk.established(session).prepared) == {"tools/list"}
+        assert set(desk.negotiated(session).prepared) == {"tools/list"}
         book.write_text(text.format('[[prompts]]\nname = "p"\n'), encoding="utf-8")
-        until(lambda: "prompts/list" in desk.established(session).prepared, "the saved book")
-        assert desk.established(session).server == {}
+        until(lambda: "prompts/list" in desk.negotiated(session).prepared, "the saved book")
+        assert desk.negotiated(session).server == {}
         book.write_text('[server]\nname = "weather"\nversion = "2"\n', encoding="utf-8")
         named = {"name": "weather", "version": "2"}  # every desk gives it in plain answers
-        until(lambda: desk.established(session).server == named, "the name of the server")
+        until(lambda: desk.negotiated(session).server == named, "the name of the server")
 
 
 def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:

@@ -222,8 +222,8 @@ def test_a_tapped_session_stands_in_the_inbox_beside_the_others(home: Path) -> N
         )
         assert (facts.client, facts.client_version) == ("claude-ai", "0.1.0")
         assert facts.protocol_version == "2024-11-05"
-        until(lambda: inbox.established(facts.name).tools, "the server's tools")
-        assert set(inbox.established(facts.name).tools or {}) == {"calc_add", "exec_shell_command"}
+        until(lambda: inbox.negotiated(facts.name).tools, "the server's tools")
+        assert set(inbox.negotiated(facts.name).tools or {}) == {"calc_add", "exec_shell_command"}
         assert tapped.close()[0] == 0
         assert inbox.sessions()[0].life is Life.CLOSED
 

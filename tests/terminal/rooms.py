@@ -16,7 +16,7 @@ from humanmcp.answering import service
 from humanmcp.answering.case import Case, case_of
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules.answer_book import APPROVE_TOOL
 from tests.waiting import EVERY
@@ -58,7 +58,7 @@ class Room:
             **facts,
         )
         name = self.inbox.begin(made)
-        self.inbox.describe(made._replace(name=name), Established(client_name=client))
+        self.inbox.describe(made._replace(name=name), NegotiatedState(client_name=client))
         return name
 
     def ask(self, session: str, number: int, line: str = CALL, **parts: Any) -> Key:  # noqa: ANN401 - parts of an item
@@ -156,8 +156,8 @@ TOOLS: Final = {"approve": APPROVE_TOOL}
 def approving(room: Room, **facts: Any) -> str:  # noqa: ANN401 - facts of any type
     """Begin a session whose client was told of the tool for permission prompts."""
     name = room.session(**facts)
-    established = Established(client_name="claude-code", tools=TOOLS)
-    room.inbox.describe(room.inbox.facts(name), established)
+    negotiated = NegotiatedState(client_name="claude-code", tools=TOOLS)
+    room.inbox.describe(room.inbox.facts(name), negotiated)
     return name
 
 

@@ -15,7 +15,7 @@ from humanmcp.answering.case import read_line
 from humanmcp.answering.schema.interface import ArmShape, FieldShape
 from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.locate import json_text
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.json.jsonrpc import Message, is_large
@@ -181,10 +181,10 @@ def _capabilities(version: str, language: str) -> dict[str, Any]:
     )
 
 
-def form_of(item: Item, established: Established, tool: str, language: str) -> AnswerForm | None:
+def form_of(item: Item, negotiated: NegotiatedState, tool: str, language: str) -> AnswerForm | None:
     """Return the form of an answer, None when there is nothing to fill in."""
     if item.method == "tools/call":
-        schema = _tool_schema(established, tool, "outputSchema")
+        schema = _tool_schema(negotiated, tool, "outputSchema")
         if schema is not None:
             return AnswerForm("/result/structuredContent", schema, mirror=True)
     if item.method == "elicitation/create":
@@ -213,17 +213,17 @@ def _asked_for(item: Item, language: str) -> Mapping[str, Any]:
     return _object(("action",), action=action, content=content)
 
 
-def arguments_form(established: Established, tool: str) -> AnswerForm | None:
+def arguments_form(negotiated: NegotiatedState, tool: str) -> AnswerForm | None:
     """Return the form of the arguments of a held call, None when the tool declared none."""
-    schema = _tool_schema(established, tool, "inputSchema")
+    schema = _tool_schema(negotiated, tool, "inputSchema")
     if schema is None or not schema.get("properties"):
         return None
     return AnswerForm("/params/arguments", schema)
 
 
-def _tool_schema(established: Established, tool: str, member: str) -> Mapping[str, Any] | None:
+def _tool_schema(negotiated: NegotiatedState, tool: str, member: str) -> Mapping[str, Any] | None:
     """Return a schema that a tool declared. It came over a wire: it may be anything."""
-    schema = follow((established.tools or {}).get(tool), member)
+    schema = follow((negotiated.tools or {}).get(tool), member)
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return None
     return schema if len(json.dumps(schema)) <= LARGEST_SCHEMA else None
@@ -394,7 +394,7 @@ def starts_of(exchange: Exchange) -> tuple[Start, ...]:
     results = calls(exchange)
     if not results:
         return ()
-    said = plain_result(exchange, "", Established())
+    said = plain_result(exchange, "", NegotiatedState())
     say = Start("", "", message(exchange, "result", said), AnswerForm("/result/content", SAY))
     tools = tools_in(exchange)
     return (

@@ -142,14 +142,14 @@ class QuestionChoice:
 
 def question_choices(case: Case, language: str) -> tuple[QuestionChoice, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
-    item, facts, exchange, established = case.item, case.facts, case.exchange, case.established
+    item, facts, exchange, negotiated = case.item, case.facts, case.exchange, case.negotiated
     ours = facts.role is Role.SERVER and item.purpose is Purpose.ANSWER
     waits = item.state is ExchangeState.PENDING and facts.life is Life.OPEN
     if exchange is None or not ours or not waits:
         return ()
     found = []
     for input_request in InputRequest:
-        hindered = input_requests.obstacle(input_request, exchange, established)
+        hindered = input_requests.obstacle(input_request, exchange, negotiated)
         why = ""
         if hindered is not None:
             code, missing = f"ask.not.{hindered.why.value}", hindered.capability

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from humanmcp.common.settings import Settings
-    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 MEMBERS: Final = tuple(LISTED)
@@ -66,23 +66,23 @@ def of_book(book: Book) -> Lists:
     return {member: tuple(getattr(book, ATTRIBUTES[member])) for member in MEMBERS}
 
 
-def of_session(established: Established) -> Lists:
+def of_session(negotiated: NegotiatedState) -> Lists:
     """Return what the next lists of a session hold, as far as it is known here."""
-    if established.prepared:
-        return {m: tuple(established.prepared.get(LISTS[m], {}).get(m, ())) for m in MEMBERS}
+    if negotiated.prepared:
+        return {m: tuple(negotiated.prepared.get(LISTS[m], {}).get(m, ())) for m in MEMBERS}
     found = of_book(Book())
-    if established.tools is not None:
-        found["tools"] = tuple(established.tools.values())
+    if negotiated.tools is not None:
+        found["tools"] = tuple(negotiated.tools.values())
     return found
 
 
-def change(before: Lists, after: Lists, established: Established) -> str:
+def change(before: Lists, after: Lists, negotiated: NegotiatedState) -> str:
     """Return the text of the order that changes the definition of a session."""
     add, remove = {}, {}
     default = of_book(Book())
     for member, key in LISTED.items():
         known = {one.get(key) for one in (*before[member], *default[member])}
-        known |= set(established.tools or ()) if member == "tools" else set()
+        known |= set(negotiated.tools or ()) if member == "tools" else set()
         gone = known - {one.get(key) for one in after[member]}
         if before[member] != after[member]:
             add[member] = [dict(one) for one in after[member]]

@@ -48,16 +48,16 @@ def complete(request: Request, session: str, body: CompleteBody) -> ValuesShape:
     5 seconds without an answer, the request is cancelled.
     """
     desk = desk_of(request)
-    facts, established = desk.inbox.facts(session), desk.inbox.established(session)
+    facts, negotiated = desk.inbox.facts(session), desk.inbox.negotiated(session)
     version = facts.protocol_version or versions.LATEST_HANDSHAKE
     if facts.role is not Role.CLIENT or not starting_draft.has_completions(
-        established.server_capabilities, version
+        negotiated.server_capabilities, version
     ):
         return {"values": []}
     asked = starting_draft.asked(body.ref, body.argument, body.value, body.arguments, version)
     key = f"complete-{secrets.token_hex(4)}"
     if not _is_said(
-        desk, session, request_text("completion/complete", asked, version, established, key)
+        desk, session, request_text("completion/complete", asked, version, negotiated, key)
     ):
         return {"values": []}
     answer = await_result(lambda: _answer(desk, session, key), PATIENCE, desk.board.wait)
@@ -73,7 +73,7 @@ def answer_schema(request: Request, session: str, number: int) -> JsonSchemaShap
     For the protocol version of the session, with what the tool or the question declares.
     """
     case = desk_of(request).case(Key(session, number))
-    item, form = case.item, form_of(case.item, case.established, case.name, "en")
+    item, form = case.item, form_of(case.item, case.negotiated, case.name, "en")
     more: dict[str, Any] = {}
     if form is not None and form.mirror:
         more["structuredContent"] = form.schema
@@ -90,10 +90,10 @@ def request_schema(request: Request, session: str) -> JsonSchemaShape:
     The arguments of each tool are as the server declared them.
     """
     desk = desk_of(request)
-    facts, established = desk.inbox.facts(session), desk.inbox.established(session)
+    facts, negotiated = desk.inbox.facts(session), desk.inbox.negotiated(session)
     tools = {
         name: entry["inputSchema"]
-        for name, entry in (established.tools or {}).items()
+        for name, entry in (negotiated.tools or {}).items()
         if isinstance(entry, dict) and isinstance(entry.get("inputSchema"), dict)
     }
     return {"schema": Schemas(facts.protocol_version or versions.LATEST_HANDSHAKE).requests(tools)}

@@ -341,7 +341,7 @@ def _is_filled(case: Case, task: Task, draft: Draft) -> bool:
 
 def _declared(case: Case) -> Any:  # noqa: ANN401 - it came over a wire
     """Return what was declared of the arguments of a call; None where nothing was."""
-    return follow((case.established.tools or {}).get(case.name), "inputSchema")
+    return follow((case.negotiated.tools or {}).get(case.name), "inputSchema")
 
 
 def _plain(case: Case, task: Task, draft: Draft) -> Draft:
@@ -408,8 +408,8 @@ def _filled(saved: Saved, case: Case) -> Saved:
 def _form_for(case: Case, exchange: Exchange | None, language: str) -> AnswerForm | None:
     """Return the form of an answer, or of the arguments of a call that goes on changed."""
     if exchange is not None:
-        return form_of(case.item, case.established, case.name, language)
-    return arguments_form(case.established, case.name) if case.item.method == "tools/call" else None
+        return form_of(case.item, case.negotiated, case.name, language)
+    return arguments_form(case.negotiated, case.name) if case.item.method == "tools/call" else None
 
 
 def _form(form: AnswerForm) -> FormShape:

@@ -30,7 +30,7 @@ from humanmcp.desk.state.board import SessionView
 from humanmcp.desk.state.saved_answers import listed
 from humanmcp.inbox.contract import Action, DeskInbox, Key, Life, Order, Purpose, Reply, Role
 from humanmcp.inbox.ordering import OrderError
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json.jsonrpc import Message
@@ -176,7 +176,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         for one in desk.inbox.last_frames_before(name, 0, SHOWN)
         if one.direction in (Direction.IN, Direction.OUT)
     ]
-    established = desk.inbox.established(name)
+    negotiated = desk.inbox.negotiated(name)
     version = session.facts.protocol_version or versions.LATEST_HANDSHAKE
     return page(
         request,
@@ -185,7 +185,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
         begun=said.begun,
-        completes=starting_draft.has_completions(established.server_capabilities, version),
+        completes=starting_draft.has_completions(negotiated.server_capabilities, version),
         values=said.values,
         # That the page wrote it over several lines is nothing to tell.
         problems=diagnostic_shapes(
@@ -208,22 +208,22 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
 
 def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     """List what one may begin with: the lists that the server declared, its tools, and a ping."""
-    established, facts = desk.inbox.established(name), desk.board.session(name).facts
+    negotiated, facts = desk.inbox.negotiated(name), desk.board.session(name).facts
     if facts.role is Role.SERVER:
         return _of_a_server(desk, name, facts.protocol_version or versions.LATEST_HANDSHAKE)
-    declared = established.server_capabilities
+    declared = negotiated.server_capabilities
     asked = [
         (one.name, "", None, None)
         for one in methods.LISTS
         if declared is None or one.capability in declared
     ]
-    forms = [tool_form(tool, entry) for tool, entry in (established.tools or {}).items()]
+    forms = [tool_form(tool, entry) for tool, entry in (negotiated.tools or {}).items()]
     forms += picked_forms(lists_of(desk.inbox.last_frames_before(name, 0, LOOK_BACK)))
     picked = [(one.method, one.about, one.params, one) for one in forms]
     everything = [*asked, *picked, ("ping", "", None, None)][:MOST]
     return tuple(
         Beginning(
-            method, tool, request_text(method, params, facts.protocol_version, established), form
+            method, tool, request_text(method, params, facts.protocol_version, negotiated), form
         )
         for method, tool, params, form in everything
     )
@@ -246,7 +246,7 @@ def request_text(
     method: str,
     params: Mapping[str, Any] | None,
     version: str,
-    established: Established,
+    negotiated: NegotiatedState,
     key: str = "",
 ) -> str:
     """Write a request, under an id that the client itself does not use: `key`, or a moment."""
@@ -256,10 +256,10 @@ def request_text(
         meta = {
             versions.META_VERSION: version,
             versions.META_CLIENT: {
-                "name": established.client_name,
-                "version": established.client_version,
+                "name": negotiated.client_name,
+                "version": negotiated.client_version,
             },
-            versions.META_CAPABILITIES: dict(established.client_capabilities),
+            versions.META_CAPABILITIES: dict(negotiated.client_capabilities),
         }
         params = {**(params or {}), "_meta": meta}
     return json.dumps(

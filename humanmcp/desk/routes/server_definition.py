@@ -72,7 +72,7 @@ class DefinitionOwner:
         if self.at:
             return {member: self._drafted(member, language).entries}
         if self.session:
-            return server_definition.of_session(self.desk.inbox.established(self.session))
+            return server_definition.of_session(self.desk.inbox.negotiated(self.session))
         return server_definition.of_book(
             read_book(self.desk.book) if self.desk.book.exists() else Book()
         )
@@ -100,7 +100,7 @@ class DefinitionOwner:
             service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, hold=True, by=BY))
             self.desk.board.refresh(*self.key)
         elif self.session:
-            known = self.desk.inbox.established(self.session)
+            known = self.desk.inbox.negotiated(self.session)
             reply = Reply(
                 server_definition.change(before, after, known), by=BY, order=Order.DEFINITION
             )

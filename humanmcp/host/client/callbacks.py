@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from humanmcp.host.at_inbox import AskedSession
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import Reason, StopError
-    from humanmcp.protocol.conversation.exchange import Established, Event, Exchange, Outcome
+    from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
     from humanmcp.protocol.json.jsonrpc import Message
 
 
@@ -33,7 +33,7 @@ class Judge(Protocol):
 class ServerRequestHandler(Protocol):
     """Who answers what a server asks of the client: a person, or a stand-in for none."""
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         """Answer one question, however long it takes. Runs in a thread of its own."""
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
@@ -97,7 +97,7 @@ class Nobody:
         """Remember the roots to show: none that was not named, since a made-up one misleads."""
         self.roots = roots
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:  # noqa: ARG002 - Respondent
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:  # noqa: ARG002 - Respondent
         """Answer at once."""
         answer, form = self.ready_answer(exchange)
         judge(json.dumps(answer, ensure_ascii=False), form)
@@ -126,11 +126,11 @@ class WhenAsked:
         self._session: AskedSession | None = None
         self._lock = threading.Lock()
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         """Answer at the desk."""
         with self._lock:
             self._session = self._session or self._sit_down()
-        self._session.answer(exchange, established, judge)
+        self._session.answer(exchange, negotiated, judge)
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Take the question back from the desk."""

@@ -53,14 +53,16 @@ if TYPE_CHECKING:
     from humanmcp.host.client.transport import Transport
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import StopError
-    from humanmcp.protocol.conversation.exchange import Established, Event, Exchange, Outcome
+    from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState, Outcome
     from humanmcp.protocol.diagnostics.model import Verdict
 
-    Ask: TypeAlias = Callable[[Exchange, Established, Judge], None]
+    Ask: TypeAlias = Callable[[Exchange, NegotiatedState, Judge], None]
     """Puts a question to the one who answers for the client, and waits."""
 
 
-def find_out(found: Mapping[str, Any], established: Established, ask: Ask) -> dict[str, Any] | None:
+def find_out(
+    found: Mapping[str, Any], negotiated: NegotiatedState, ask: Ask
+) -> dict[str, Any] | None:
     """Return what a repeated request carries beside its own parameters.
 
     None when a question was not answered, or when there is nothing to repeat for.
@@ -68,7 +70,7 @@ def find_out(found: Mapping[str, Any], established: Established, ask: Ask) -> di
     questions = found.get("inputRequests", {})
     more: dict[str, Any] = {}
     if isinstance(questions, dict) and questions:
-        answers = {key: _answer(key, asked, established, ask) for key, asked in questions.items()}
+        answers = {key: _answer(key, asked, negotiated, ask) for key, asked in questions.items()}
         if None in answers.values():
             return None
         more["inputResponses"] = answers
@@ -77,12 +79,12 @@ def find_out(found: Mapping[str, Any], established: Established, ask: Ask) -> di
     return more or None
 
 
-def _answer(key: str, asked: Any, established: Established, ask: Ask) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
+def _answer(key: str, asked: Any, negotiated: NegotiatedState, ask: Ask) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
     """Have one question answered, in the shape of the last version in which it was a request."""
     if not isinstance(asked, dict):
         return None
     aside = Session(SessionRole.CLIENT)
-    aside.established = established
+    aside.negotiated = negotiated
     found: list[Sent] = []
 
     def judge(text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Outcome:
@@ -94,7 +96,7 @@ def _answer(key: str, asked: Any, established: Established, ask: Ask) -> dict[st
     line = one_line({"jsonrpc": "2.0", "id": key, **asked})
     for event in aside.receive(jsonrpc.encoded(line)):
         if isinstance(event, RequestArrived):
-            ask(event.exchange, aside.established, judge)
+            ask(event.exchange, aside.negotiated, judge)
     if not found:
         return None
     reply = jsonrpc.read(found[0].own.encode("utf-8", "replace"))
@@ -246,7 +248,7 @@ class Client:
     @property
     def server_capabilities(self) -> Mapping[str, Any]:
         """The capabilities that the server declared."""
-        return self.session.established.server_capabilities or {}
+        return self.session.negotiated.server_capabilities or {}
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -261,7 +263,7 @@ class Client:
             found = response.result or {}
             if found.get("resultType") != "input_required":
                 return response
-            more = find_out(found, self.session.established, self._ask)
+            more = find_out(found, self.session.negotiated, self._ask)
             if more is None:
                 return response
             response = self.request(method, {**(params or {}), **more})
@@ -513,7 +515,7 @@ class Client:
             return self._judge(exchange.number, text, form, anyway=anyway)
 
         with contextlib.suppress(EndedError):  # the server ended while somebody was answering
-            self._ask(exchange, self.session.established, judge)
+            self._ask(exchange, self.session.negotiated, judge)
 
     def _judge(
         self, number: int, text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False
@@ -524,13 +526,13 @@ class Client:
                 self._write(outcome.line)
         return outcome
 
-    def _ask(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def _ask(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         with self._lock:
             if not self._questions:
                 self._asked_at = time.monotonic()
             self._questions += 1
         try:
-            self.handler.answer(exchange, established, judge)
+            self.handler.answer(exchange, negotiated, judge)
         finally:
             with self._lock:
                 self._questions -= 1

@@ -69,7 +69,7 @@ class Requests:
 
     def entry(self, word: str, name: str) -> Mapping[str, Any]:
         """Return what the server lists under a name; its whole list is asked for where need be."""
-        if word == "tools" and (self.client.session.established.tools or {}).get(name):
+        if word == "tools" and (self.client.session.negotiated.tools or {}).get(name):
             return self._known_tool(name)
         capability = LISTS[word].method.partition("/")[0]
         if name not in self._listed.get(word, {}) and capability in self.client.server_capabilities:
@@ -80,7 +80,7 @@ class Requests:
         return self._listed.get(word, {}).get(name, {})
 
     def _known_tool(self, name: str) -> Mapping[str, Any]:
-        return object_at((self.client.session.established.tools or {}).get(name))
+        return object_at((self.client.session.negotiated.tools or {}).get(name))
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -146,8 +146,8 @@ class Requests:
             said["params"] = params
         message = jsonrpc.read(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
         assert isinstance(message, Message)  # noqa: S101 - we made it
-        established = client.session.established
-        return check.remarks(message, client.stated or client.session.version, established)
+        negotiated = client.session.negotiated
+        return check.remarks(message, client.stated or client.session.version, negotiated)
 
     def _texts(self, name: str, typed: str, form: Mapping[str, Any]) -> dict[str, str]:
         if not typed and self.fill is not None and form["properties"]:

@@ -285,7 +285,7 @@ def _begin_as_the_example(arguments: argparse.Namespace) -> None:
 def _as_the_example_goes_on(client: Client, language: str) -> None:
     """List the tools and call one before the person types anything. Only the wire shows it."""
     client.request("tools/list")
-    if EXAMPLE_CALL["name"] in (client.session.established.tools or {}):
+    if EXAMPLE_CALL["name"] in (client.session.negotiated.tools or {}):
         client.request("tools/call", EXAMPLE_CALL)
     else:
         to_stderr("  ", say(ROOM, "no example", language, name=EXAMPLE_CALL["name"]))

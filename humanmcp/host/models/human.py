@@ -24,7 +24,7 @@ from humanmcp.host.conversation import (
     blocks_of,
 )
 from humanmcp.host.models import ModelError
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.tree import follow
@@ -48,7 +48,7 @@ class HumanModel:
     def __init__(self, session: AskedSession) -> None:
         can: dict[str, Any] = {"sampling": {"tools": {}}}
         self.person = PersonAsked(
-            session, Established(TEXT_ONLY, client_capabilities=can, initialized=True)
+            session, NegotiatedState(TEXT_ONLY, client_capabilities=can, initialized=True)
         )
 
     def turn(self, history: Sequence[Turn], tools: Sequence[ModelTool], heard: Heard) -> Turn:

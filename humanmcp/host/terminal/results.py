@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from humanmcp.host.terminal.typing import Typist
     from humanmcp.http.transport import HttpPart
     from humanmcp.locales.stop import Reason, StopError
-    from humanmcp.protocol.conversation.exchange import Established, Event, Exchange
+    from humanmcp.protocol.conversation.exchange import Event, Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
 
@@ -179,20 +179,20 @@ class AtTerminal:
         self.server = server or say(ROOM, "the server", language)
         self._withdrawn: deque[Message] = deque(maxlen=MOST_WITHDRAWN)
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         """Ask until the answer passes, or the person gives up."""
         if not self.typist.can_answer:
-            self.otherwise.answer(exchange, established, judge)
+            self.otherwise.answer(exchange, negotiated, judge)
             return
         notice = self._say("press enter", method=exchange.method, server=self.server)
-        self.typist.put(lambda: self._answer(exchange, established, judge), notice)
+        self.typist.put(lambda: self._answer(exchange, negotiated, judge), notice)
 
-    def _answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def _answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         if any(exchange.request is one for one in self._withdrawn):
             return
         with self.typist.expecting(_EXPECTED.get(exchange.method, ".*")) as is_answered:
             if not is_answered:
-                self.otherwise.answer(exchange, established, judge)
+                self.otherwise.answer(exchange, negotiated, judge)
                 return
             card = explain(exchange.method, exchange.version, self.language, role="client")
             asks = self._say("server asks", method=exchange.method, server=self.server)

@@ -17,7 +17,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.postgres.following import SOON
 from humanmcp.inbox.records import letter_of
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,7 @@ SELECT number FROM humanmcp.exchanges
 WHERE session = %(session)s AND state = 'pending' ORDER BY number"""
 _DESCRIBE: Final = f"""
 UPDATE humanmcp.sessions SET facts = %(facts)s, probe = %(probe)s, ended = %(ended)s,
-    established = coalesce(%(established)s, established), changed = pg_current_xact_id()
+    negotiated = coalesce(%(negotiated)s, negotiated), changed = pg_current_xact_id()
 FROM {SOON} WHERE id = %(session)s"""
 _LETTER: Final = """
 WITH one AS (
@@ -76,7 +76,7 @@ class _OwnedSession:
 
     def __init__(self, facts: SessionFacts | None = None) -> None:
         self.facts = facts
-        self.established: Established | None = None
+        self.negotiated: NegotiatedState | None = None
 
 
 class SessionRows:
@@ -207,22 +207,22 @@ class SessionRows:
         """Forget a session of this process."""
         self._own.pop(number, None)
 
-    def describe(self, facts: SessionFacts, established: Established) -> None:
+    def describe(self, facts: SessionFacts, negotiated: NegotiatedState) -> None:
         """Replace what is known of a session."""
         owned = self._owned(facts.name)
         facts = facts._replace(life=Life.OPEN, letter="")
-        if facts != owned.facts or established != owned.established:
-            self._write_facts(owned, facts, established)
+        if facts != owned.facts or negotiated != owned.negotiated:
+            self._write_facts(owned, facts, negotiated)
 
     def _write_facts(
         self,
         owned: _OwnedSession,
         facts: SessionFacts,
-        established: Established | None = None,
+        negotiated: NegotiatedState | None = None,
         *,
         lettered: bool = False,
     ) -> None:
-        new = established is not None and established != owned.established
+        new = negotiated is not None and negotiated != owned.negotiated
         number = self._ids[facts.name]
         if not facts.probe and not lettered and (owned.facts is None or owned.facts.probe):
             self._db.run(_LETTER, inbox=self._inbox, session=number)
@@ -232,10 +232,10 @@ class SessionRows:
             facts=text_of(records.facts_record(facts)),
             probe=facts.probe,
             ended=facts.life is not Life.OPEN,
-            established=text_of(records.record_of(established)) if new and established else None,
+            negotiated=text_of(records.record_of(negotiated)) if new and negotiated else None,
         )
         owned.facts = facts
-        owned.established = established or owned.established
+        owned.negotiated = negotiated or owned.negotiated
         self._ring()
 
     def _ring(self) -> None:
@@ -272,10 +272,14 @@ class SessionRows:
         kept: str | None = rows[0][0]
         return kept
 
-    def established(self, session: str) -> Established:
+    def negotiated(self, session: str) -> NegotiatedState:
         """Return the negotiated state of the conversation."""
-        kept = self._column(session, "established")
-        return Established() if kept is None else records.read(Established, records.decode(kept))
+        kept = self._column(session, "negotiated")
+        return (
+            NegotiatedState()
+            if kept is None
+            else records.read(NegotiatedState, records.decode(kept))
+        )
 
     def holds(self, session: str) -> Sequence[str]:
         """Return what a tap is to hold."""

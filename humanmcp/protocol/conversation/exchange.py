@@ -58,7 +58,7 @@ NEXT: Final[Mapping[tuple[ExchangeState, Transition], ExchangeState]] = MappingP
 """What leads where. What is not listed changes nothing: the last three states are final."""
 
 
-class Established(NamedTuple):
+class NegotiatedState(NamedTuple):
     """What the conversation has established so far: what a check needs beside the request.
 
     `server_capabilities` are those that the server declared, None while it has declared none.
@@ -79,7 +79,7 @@ class Established(NamedTuple):
     newly_prepared: bool = False
 
 
-NOTHING_ESTABLISHED: Final = Established()
+NOTHING_ESTABLISHED: Final = NegotiatedState()
 
 
 class TransportFacts(NamedTuple):

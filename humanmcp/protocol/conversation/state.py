@@ -25,7 +25,7 @@ import math
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.kinds import ProgressFell, TokenUnknown
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic, json_text, quoted
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
-def version_of(request: Message, negotiated: str) -> str:
+def version_of(request: Message, negotiated_version: str) -> str:
     """Return the version that a request must be answered in."""
     stated = versions.stated_in(request)
     if stated is not None:
@@ -49,7 +49,7 @@ def version_of(request: Message, negotiated: str) -> str:
         return asked if asked in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
     if request.method == "server/discover":
         return versions.LATEST_STATELESS
-    return negotiated or versions.LATEST_HANDSHAKE
+    return negotiated_version or versions.LATEST_HANDSHAKE
 
 
 def stated_after(stated: str, request: Message, version: str) -> str:
@@ -63,7 +63,7 @@ def stated_after(stated: str, request: Message, version: str) -> str:
     return stated
 
 
-def after_request(established: Established, request: Message, version: str) -> Established:
+def after_request(negotiated: NegotiatedState, request: Message, version: str) -> NegotiatedState:
     """Return what is known after a client's request: it says who it is, and what it can do."""
     if features(version).stateless:
         client = request.meta.get(versions.META_CLIENT)
@@ -72,23 +72,23 @@ def after_request(established: Established, request: Message, version: str) -> E
         client = request.params.get("clientInfo")
         capabilities = request.params.get("capabilities")
     else:
-        return established
+        return negotiated
     if isinstance(client, dict):
-        established = established._replace(
+        negotiated = negotiated._replace(
             client_name=str(client.get("name", "")),
             client_version=str(client.get("version", "")),
         )
     if isinstance(capabilities, dict):
-        established = established._replace(client_capabilities=capabilities)
-    return established
+        negotiated = negotiated._replace(client_capabilities=capabilities)
+    return negotiated
 
 
-def declared_by(exchange: Exchange, established: Established | None) -> Mapping[str, Any]:
+def declared_by(exchange: Exchange, negotiated: NegotiatedState | None) -> Mapping[str, Any]:
     """Return what the client has declared: in 2026-07-28 each request says it of itself."""
     if features(exchange.version).stateless:
         stated = exchange.request.meta.get(versions.META_CAPABILITIES)
         return stated if isinstance(stated, dict) else {}
-    return {} if established is None else established.client_capabilities
+    return {} if negotiated is None else negotiated.client_capabilities
 
 
 def may_teach(request: Message, line: str) -> bool:
@@ -100,27 +100,29 @@ def may_teach(request: Message, line: str) -> bool:
     return counts or "input_required" in line or "\\" in line
 
 
-def after_result(established: Established, request: Message, result: JsonObject) -> Established:
+def after_result(
+    negotiated: NegotiatedState, request: Message, result: JsonObject
+) -> NegotiatedState:
     """Return what is known after a server's result: what it declares, and which tools it has."""
     capabilities = result.get("capabilities")
     if methods.of(request.method).introduces and isinstance(capabilities, dict):
-        established = established._replace(server_capabilities=capabilities)
+        negotiated = negotiated._replace(server_capabilities=capabilities)
     if request.method == "tools/list":
-        established = _after_tools(established, request, result.get("tools"))
-    return established
+        negotiated = _after_tools(negotiated, request, result.get("tools"))
+    return negotiated
 
 
-def _after_tools(established: Established, request: Message, tools: Any) -> Established:  # noqa: ANN401 - any JSON value
+def _after_tools(negotiated: NegotiatedState, request: Message, tools: Any) -> NegotiatedState:  # noqa: ANN401 - any JSON value
     if not isinstance(tools, list):
-        return established
+        return negotiated
     named: Mapping[str, Any] = {
         tool["name"]: tool
         for tool in tools
         if isinstance(tool, dict) and isinstance(tool.get("name"), str)
     }
     # A request with a cursor asks for a further page: it adds to what is known.
-    before = established.tools if "cursor" in request.params else None
-    return established._replace(tools={**(before or {}), **named}, newly_prepared=False)
+    before = negotiated.tools if "cursor" in request.params else None
+    return negotiated._replace(tools={**(before or {}), **named}, newly_prepared=False)
 
 
 def question_in(result: JsonObject) -> str:
@@ -313,8 +315,8 @@ class ConversationState:
 
         An observer needs a bound: the answer to a request may never pass where it listens.
         """
-        self.established = Established()
-        self.negotiated = ""
+        self.negotiated = NegotiatedState()
+        self.negotiated_version = ""
         self.log_level = ""
         """The level that the client set last; "" where it set none."""
         self.watched: set[str] = set()
@@ -333,7 +335,7 @@ class ConversationState:
     @property
     def version(self) -> str:
         """The version that is spoken: stated last, else negotiated, "" before either."""
-        return self._stated or self.negotiated
+        return self._stated or self.negotiated_version
 
     @property
     def open(self) -> tuple[ObservedRequest, ...]:
@@ -387,9 +389,9 @@ class ConversationState:
     def copy(self) -> ConversationState:
         """Return another one that knows the same, and goes its own way from here."""
         other = ConversationState(self._most_open)
-        other.established, other.negotiated, other.count = (
-            self.established,
+        other.negotiated, other.negotiated_version, other.count = (
             self.negotiated,
+            self.negotiated_version,
             self.count,
         )
         other._stated = self._stated
@@ -412,10 +414,10 @@ class ConversationState:
     def _observe_request(
         self, direction: Direction, message: Message, number: int, stated: str
     ) -> ObservedRequest:
-        version = stated or version_of(message, self.negotiated)
+        version = stated or version_of(message, self.negotiated_version)
         if direction is Direction.IN:
             self._stated = stated_after(self._stated, message, version)
-            self.established = after_request(self.established, message, version)
+            self.negotiated = after_request(self.negotiated, message, version)
         self.count += 1
         number = number or self.count
         request = ObservedRequest(number, direction, message, version, self._continued_by(message))
@@ -460,7 +462,7 @@ class ConversationState:
 
     def _observe_notice(self, direction: Direction, message: Message) -> ObservedRequest | None:
         if message.method == "notifications/initialized":
-            self.established = self.established._replace(initialized=True)
+            self.negotiated = self.negotiated._replace(initialized=True)
         if message.method != "notifications/cancelled":
             return None
         wanted = message.params.get("requestId")
@@ -518,9 +520,9 @@ class ConversationState:
         if not isinstance(result, dict):
             return
         if request.method == "initialize":
-            self.negotiated = str(result.get("protocolVersion", ""))
+            self.negotiated_version = str(result.get("protocolVersion", ""))
         self._follow_wishes(request.method, request.request)
-        self.established = after_result(self.established, request.request, result)
+        self.negotiated = after_result(self.negotiated, request.request, result)
         if result.get("resultType") != "input_required":
             return
         state = question_in(result)

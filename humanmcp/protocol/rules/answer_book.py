@@ -22,7 +22,7 @@ from humanmcp.protocol.spec import examples, methods, versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.rules.following import BookMemory
     from humanmcp.protocol.rules.rule import DefinitionChange, Notice, Question, Rule
 
@@ -242,7 +242,7 @@ def first_rule(
     exchange: Exchange,
     book: Book,
     used: Mapping[int, int] = MappingProxyType({}),
-    established: Established | None = None,
+    negotiated: NegotiatedState | None = None,
     records: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> tuple[int, Rule] | None:
     """Return what the first rule that is meant for an exchange does now, with the rule's index.
@@ -252,7 +252,7 @@ def first_rule(
     for index, rule in enumerate(book.rules):
         count = used.get(index, 0)
         is_left = rule.times is None or count < rule.times
-        if is_left and rule.matches(exchange, established, records):
+        if is_left and rule.matches(exchange, negotiated, records):
             return index, rule.turn(count)
     return None
 
@@ -260,7 +260,7 @@ def first_rule(
 def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     exchange: Exchange,
     book: Book,
-    established: Established,
+    negotiated: NegotiatedState,
     *,
     mode: Mode = Mode.NORMAL,
     handshake: HandshakePolicy = HandshakePolicy.BY_CLIENT,
@@ -283,7 +283,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     if book.rules:
         from humanmcp.protocol.rules.following import follow_rules  # noqa: PLC0415 - only with rules
 
-        followed = follow_rules(exchange, book, established, memory)
+        followed = follow_rules(exchange, book, negotiated, memory)
         if followed is not None:
             return followed
     rejection = _rejection(exchange, book)
@@ -293,7 +293,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     if own is None:
         return _refusal(exchange) if refuse else BY_PERSON
     form, answer = own
-    after = _after(exchange.method, book, established, mode, handshake, grace)
+    after = _after(exchange.method, book, negotiated, mode, handshake, grace)
     if _is_for_a_person(exchange, book, mode, handshake):
         after = timeouts.PROBE_GRACE if grace is None else grace
         if not set(versions.HANDSHAKE).isdisjoint(book.protocol_versions):
@@ -340,13 +340,13 @@ def _is_for_a_person(
 def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
     method: str,
     book: Book,
-    established: Established,
+    negotiated: NegotiatedState,
     mode: Mode,
     handshake: HandshakePolicy,
     grace: float | None,
 ) -> float | None:
     if handshake is HandshakePolicy.PERSON and method in timeouts.HANDSHAKE:
-        return timeouts.last_moment(established.client_name, method)
+        return timeouts.last_moment(negotiated.client_name, method)
     if mode is Mode.AUTO:
         return 0.0
     if method in book.wait or EVERYTHING in book.wait:
@@ -355,7 +355,7 @@ def _after(  # noqa: PLR0913, PLR0917 - what `decide` depends on
         return 0.0
     if method not in timeouts.HANDSHAKE:
         return None
-    return _opened_after(method, established.client_name, handshake, grace)
+    return _opened_after(method, negotiated.client_name, handshake, grace)
 
 
 def _opened_after(

@@ -23,7 +23,7 @@ from humanmcp.protocol.spec.versions import features
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.rules.answer_book import Book
     from humanmcp.protocol.rules.rule import Rule
 
@@ -229,7 +229,7 @@ class BookMemory:
 
 
 def follow_rules(
-    exchange: Exchange, book: Book, established: Established, memory: BookMemory | None = None
+    exchange: Exchange, book: Book, negotiated: NegotiatedState, memory: BookMemory | None = None
 ) -> Decision | None:
     """Follow the first rule that is meant for a request; None when none is.
 
@@ -237,19 +237,19 @@ def follow_rules(
     says whether it was asked them.
     """
     memory = memory or BookMemory()
-    retry = _retry(exchange, book, established, memory)
+    retry = _retry(exchange, book, negotiated, memory)
     if retry is None:
-        found = first_rule(exchange, book, memory.used, established, memory.records)
+        found = first_rule(exchange, book, memory.used, negotiated, memory.records)
         if found is None:
             return None
         index, rule = found
         retry = Retry(index, book.rules[index].turns.index(rule))
     rule = book.rules[retry.rule].turns[retry.turn]
-    return _followed(_Request(exchange, book, established, memory), rule, retry)
+    return _followed(_Request(exchange, book, negotiated, memory), rule, retry)
 
 
 def _retry(
-    exchange: Exchange, book: Book, established: Established, memory: BookMemory
+    exchange: Exchange, book: Book, negotiated: NegotiatedState, memory: BookMemory
 ) -> Retry | None:
     """Return which rule's questions a request answers, unverified; None for a request anew."""
     if not features(exchange.version).input_required:
@@ -259,7 +259,7 @@ def _retry(
         return None
     rule = book.rules[retry.rule]
     is_turn = 0 <= retry.turn < len(rule.turns) and rule.turns[retry.turn].ask
-    return retry if is_turn and rule.matches(exchange, established, memory.records) else None
+    return retry if is_turn and rule.matches(exchange, negotiated, memory.records) else None
 
 
 class _Request(NamedTuple):
@@ -267,7 +267,7 @@ class _Request(NamedTuple):
 
     exchange: Exchange
     book: Book
-    established: Established
+    negotiated: NegotiatedState
     memory: BookMemory
 
 
@@ -293,7 +293,7 @@ def _followed(request: _Request, rule: Rule, retry: Retry) -> Decision:
     )
     if not rule.ask:
         return _whole(decision.answered({}), exchange, request.book)
-    undeclared = _undeclared(exchange, rule, request.established)
+    undeclared = _undeclared(exchange, rule, request.negotiated)
     if undeclared:
         return decision.refused(_lacks_capability(exchange.version, undeclared))
     if features(exchange.version).input_required:
@@ -318,9 +318,9 @@ def _asked_back(request: _Request, rule: Rule, decision: Decision, retry: Retry)
     )
 
 
-def _undeclared(exchange: Exchange, rule: Rule, established: Established) -> str:
+def _undeclared(exchange: Exchange, rule: Rule, negotiated: NegotiatedState) -> str:
     """Return a capability that a rule's questions need and the client did not declare, or ""."""
-    declared = declared_by(exchange, established)
+    declared = declared_by(exchange, negotiated)
     asked = (question for questions in rule.ask for question in questions.values())
     lacking = (methods.undeclared(one.method, one.params, declared) for one in asked)
     return next(filter(None, lacking), "")

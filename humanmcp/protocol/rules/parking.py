@@ -29,7 +29,7 @@ from humanmcp.protocol.spec.versions import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.rules.timeouts import TimeoutPlan
 
 
@@ -166,7 +166,7 @@ def park_after(
 # -- what a call is parked with ------------------------------------------------------------------
 
 
-def parked_response(exchange: Exchange, call: ParkedCall, established: Established) -> str:
+def parked_response(exchange: Exchange, call: ParkedCall, negotiated: NegotiatedState) -> str:
     """Return the result that parks a call."""
     if call.parked_as is ParkedAs.TASK:
         task = _task(exchange.version, call)
@@ -177,7 +177,7 @@ def parked_response(exchange: Exchange, call: ParkedCall, established: Establish
         "A person is still working on this. Nothing has been decided. Call the tool "
         f'{RESULT_TOOL["name"]} with {{"ticket": "{call.token}"}} to get the answer.'
     )
-    tool = follow(established.tools or {}, exchange.tool)
+    tool = follow(negotiated.tools or {}, exchange.tool)
     # "Servers MUST provide structured results that conform to this schema": an error need not.
     is_error = follow(tool, "outputSchema") is not None
     return _tool_result(exchange.version, words, is_error=is_error)

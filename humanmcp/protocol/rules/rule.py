@@ -22,7 +22,7 @@ from humanmcp.protocol.spec import methods
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import TextForm
 
 LONGEST_ADDRESS: Final = 8192
@@ -166,7 +166,7 @@ class Rule(NamedTuple):
     def matches(
         self,
         exchange: Exchange,
-        established: Established | None = None,
+        negotiated: NegotiatedState | None = None,
         records: Mapping[str, Mapping[str, Any]] = _NONE,
     ) -> bool:
         """Return True if the rule is meant for this exchange, and not switched off."""
@@ -181,7 +181,7 @@ class Rule(NamedTuple):
         return (
             self._fits_arguments(exchange)
             and self._fits_retry(exchange.request.params)
-            and self._has_been_declared(declared_by(exchange, established))
+            and self._has_been_declared(declared_by(exchange, negotiated))
             and self._fits_kept(exchange, records)
         )
 

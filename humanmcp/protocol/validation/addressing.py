@@ -26,7 +26,7 @@ from humanmcp.protocol.validation.check import check, id_of, in_order, unmatched
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -79,7 +79,7 @@ def unaddressed(
     text: str,
     exchanges: Sequence[Exchange],
     notice: str = "",
-    established: Established = NOTHING_ESTABLISHED,
+    negotiated: NegotiatedState = NOTHING_ESTABLISHED,
 ) -> tuple[Diagnostic, ...]:
     """Return why no answer is awaited: its request is over, or there never was one.
 
@@ -104,7 +104,7 @@ def unaddressed(
     answerable = [one for one in pending if not methods.of(one.method).stays_open]
     if len(answerable) != 1:
         return (*broken, wrong)
-    rest = check(answerable[0], text, established=established).diagnostics
+    rest = check(answerable[0], text, negotiated=negotiated).diagnostics
     return in_order((wrong, *(one for one in rest if not issubclass(KINDS[one.code], WrongId))))
 
 

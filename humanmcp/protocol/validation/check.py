@@ -54,7 +54,7 @@ from humanmcp.protocol.validation.starting_draft import message, start
 from humanmcp.protocol.validation.starting_draft import variants as templates
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
@@ -93,21 +93,21 @@ def check(
     exchange: Exchange,
     text: str,
     form: TextForm = TextForm.MESSAGE,
-    established: Established = NOTHING_ESTABLISHED,
+    negotiated: NegotiatedState = NOTHING_ESTABLISHED,
 ) -> Verdict:
     """Judge what a person typed as the answer to a request, and make the line to send.
 
     Never raises, whatever the text.
     """
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
-        return _check_plain(exchange, text, form, established)
+        return _check_plain(exchange, text, form, negotiated)
     reading = read(text)
     if not reading.readable:
-        return _verdict_on_no_json(exchange, reading, form, established)
+        return _verdict_on_no_json(exchange, reading, form, negotiated)
     if form is TextForm.MESSAGE:
         form = _meant(reading.value)
     judged = TextForm.RESULT if _is_bare_result(exchange, reading.value, form) else form
-    found = _findings(exchange, reading, judged, established)
+    found = _findings(exchange, reading, judged, negotiated)
     diagnostics = reading.diagnostics
     late = TOO_LATE.get(exchange.state)
     if found or late:
@@ -118,7 +118,7 @@ def check(
             more = [each._replace(fix=None) for each in more]
         if judged is not form and not isinstance(reading.value, list):
             words = reading.value if isinstance(reading.value, str) else reading.json.strip()
-            result = tool_text(exchange.version, words, established)
+            result = tool_text(exchange.version, words, negotiated)
             more = [_wrapped(exchange, text, form, each, result) for each in more]
         diagnostics = grouped(in_order((*diagnostics, *more)))
     secrets = _secrets(exchange, text)
@@ -181,7 +181,7 @@ def in_order(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
 
 
 def _findings(
-    exchange: Exchange, reading: Reading, form: TextForm, established: Established
+    exchange: Exchange, reading: Reading, form: TextForm, negotiated: NegotiatedState
 ) -> list[RawDiagnostic]:
     value = reading.value
     inner = _inner_json(value)
@@ -189,32 +189,32 @@ def _findings(
         fix = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
         return [kinds.AnswerInQuotes(_ROOTS[form], fix)]
     if form is TextForm.RESULT:
-        return judge_result(exchange, value, established) + unwritten(
+        return judge_result(exchange, value, negotiated) + unwritten(
             value, ("result",), reading.json
         )
     if form is TextForm.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
             return [kinds.ErrorInError(("error",), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.version, ("error",))
-        found = found or _rules_for_errors(exchange, value, established)
+        found = found or _rules_for_errors(exchange, value, negotiated)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
     typed = ""
     if isinstance(value, dict) and isinstance(value.get("id"), float):
         typed = member(reading.json, "id") or ""
     found = judge_envelope(value, exchange.id, typed, exchange.version)
     if isinstance(value, dict) and "result" in value and "error" not in value:
-        found += judge_result(exchange, value["result"], established)
+        found += judge_result(exchange, value["result"], negotiated)
     elif isinstance(value, dict) and not found:
-        found = _rules_for_errors(exchange, value["error"], established)
+        found = _rules_for_errors(exchange, value["error"], negotiated)
     return one_each([*found, *unwritten(value, (), reading.json)])
 
 
 def _rules_for_errors(
-    exchange: Exchange, error: Json, established: Established
+    exchange: Exchange, error: Json, negotiated: NegotiatedState
 ) -> list[RawDiagnostic]:
     if not isinstance(error, dict):
         return []
-    return rules.judge(rules.JudgedAnswer(exchange, error, established, ("error",)), errors=True)
+    return rules.judge(rules.JudgedAnswer(exchange, error, negotiated, ("error",)), errors=True)
 
 
 def _kind(value: Json, form: TextForm) -> Kind | None:
@@ -262,11 +262,11 @@ def _forced(exchange: Exchange, reading: Reading, form: TextForm) -> str | None:
 
 
 def _verdict_on_no_json(
-    exchange: Exchange, reading: Reading, form: TextForm, established: Established
+    exchange: Exchange, reading: Reading, form: TextForm, negotiated: NegotiatedState
 ) -> Verdict:
     forced = _forced(exchange, reading, form)
     kind = None if form is TextForm.MESSAGE else _kind(None, form)
-    result = tool_text(exchange.version, reading.text.strip(), established)
+    result = tool_text(exchange.version, reading.text.strip(), negotiated)
     diagnostics = tuple(
         _wrapped(exchange, reading.text, form, each, result) for each in reading.diagnostics
     )
@@ -287,14 +287,14 @@ def _wrapped(
 
 
 def _check_plain(
-    exchange: Exchange, text: str, form: TextForm, established: Established
+    exchange: Exchange, text: str, form: TextForm, negotiated: NegotiatedState
 ) -> Verdict:
     """Judge plain text: it becomes what a tool says, or what a model says."""
     is_error = form is TextForm.TOOL_ERROR
-    result = plain_result(exchange, text, established, is_error=is_error)
+    result = plain_result(exchange, text, negotiated, is_error=is_error)
     written = _ON_ONE_LINE.encode(result)
     line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
-    diagnostics = _plain_diagnostics(exchange, text, result, established)
+    diagnostics = _plain_diagnostics(exchange, text, result, negotiated)
     size = size_of(line)
     if size < 0:
         diagnostics.append(diagnostic(kinds.HalfCharacter(value="\\ud…"), text, 0, len(text)))
@@ -311,7 +311,7 @@ def _check_plain(
 
 
 def _plain_diagnostics(
-    exchange: Exchange, text: str, result: Json, established: Established
+    exchange: Exchange, text: str, result: Json, negotiated: NegotiatedState
 ) -> list[Diagnostic]:
     late = TOO_LATE.get(exchange.state)
     found: list[RawDiagnostic] = [late()] if late else []
@@ -320,7 +320,7 @@ def _plain_diagnostics(
     if not methods.of(exchange.method).plain_text:
         found.append(kinds.NoPlainText(method=exchange.method))
     else:
-        found += judge_result(exchange, result, established)
+        found += judge_result(exchange, result, negotiated)
     if not found:
         return []
     page = methods.page(exchange.method, exchange.version)

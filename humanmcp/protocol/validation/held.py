@@ -26,7 +26,7 @@ from humanmcp.protocol.validation.secret_shapes import warn_of_secrets
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.transcript import Direction
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.repair.reading import Reading
@@ -48,7 +48,7 @@ def is_answers(text: str) -> bool:
     return bool(messages) and all(one.kind.is_answer for one in messages)
 
 
-def judge_answers(asked: tuple[Exchange, ...], text: str, established: Established) -> Verdict:
+def judge_answers(asked: tuple[Exchange, ...], text: str, negotiated: NegotiatedState) -> Verdict:
     """Judge an array of answers, and make the line to send. It must answer every request once."""
     reading = read(text)
     found = _array(reading)
@@ -64,7 +64,7 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, established: Establish
             inner = (unreadable(item),)
         else:
             exchange = waiting.pop(item.id.key, None) if item.id else None
-            line, inner = _judge_one(exchange, item, established)
+            line, inner = _judge_one(exchange, item, negotiated)
             lines.append(line)
         diagnostics += (_moved(one, index, at, reading, text) for one in inner)
     if waiting:
@@ -76,11 +76,11 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, established: Establish
 
 
 def _judge_one(
-    exchange: Exchange | None, item: Message, established: Established
+    exchange: Exchange | None, item: Message, negotiated: NegotiatedState
 ) -> tuple[str, tuple[Diagnostic, ...]]:
     if exchange is None:
         return jsonrpc.compact(item.raw), (AnswerToNothing(("id",)).unplaced(),)
-    verdict = check.check(exchange, item.raw, established=established)
+    verdict = check.check(exchange, item.raw, negotiated=negotiated)
     return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.diagnostics
 
 
@@ -171,7 +171,7 @@ def judge(
     held: HeldMessage,
     text: str,
     form: TextForm = TextForm.MESSAGE,
-    established: Established = NOTHING_ESTABLISHED,
+    negotiated: NegotiatedState = NOTHING_ESTABLISHED,
     *,
     answer: bool = False,
 ) -> Verdict:
@@ -183,12 +183,12 @@ def judge(
     question, answered = held.question, held.answered
     if answers(held, text, form, answer=answer):
         if question is None:
-            return judge_answers(held.questions, text, established)
-        return check.check(question, text, form, established)
+            return judge_answers(held.questions, text, negotiated)
+        return check.check(question, text, form, negotiated)
     if jsonrpc.compact(text) == jsonrpc.compact(held.line):
         return Verdict(text, held.line, held.line)
     if answered is not None:
-        return check.check(answered, text, form, established)
+        return check.check(answered, text, form, negotiated)
     return _judge_edited(held, text)
 
 

@@ -36,7 +36,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
@@ -46,7 +46,7 @@ class HeardMessage(NamedTuple):
 
     message: Message
     version: str
-    established: Established
+    negotiated: NegotiatedState
 
     @property
     def is_request(self) -> bool:
@@ -71,7 +71,7 @@ class ArgumentsUnfit(SchemaDiagnostic, code="M08", severity=Severity.WARNING):
 def remarks(
     message: Message,
     version: str,
-    established: Established = NOTHING_ESTABLISHED,
+    negotiated: NegotiatedState = NOTHING_ESTABLISHED,
     also: tuple[RawDiagnostic, ...] = (),
     *,
     strict: bool = False,
@@ -84,7 +84,7 @@ def remarks(
     """
     if is_large(message.raw) and not strict:
         return ()
-    heard = HeardMessage(message, version, established)
+    heard = HeardMessage(message, version, negotiated)
     found = [*_envelope(message), *also, *rule.judge(message.method, heard)]
     return _with_params(message, version, found, strict=strict)
 
@@ -116,7 +116,7 @@ def same_id(message: Message, version: str) -> Diagnostic:
 def review(
     exchange: Exchange,
     response: Message,
-    established: Established = NOTHING_ESTABLISHED,
+    negotiated: NegotiatedState = NOTHING_ESTABLISHED,
     *,
     strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
@@ -127,7 +127,7 @@ def review(
     found = _as_text(response)
     found += judge_envelope(response.body, exchange.id, typed, exchange.version)
     if response.kind is Kind.RESULT:
-        found += judge_result(exchange, response.body.get("result"), established)
+        found += judge_result(exchange, response.body.get("result"), negotiated)
     return _placed(response, found, exchange.method, exchange.version, strict=strict)
 
 
@@ -188,7 +188,7 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     "Both parties MUST: Respect the negotiated protocol version"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    message, version, established = heard
+    message, version, negotiated = heard
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     if record.is_in(version) or versions.unserved_in(message) is not None:
         return
@@ -202,8 +202,8 @@ def method_of_the_version(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     elif meant is not None:
         yield kinds.MethodMisspelt(at, method=name, version=version, meant=meant)
     else:
-        extended = declares_more(established.server_capabilities) or declares_more(
-            established.client_capabilities
+        extended = declares_more(negotiated.server_capabilities) or declares_more(
+            negotiated.client_capabilities
         )
         kind = kinds.MayBeOfExtension if extended else kinds.MethodUnknown
         yield kind(at, method=name, version=version)
@@ -228,9 +228,9 @@ def initialized_first(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     "The client SHOULD NOT send requests other than pings before the server has responded to the
     `initialize` request." https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """
-    message, version, established = heard
+    message, version, negotiated = heard
     ready = (
-        features(version).stateless or established.initialized or methods.of(message.method).early
+        features(version).stateless or negotiated.initialized or methods.of(message.method).early
     )
     if message.kind is Kind.REQUEST and not ready:
         yield kinds.BeforeInitialized(("method",), method=shown(message.method))
@@ -253,7 +253,7 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     "Servers MUST: Validate all tool inputs"
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#security-considerations
     """
-    params, tools = heard.params, heard.established.tools
+    params, tools = heard.params, heard.negotiated.tools
     misnamed = "args" in params and "arguments" not in params
     if not heard.is_request or tools is None or misnamed:
         return
@@ -280,7 +280,7 @@ def directory_read_that_was_declared(heard: HeardMessage) -> Iterator[RawDiagnos
     `directoryRead: true`."
     https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx
     """
-    capabilities = heard.established.server_capabilities
+    capabilities = heard.negotiated.server_capabilities
     declared = follow(capabilities, "extensions", methods.SKILLS.id, "directoryRead")
     if heard.is_request and capabilities is not None and declared is not True:
         yield DirectoryReadUndeclared(("method",))

@@ -25,7 +25,7 @@ from humanmcp.protocol.validation.starting_draft import message
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
@@ -71,7 +71,7 @@ class Obstacle:
 
 
 def obstacle(
-    input_request: InputRequest, exchange: Exchange, established: Established
+    input_request: InputRequest, exchange: Exchange, negotiated: NegotiatedState
 ) -> Obstacle | None:
     """Return what keeps a question from being asked while this request waits; None for nothing."""
     if features(exchange.version).input_required:
@@ -80,10 +80,10 @@ def obstacle(
     else:
         if exchange.version not in methods.of(input_request.method).to_client:
             return Obstacle(Why.VERSION)
-        if exchange.method == "initialize" or not established.initialized:
+        if exchange.method == "initialize" or not negotiated.initialized:
             return Obstacle(Why.EARLY)
     # "Servers MUST NOT send an `inputRequests` that the client has not declared support for"
-    missing = methods.undeclared(input_request.method, {}, declared_by(exchange, established))
+    missing = methods.undeclared(input_request.method, {}, declared_by(exchange, negotiated))
     return Obstacle(Why.CAPABILITY, missing) if missing else None
 
 

@@ -35,7 +35,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.conversation.exchange import NegotiatedState
     from humanmcp.protocol.conversation.state import Progress
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
@@ -48,7 +48,7 @@ _MEMBERS = ("jsonrpc", "id", "method", "params")
 def check_outgoing(  # noqa: PLR0913 - what it depends on
     text: str,
     version: str,
-    established: Established,
+    negotiated: NegotiatedState,
     *,
     unreadable: bool = False,
     invalid: frozenset[tuple[str, str | int | float]] = frozenset(),
@@ -69,7 +69,7 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
     if isinstance(value, dict) and "method" not in value:
         found = _no_method(value, version, unreadable=unreadable, invalid=invalid)
     else:
-        found = _judge(value, version, established, initialized=initialized)
+        found = _judge(value, version, negotiated, initialized=initialized)
         found += unwritten(value, (), reading.json)
         if progress is not None and isinstance(value, dict) and value["method"] == PROGRESS:
             found += progress.judge(value.get("params"))
@@ -91,7 +91,7 @@ def check_outgoing(  # noqa: PLR0913 - what it depends on
 
 
 def _judge(
-    value: Json, version: str, established: Established, *, initialized: bool
+    value: Json, version: str, negotiated: NegotiatedState, *, initialized: bool
 ) -> list[RawDiagnostic]:
     if isinstance(value, list):
         return [kinds.BatchNotAllowed()]
@@ -103,7 +103,7 @@ def _judge(
     found = _envelope(value)
     is_request = "id" in value
     rules = own_request if is_request else own_notice
-    found += rules.first(method, OwnMessage(value, method, version, established))
+    found += rules.first(method, OwnMessage(value, method, version, negotiated))
     if not found and not initialized and not methods.of(method).early:
         found = _too_early(version)
     if method == _CANCELLED and "params" not in value:
@@ -119,15 +119,15 @@ def _judge(
     return found
 
 
-def gates(message: Message, version: str, established: Established) -> list[RawDiagnostic]:
+def gates(message: Message, version: str, negotiated: NegotiatedState) -> list[RawDiagnostic]:
     """Return what forbids a server this message, given what both sides declared.
 
     Nothing where neither was heard to declare anything: then it is unknown.
     """
-    if established.server_capabilities is None:
+    if negotiated.server_capabilities is None:
         return []
     rules = own_request if message.kind is Kind.REQUEST else own_notice
-    own = OwnMessage(message.body, message.method, version, established)
+    own = OwnMessage(message.body, message.method, version, negotiated)
     found = rules.first(message.method, own)
     return [each for each in found if isinstance(each, _GATES)]
 
@@ -197,7 +197,7 @@ class OwnMessage(NamedTuple):
     value: JsonObject
     method: str
     version: str
-    established: Established
+    negotiated: NegotiatedState
 
 
 own_request: Final[RuleSet[OwnMessage]] = RuleSet()
@@ -248,29 +248,29 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
     "Both parties MUST: […] Only use capabilities that were successfully negotiated"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    declared = own.established.client_capabilities
+    declared = own.negotiated.client_capabilities
     missing = methods.undeclared(own.method, own.value.get("params"), declared)
     if missing:
         name = shown(own.method)
         yield kinds.CapabilityNotDeclared(("method",), capability=missing, method=name)
 
 
-def _beyond(method: str, version: str, established: Established) -> list[RawDiagnostic]:
+def _beyond(method: str, version: str, negotiated: NegotiatedState) -> list[RawDiagnostic]:
     """Judge a notification that is not of MCP: what was declared may know more than we do."""
     diagnostic = _not_ours(method, version)
-    extended = declares_more(established.server_capabilities) or declares_more(
-        established.client_capabilities
+    extended = declares_more(negotiated.server_capabilities) or declares_more(
+        negotiated.client_capabilities
     )
     if diagnostic.fix is not None or method in methods.NOTIFICATIONS or not extended:
         return [diagnostic]
-    if _declared(method, established):
+    if _declared(method, negotiated):
         return []
     return [kinds.MayBeOfExtension(("method",), method=shown(method), version=version)]
 
 
-def _declared(method: str, established: Established) -> bool:
+def _declared(method: str, negotiated: NegotiatedState) -> bool:
     """Return True if an experimental capability of this name was declared (`claude/channel`)."""
-    capabilities = (established.server_capabilities or {}).get("experimental")
+    capabilities = (negotiated.server_capabilities or {}).get("experimental")
     name = method.removeprefix("notifications/")
     return isinstance(capabilities, dict) and any(
         name == one or name.startswith(f"{one}/") for one in capabilities
@@ -296,7 +296,7 @@ def notices_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
     if own.version in methods.of(own.method).to_client:
         yield kinds.IdMissing((), insert(("id",), "h-1"), id='"h-1"')
     else:
-        yield from _beyond(own.method, own.version, own.established)
+        yield from _beyond(own.method, own.version, own.negotiated)
 
 
 @own_notice()
@@ -318,7 +318,7 @@ def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    method, declared = own.method, own.established.server_capabilities
+    method, declared = own.method, own.negotiated.server_capabilities
     capability = methods.named(method, is_request=False).capability
     by_request = features(own.version).subscriptions and method == LOG
     if capability and declared is not None and capability not in declared and not by_request:

@@ -36,7 +36,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.locate import FixAction, Path
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
@@ -45,13 +45,13 @@ _CONTENT: Final = ListOf(CONTENT)
 
 
 def judge_result(
-    exchange: Exchange, value: Json, established: Established, path: Path = ("result",)
+    exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path = ("result",)
 ) -> list[RawDiagnostic]:
     """Return what is wrong with the result of an exchange."""
-    misplaced = _misplaced(exchange, value, established, path)
+    misplaced = _misplaced(exchange, value, negotiated, path)
     if misplaced is not None:
         return [misplaced]
-    found = rules.judge(rules.JudgedAnswer(exchange, value, established, path))
+    found = rules.judge(rules.JudgedAnswer(exchange, value, negotiated, path))
     method = methods.of(exchange.method)
     kind = method.result
     if not method.is_in(exchange.version):
@@ -86,11 +86,11 @@ def blocks(diagnostic: RawDiagnostic) -> bool:
 
 
 def _misplaced(
-    exchange: Exchange, value: Json, established: Established, path: Path
+    exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path
 ) -> RawDiagnostic | None:
     """Recognise what was put in the place of a result: one problem instead of a dozen."""
     if not isinstance(value, dict):
-        return _no_object(exchange, value, established, path)
+        return _no_object(exchange, value, negotiated, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
         return kinds.MessageAsResult(path, inner)
@@ -101,12 +101,12 @@ def _misplaced(
     if is_error and kind not in ("", "TaskPayload"):
         return kinds.ErrorAsResult(path)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
-        return _bare_text(exchange, value, established, path)
+        return _bare_text(exchange, value, negotiated, path)
     return None
 
 
 def _no_object(
-    exchange: Exchange, value: Json, established: Established, path: Path
+    exchange: Exchange, value: Json, negotiated: NegotiatedState, path: Path
 ) -> RawDiagnostic:
     fix: FixAction | None = None
     record = methods.of(exchange.method)
@@ -115,7 +115,7 @@ def _no_object(
         fix = replace_with(path, {})
     elif record.plain_text and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
-        fix = replace_with(path, plain_result(exchange, text, established), "wrap")
+        fix = replace_with(path, plain_result(exchange, text, negotiated), "wrap")
     elif isinstance(value, list) and kind and (member := _list_in(kind)):
         around = json_text(example_of(kind, exchange.version) | {member: HOLE})
         fix = wrap(path, *around.split(json_text(HOLE)))
@@ -130,25 +130,25 @@ def _list_in(kind: str) -> str:
 
 
 def _bare_text(
-    exchange: Exchange, value: JsonObject, established: Established, path: Path
+    exchange: Exchange, value: JsonObject, negotiated: NegotiatedState, path: Path
 ) -> RawDiagnostic | None:
     text = value.get("text")
     if not isinstance(text, str):
         return None
     return kinds.BareText(
-        path, replace_with(path, tool_text(exchange.version, text, established), "wrap")
+        path, replace_with(path, tool_text(exchange.version, text, negotiated), "wrap")
     )
 
 
 def tool_text(
-    version: str, text: str, established: Established, *, is_error: bool = False
+    version: str, text: str, negotiated: NegotiatedState, *, is_error: bool = False
 ) -> JsonObject:
     """Make the result of a tool call of plain text."""
     result: JsonObject = {"content": [{"type": "text", "text": text}]}
     if is_error:
         result["isError"] = True
     if features(version).result_types:
-        result = {"resultType": "complete", **result, "_meta": named(established.server)}
+        result = {"resultType": "complete", **result, "_meta": named(negotiated.server)}
     return result
 
 
@@ -157,11 +157,11 @@ MODEL: Final = "a person"
 
 
 def plain_result(
-    exchange: Exchange, text: str, established: Established, *, is_error: bool = False
+    exchange: Exchange, text: str, negotiated: NegotiatedState, *, is_error: bool = False
 ) -> JsonObject:
     """Make the result that plain text stands for."""
     if exchange.method != "sampling/createMessage":
-        return tool_text(exchange.version, text, established, is_error=is_error)
+        return tool_text(exchange.version, text, negotiated, is_error=is_error)
     content = {"type": "text", "text": text}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
 

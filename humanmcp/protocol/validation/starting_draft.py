@@ -17,7 +17,7 @@ from humanmcp.protocol.validation.results import MODEL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 _DEEPEST: Final = 20
@@ -25,19 +25,19 @@ _DEEPEST: Final = 20
 
 
 def start(
-    exchange: Exchange, established: Established = NOTHING_ESTABLISHED, language: str = "en"
+    exchange: Exchange, negotiated: NegotiatedState = NOTHING_ESTABLISHED, language: str = "en"
 ) -> str:
     """Return the text a person starts from; an empty result where the right one cannot be made.
 
     See `_start`. A request that no draft can be made of has to wait for a person all the same.
     """
     try:
-        return _start(exchange, established, language)
+        return _start(exchange, negotiated, language)
     except Exception:  # noqa: BLE001 - whatever it is, the request is delivered
         return message(exchange, "result", {})
 
 
-def _start(exchange: Exchange, established: Established, language: str) -> str:
+def _start(exchange: Exchange, negotiated: NegotiatedState, language: str) -> str:
     """Return the text a person starts from: a whole response, pretty-printed.
 
     A list starts from the one that the answer book has, where there is one; a tool list
@@ -57,10 +57,10 @@ def _start(exchange: Exchange, established: Established, language: str) -> str:
     refusal = examples.refusal(exchange.request, exchange.version)
     if refusal is not None:
         return message(exchange, "error", refusal)
-    result = {**first[1], **established.prepared.get(exchange.method, {})}
+    result = {**first[1], **negotiated.prepared.get(exchange.method, {})}
     if versions.META_SERVER in result.get("_meta", {}):
-        result["_meta"] = {**result["_meta"], **examples.named(established.server)}
-    listed = established.tools if not established.newly_prepared else None
+        result["_meta"] = {**result["_meta"], **examples.named(negotiated.server)}
+    listed = negotiated.tools if not negotiated.newly_prepared else None
     if exchange.method == "tools/list" and listed:
         result["tools"] = list(listed.values())
     return message(exchange, "result", result)

@@ -28,7 +28,7 @@ from humanmcp.protocol.validation.outgoing import LOG, gates
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.conversation.state import ObservedRequest
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -54,7 +54,7 @@ def line_hints(
 
 def hints(
     heard: ObservedMessage | Malformed,
-    established: Established,
+    negotiated: NegotiatedState,
     version: str,
     *,
     strict: bool = False,
@@ -65,15 +65,15 @@ def hints(
     """
     if isinstance(heard, Malformed):
         return (unreadable(heard),)
-    found = _found(heard, established, version or versions.LATEST_HANDSHAKE, strict=strict)
+    found = _found(heard, negotiated, version or versions.LATEST_HANDSHAKE, strict=strict)
     return tuple(sorted(found, key=lambda diagnostic: _ORDER.index(diagnostic.severity)))
 
 
-def _judged_for(observed: ObservedMessage, established: Established) -> tuple[Diagnostic, ...]:
+def _judged_for(observed: ObservedMessage, negotiated: NegotiatedState) -> tuple[Diagnostic, ...]:
     """Return what else is wrong with an answer to nothing, as one to the request that waits."""
     if observed.likely is None:
         return ()
-    found = check.review(observed.likely.exchange, observed.message, established)
+    found = check.review(observed.likely.exchange, observed.message, negotiated)
     return tuple(each for each in found if not issubclass(KINDS[each.code], kinds.WrongId))
 
 
@@ -81,22 +81,22 @@ _ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
 
 
 def _found(
-    observed: ObservedMessage, established: Established, version: str, *, strict: bool
+    observed: ObservedMessage, negotiated: NegotiatedState, version: str, *, strict: bool
 ) -> tuple[Diagnostic, ...]:
     message = observed.message
     if message.kind.is_answer:
         if observed.request is None:
-            return (kinds.AnswerToNothing(("id",)).unplaced(), *_judged_for(observed, established))
-        return check.review(observed.request.exchange, message, established, strict=strict)
+            return (kinds.AnswerToNothing(("id",)).unplaced(), *_judged_for(observed, negotiated))
+        return check.review(observed.request.exchange, message, negotiated, strict=strict)
     if observed.direction is Direction.IN:
         request = observed.request if message.kind is Kind.REQUEST else None
         stated = request.version if request else version
-        return check.remarks(message, stated, established, observed.found, strict=strict)
+        return check.remarks(message, stated, negotiated, observed.found, strict=strict)
     method = message.method
     record = methods.named(method, is_request=message.kind is Kind.REQUEST)
     if version not in record.to_client:
         return (kinds.NotOfServers(("method",), method=method, version=version).unplaced(),)
-    also = (*observed.found, *gates(message, version, established))
+    also = (*observed.found, *gates(message, version, negotiated))
     return check.from_server(message, version, also, strict=strict)
 
 
@@ -195,11 +195,9 @@ class ConversationJudge:
     def __init__(self, version: str = "", *, initialized: bool = False) -> None:
         """Start with nothing heard; `initialized` for what stands alone, without its handshake."""
         self._conversation = ConversationState()
-        self._conversation.negotiated = version
+        self._conversation.negotiated_version = version
         if initialized:
-            self._conversation.established = self._conversation.established._replace(
-                initialized=True
-            )
+            self._conversation.negotiated = self._conversation.negotiated._replace(initialized=True)
         self._unanswered = Unanswered()
 
     @property
@@ -234,7 +232,7 @@ class ConversationJudge:
         self._unanswered.heard(number, observed)
         found = (
             *about,
-            *hints(observed, self._conversation.established, self.version, strict=True),
+            *hints(observed, self._conversation.negotiated, self.version, strict=True),
         )
         unanswered = self._unanswered.checked(number, observed, found)
         return _judged(number, observed, (*found, *_effect(unanswered)))
@@ -250,7 +248,7 @@ class ConversationJudge:
             request for request in self._conversation.open if request.direction is not direction
         ]
         unanswered = self._unanswered.broken(number, malformed, waiting)
-        found = hints(malformed, self._conversation.established, self.version)
+        found = hints(malformed, self._conversation.negotiated, self.version)
         return Judged(
             number, direction, malformed.text, diagnostics=(*about, *found, *_effect(unanswered))
         )

@@ -386,9 +386,9 @@ class HttpSession:
 
     def schema_of(self, tool: str) -> Json:
         """Return the inputSchema of a tool, as it was listed last or as the book has it."""
-        established = self.server.session.established
-        listed = (established.tools or {}).get(tool)
-        of_book = established.prepared.get("tools/list", {}).get("tools", ())
+        negotiated = self.server.session.negotiated
+        listed = (negotiated.tools or {}).get(tool)
+        of_book = negotiated.prepared.get("tools/list", {}).get("tools", ())
         found = listed or next((one for one in of_book if one.get("name") == tool), None)
         return follow(found, "inputSchema")
 

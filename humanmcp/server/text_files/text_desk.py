@@ -265,7 +265,7 @@ class TextFileAnswers:
 
     def _unaddressed(self, text: str) -> tuple[Diagnostic, ...]:
         session = self._session
-        return unaddressed(text, session.exchanges.remembered, session.notice, session.established)
+        return unaddressed(text, session.exchanges.remembered, session.notice, session.negotiated)
 
     def _give_back(
         self,
@@ -284,7 +284,7 @@ class TextFileAnswers:
         exchange = addressed(text, self._session.pending)
         if exchange is None:
             return Verdict(text, None, None, self._unaddressed(text))
-        return check.check(exchange, text, established=self._session.established)
+        return check.check(exchange, text, negotiated=self._session.negotiated)
 
     # -- what is told -----------------------------------------------------------------------------
 

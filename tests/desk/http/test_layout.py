@@ -20,7 +20,7 @@ from humanmcp.desk.routes import inbox as inbox_page
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import BEGINNING, MOST_VALUES
@@ -80,7 +80,7 @@ def test_a_page_says_that_the_client_reads_nothing(desking: Desking) -> None:
     shown = []
     with waiting(inbox, "ping") as name:
         for stuck in (False, True):
-            inbox.describe(SessionFacts(name, AT, stuck=stuck), Established())
+            inbox.describe(SessionFacts(name, AT, stuck=stuck), NegotiatedState())
             until(lambda: desking.session(name).get("stuck") is stuck, "the desk knows")  # noqa: B023 - asked at once
             page_ = desking.page(f"/m/{name}/1/status")
             shown.append("has not read anything for half a minute" in page_)

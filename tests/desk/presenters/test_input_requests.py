@@ -12,7 +12,7 @@ from humanmcp.desk.presenters import request_form
 from humanmcp.desk.presenters.request_form import ShownRequest
 from humanmcp.inbox.contract import Item, Key, Role, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.validation.input_requests import InputRequest
 from tests.desk.desking import Desking
@@ -38,9 +38,9 @@ class Asked:
         version = "2026-07-28" if "_meta" in line else "2025-11-25"
         facts = SessionFacts(name="", started=AT, pid=1, protocol_version=version)
         self.key = Key(self.inbox.begin(facts), 1)
-        established = Established(client_capabilities=declared, initialized=True)
+        negotiated = NegotiatedState(client_capabilities=declared, initialized=True)
         facts = SessionFacts(self.key.session, started=AT, pid=1, protocol_version=version)
-        self.inbox.describe(facts, established)
+        self.inbox.describe(facts, negotiated)
         self.seq = 0
         self.record(Direction.IN, line, 1)
         self.inbox.deliver(Item(self.key, line, "tools/call", "7", version, AT))
@@ -93,7 +93,7 @@ def test_only_a_server_asks_back(desking: Desking, role: Role) -> None:
     facts = SessionFacts(
         there.key.session, started=AT, pid=1, role=role, protocol_version="2025-11-25"
     )
-    there.inbox.describe(facts, Established(client_capabilities=EVERYTHING, initialized=True))
+    there.inbox.describe(facts, NegotiatedState(client_capabilities=EVERYTHING, initialized=True))
     path = f"{there.path}/ask"
 
     def seated() -> bool:

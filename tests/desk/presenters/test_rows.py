@@ -12,7 +12,7 @@ from humanmcp.desk.presenters import forms, nodes, rendering, rows, rules
 from humanmcp.desk.presenters.forms import field_of
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import TextForm
 
@@ -219,14 +219,14 @@ def test_a_tool_brings_its_own_form() -> None:
     """From its outputSchema; for anything else that it declares, the parts of an answer."""
     good = {"type": "object", "properties": {"a": {"type": "string"}}}
     for schema, there in ((good, True), ({"type": "string"}, False), (None, False), ("x", False)):
-        established = Established(tools={"get_forecast": {"outputSchema": schema}})
-        found = forms.form_of(item(CALL), established, "get_forecast", "en")
+        negotiated = NegotiatedState(tools={"get_forecast": {"outputSchema": schema}})
+        found = forms.form_of(item(CALL), negotiated, "get_forecast", "en")
         assert found is not None
         own = ("/result/structuredContent", True)
         assert (found.pointer, found.mirror) == (own if there else ("/result", False))
     huge = {"type": "object", "properties": {str(n): {"type": "string"} for n in range(20_000)}}
-    established = Established(tools={"get_forecast": {"outputSchema": huge}})
-    for known in (established, Established()):
+    negotiated = NegotiatedState(tools={"get_forecast": {"outputSchema": huge}})
+    for known in (negotiated, NegotiatedState()):
         found = forms.form_of(item(CALL), known, "get_forecast", "en")
         assert found is not None
         assert found.pointer == "/result"
@@ -235,10 +235,10 @@ def test_a_tool_brings_its_own_form() -> None:
 def test_the_answers_that_people_write_have_a_form() -> None:
     """Server info, tools, resources and prompts; a ping has nothing to fill in."""
     for method in ("initialize", "tools/list", "resources/list", "prompts/list", "resources/read"):
-        found = forms.form_of(item("{}", method), Established(), "", "en")
+        found = forms.form_of(item("{}", method), NegotiatedState(), "", "en")
         assert found is not None
         assert found.pointer == "/result"
-    assert forms.form_of(item("{}", "ping"), Established(), "", "en") is None
+    assert forms.form_of(item("{}", "ping"), NegotiatedState(), "", "en") is None
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_what_is_added_to_a_list_of_a_form_begins_as_the_check_wants_it(
     method: str, begun: dict[str, Any]
 ) -> None:
     """A tool has a schema that is an object, a message and a part have a type."""
-    form = forms.form_of(item("{}", method), Established(), "", "en")
+    form = forms.form_of(item("{}", method), NegotiatedState(), "", "en")
     assert form is not None
     (blank,) = [one["blank"] for one in field_of(form.schema)["fields"] if one["item"]]
     assert json.loads(blank) == begun
@@ -261,11 +261,11 @@ def test_what_is_added_to_a_list_of_a_form_begins_as_the_check_wants_it(
 
 def test_a_form_begins_with_what_is_usual_and_needs_what_every_answer_has() -> None:
     """A prompt's message is the user's first; what a resource holds may be text or a `blob`."""
-    prompt = forms.form_of(item("{}", "prompts/get"), Established(), "", "en")
+    prompt = forms.form_of(item("{}", "prompts/get"), NegotiatedState(), "", "en")
     assert prompt is not None
     message = prompt.schema["properties"]["messages"]["items"]
     assert message["properties"]["role"]["enum"] == ["user", "assistant"]
-    resource = forms.form_of(item("{}", "resources/read"), Established(), "", "en")
+    resource = forms.form_of(item("{}", "resources/read"), NegotiatedState(), "", "en")
     assert resource is not None
     content = resource.schema["properties"]["contents"]["items"]
     assert (list(content["properties"]), content["required"]) == (

@@ -7,7 +7,7 @@ import pytest
 
 from humanmcp.desk.presenters import server_definition
 from humanmcp.desk.presenters.server_definition import ServerDefinitionError, entry_of, fields_of
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.rules.answer_book import ASK_TOOL
 
 PROMPT = {
@@ -68,9 +68,9 @@ def test_a_changed_entry_stays_in_its_place_and_a_new_one_comes_last() -> None:
 
 def test_an_order_takes_out_whatever_is_not_in_the_list() -> None:
     """Also what was typed into an answer, and what every book offers."""
-    before = {**server_definition.of_session(Established()), "tools": ({"name": "typed"},)}
+    before = {**server_definition.of_session(NegotiatedState()), "tools": ({"name": "typed"},)}
     after = {**before, "tools": ({"name": "new"},)}
-    known = Established(tools={"typed": {"name": "typed"}})
+    known = NegotiatedState(tools={"typed": {"name": "typed"}})
     change = json.loads(server_definition.change(before, after, known))
     assert change["remove"]["tools"] == ["ask_human", "typed"]
     assert change["add"] == {"tools": [{"name": "new"}]}

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from humanmcp.inbox.contract import Role
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.spec import versions
 from tests.desk.desking import Desking
@@ -48,7 +48,7 @@ def test_the_box_holds_a_request_from_the_start(seated: Seated) -> None:
 def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
     """Its lists, and a call of each of its tools with what it needs; nothing that it lacks."""
     seated.knows(
-        "2025-11-25", Established(server_capabilities={"tools": {}}, tools={"weather": TOOL})
+        "2025-11-25", NegotiatedState(server_capabilities={"tools": {}}, tools={"weather": TOOL})
     )
     page = until(lambda: page if "weather" in (page := seated.page()) else None, "the tool")
     assert ">resources/list</button>" not in page
@@ -62,7 +62,7 @@ def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
 
 def test_a_request_of_the_modern_era_carries_its_envelope(seated: Seated) -> None:
     """2026-07-28: every request names its version, so what one begins with does."""
-    seated.knows(versions.R2026_07, Established("me", "1", server_capabilities={"tools": {}}))
+    seated.knows(versions.R2026_07, NegotiatedState("me", "1", server_capabilities={"tools": {}}))
     page = until(lambda: page if "_meta" in (page := seated.page()) else None, "the envelope")
     meta = json.loads(seated.box(page))["params"]["_meta"]
     assert meta[versions.META_VERSION] == versions.R2026_07
@@ -214,7 +214,7 @@ def complete(seated: Seated, value: str) -> list[str]:
 
 def test_an_argument_is_completed_by_the_server(seated: Seated) -> None:
     """The other arguments go along; its answer is found by the id."""
-    seated.knows("2025-11-25", Established(server_capabilities={"completions": {}}))
+    seated.knows("2025-11-25", NegotiatedState(server_capabilities={"completions": {}}))
     found = {"completion": {"values": ["Osaka", "Otaru"]}}
     with seated.server(lambda _: found) as asked:
         assert complete(seated, "O") == ["Osaka", "Otaru"]
@@ -229,7 +229,7 @@ def test_an_argument_is_completed_by_the_server(seated: Seated) -> None:
 
 def test_a_server_that_offers_no_completion_is_not_asked(seated: Seated) -> None:
     """Neither from the page, nor by a script; and in no other role."""
-    seated.knows("2025-11-25", Established(server_capabilities={"prompts": {}}))
+    seated.knows("2025-11-25", NegotiatedState(server_capabilities={"prompts": {}}))
     assert complete(seated, "O") == []
     seated.name = seated.begun(Role.SERVER)
     assert complete(seated, "O") == []
@@ -238,7 +238,7 @@ def test_a_server_that_offers_no_completion_is_not_asked(seated: Seated) -> None
 
 def test_an_error_of_the_server_offers_no_values(seated: Seated) -> None:
     """It is quiet: who types goes on typing."""
-    seated.knows("2025-11-25", Established(server_capabilities={"completions": {}}))
+    seated.knows("2025-11-25", NegotiatedState(server_capabilities={"completions": {}}))
     with seated.server(lambda _: {"completion": "?"}):
         assert complete(seated, "O") == []
 
@@ -246,7 +246,7 @@ def test_an_error_of_the_server_offers_no_values(seated: Seated) -> None:
 def test_an_editor_learns_what_a_client_can_say(seated: Seated) -> None:
     """The requests of its version, and the arguments of each tool as they were declared."""
     seated.knows(
-        "2025-11-25", Established(server_capabilities={"tools": {}}, tools={"weather": TOOL})
+        "2025-11-25", NegotiatedState(server_capabilities={"tools": {}}, tools={"weather": TOOL})
     )
     schema = seated.desk.get(f"/api/sessions/{seated.name}/schema")["schema"]
     methods = {one["properties"]["method"]["const"]: one["properties"] for one in schema["oneOf"]}

@@ -8,7 +8,7 @@ import pytest
 from humanmcp.desk.state.board import REMEMBERED, WRITING_FOR, Board, Writer
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.json import jsonrpc
 from tests.waiting import PATIENCE
 
@@ -89,7 +89,7 @@ def test_a_probe_is_no_session_until_it_speaks(inbox: FolderInbox) -> None:
     board = Board(inbox)
     board.refresh(name)
     assert board.sessions() == []
-    inbox.describe(SessionFacts(name, AT, client="host"), Established())
+    inbox.describe(SessionFacts(name, AT, client="host"), NegotiatedState())
     board.refresh(name)
     assert [one.facts.client for one in board.sessions()] == ["host"]
 

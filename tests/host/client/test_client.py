@@ -21,9 +21,9 @@ from humanmcp.host.client.handshake import (
 )
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import (
-    Established,
     Exchange,
     Late,
+    NegotiatedState,
     NoticeArrived,
     ResponseArrived,
 )
@@ -208,10 +208,10 @@ class Named(Nobody):
         super().__init__(ROOTS)
         self.refused = 0
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         """Answer with a mistake first."""
         if exchange.method != "elicitation/create":
-            super().answer(exchange, established, judge)
+            super().answer(exchange, negotiated, judge)
             return
         judge('{"action": "accept", "content": {"name": "Ada"},', TextForm.RESULT)
         self.refused += 1
@@ -266,10 +266,10 @@ class Slow(Nobody):
         super().__init__(ROOTS)
         self.client_gave_up = client_gave_up
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         """Answer a little too late."""
         assert not self.client_gave_up.wait(0.5)
-        super().answer(exchange, established, judge)
+        super().answer(exchange, negotiated, judge)
 
 
 def test_no_time_passes_while_the_server_waits_for_a_person(way: Way) -> None:
@@ -445,9 +445,9 @@ class Deaf(Nobody):
         super().__init__()
         self.clock = clock
 
-    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, negotiated: NegotiatedState, judge: Judge) -> None:
         """Let time pass."""
-        del exchange, established, judge
+        del exchange, negotiated, judge
         self.clock.now += 7
 
 
@@ -460,7 +460,7 @@ def test_a_server_that_asks_without_end_is_given_up(monkeypatch: pytest.MonkeyPa
     def ask(_waited: object, _timeout: float) -> None:
         clock.now += 3
         assert clock.now < 100
-        client._ask(question, Established(), lambda *_args, **_more: Late(question))
+        client._ask(question, NegotiatedState(), lambda *_args, **_more: Late(question))
 
     client = Client(way, Deaf(clock), patience=10, wait=ask)
     with pytest.raises(NoAnswerError):

@@ -54,7 +54,7 @@ def test_a_late_refusal_leaves_the_handshake_as_it_was() -> None:
     with seat(in_memory, SLOW) as (client, notes):
         client.open(SessionStart.PROBE)
         assert client.stated == ""
-        assert client.session.state.negotiated == "2025-11-25"
+        assert client.session.state.negotiated_version == "2025-11-25"
         methods = [json.loads(line)["method"] for line in notes.sent]
         assert methods == ["server/discover", "initialize", "notifications/initialized"]
 

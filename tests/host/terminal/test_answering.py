@@ -53,7 +53,7 @@ class Question:
     def __init__(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Ask."""
         self.session = Session(SessionRole.CLIENT)
-        self.session.state.negotiated = "2025-11-25"
+        self.session.state.negotiated_version = "2025-11-25"
         self.sent: list[dict[str, Any]] = []
         body: dict[str, Any] = {"jsonrpc": "2.0", "id": "q", "method": method}
         line = json.dumps(body if params is None else body | {"params": params})
@@ -72,7 +72,7 @@ class Question:
 
     def put_to(self, handler: ServerRequestHandler) -> dict[str, Any]:
         """Have it answered; return the answer without its envelope."""
-        handler.answer(self.exchange, self.session.established, self.judge)
+        handler.answer(self.exchange, self.session.negotiated, self.judge)
         (answer,) = self.sent
         found = answer.get("result") or answer["error"]
         assert isinstance(found, dict)
@@ -186,7 +186,7 @@ def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer,
-        args=(question.exchange, question.session.established, question.judge),
+        args=(question.exchange, question.session.negotiated, question.judge),
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
@@ -220,7 +220,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
     session = AskedSession(inbox, Role.CLIENT, language=language)
     asking = threading.Thread(
         target=session.answer,
-        args=(question.exchange, question.session.established, question.judge),
+        args=(question.exchange, question.session.negotiated, question.judge),
     )
     asking.start()
     item = until(lambda: inbox.items(session.name), "the question")[0]
@@ -237,7 +237,7 @@ def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=session.answer,
-        args=(question.exchange, question.session.established, question.judge),
+        args=(question.exchange, question.session.negotiated, question.judge),
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
@@ -264,7 +264,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
         deliver(item)
 
     monkeypatch.setattr(inbox, "deliver", cancelled_first)
-    session.answer(question.exchange, question.session.established, question.judge)
+    session.answer(question.exchange, question.session.negotiated, question.judge)
     assert question.sent == []
     assert inbox.item(Key(session.name, 1)).state is ExchangeState.CANCELLED
     session.end()
@@ -316,7 +316,7 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     session = AskedSession(FolderInbox(tmp_path), Role.CLIENT, language="en", say=gone)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
-        target=session.answer, args=(question.exchange, question.session.established, gone)
+        target=session.answer, args=(question.exchange, question.session.negotiated, gone)
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
@@ -453,7 +453,7 @@ def test_a_question_that_was_withdrawn_before_its_turn_is_not_asked() -> None:
     person = at_terminal("d")
     question = Question("elicitation/create", ELICIT)
     person.withdraw(question.exchange, "enough")
-    person.answer(question.exchange, question.session.established, question.judge)
+    person.answer(question.exchange, question.session.negotiated, question.judge)
     assert question.sent == []
 
 
@@ -496,7 +496,7 @@ def test_at_the_desk_what_was_handed_in_first_goes_out_first(
         out.append(text)
         return question.judge(text, form, anyway=anyway)
 
-    known = question.session.established
+    known = question.session.negotiated
     asking = threading.Thread(target=session.answer, args=(question.exchange, known, judge))
     asking.start()
     person = FolderInbox(tmp_path)

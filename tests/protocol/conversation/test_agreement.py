@@ -72,7 +72,7 @@ class Overheard:
 
     def agree(self) -> None:
         """Compare what both know."""
-        assert self.session.established == self.observer.established
+        assert self.session.negotiated == self.observer.negotiated
         assert self.session.agreed == self.observer.version
         waiting = [one.request for one in self.session.pending if not one.awaiting_retry]
         assert _ids(waiting) == _ids(one.request for one in self.observer.in_flight(self.peer))

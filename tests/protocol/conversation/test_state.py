@@ -156,7 +156,7 @@ def test_what_the_two_say_of_themselves_is_known() -> None:
     ear.observe(Direction.IN, message(method="notifications/initialized"))
     ear.asks(1, "tools/list")
     ear.answers(1, tools=[{"name": "dice"}])
-    known = ear.established
+    known = ear.negotiated
     assert (known.client_name, known.initialized, ear.version) == ("c", True, "2025-06-18")
     assert known.server_capabilities == {"tools": {}}
     assert set(known.tools or {}) == {"dice"}
@@ -169,9 +169,9 @@ def test_an_answer_to_what_is_not_open_teaches_nothing() -> None:
     text = '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"tools":{}}}}'
     ear.answer(Direction.IN, 7, text)
     ear.answer(Direction.OUT, 1, text)
-    assert (ear.established.server_capabilities, len(ear.open)) == (None, 1)
+    assert (ear.negotiated.server_capabilities, len(ear.open)) == (None, 1)
     ear.answer(Direction.IN, 1, text)
-    assert (ear.established.server_capabilities, len(ear.open)) == ({"tools": {}}, 0)
+    assert (ear.negotiated.server_capabilities, len(ear.open)) == ({"tools": {}}, 0)
 
 
 @pytest.mark.parametrize("by_state", [True, False])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics import kinds
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.validation import check as draft_check
@@ -66,11 +66,11 @@ def test_so_it_does_in_what_a_server_says_of_its_own(
 ) -> None:
     """And in what a client sends."""
     text = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", **said})
-    known = Established(server_capabilities={"logging": {}})
+    known = NegotiatedState(server_capabilities={"logging": {}})
     found = draft_check.check_outgoing(text, R2025, known).diagnostics
     assert [(one.code, text[one.start : one.end]) for one in found] == [(code, f'"{name}"')]
     heard = asked("tools/call", {"name": "t", "args": {}}).request
-    (one,) = draft_check.remarks(heard, R2025, Established(initialized=True))
+    (one,) = draft_check.remarks(heard, R2025, NegotiatedState(initialized=True))
     assert (one.code, heard.raw[one.start : one.end]) == ("M87", '"args"')
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.conversation.approvals import APPROVAL, KIND
-from humanmcp.protocol.conversation.exchange import Established, Exchange, TransportFacts
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, TransportFacts
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.rules import timeouts
@@ -86,7 +86,7 @@ def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
     found = decide(
         exchange("tools/call", name="forecast", arguments={"location": "東京", "days": 3}),
         book(RULES),
-        Established(),
+        NegotiatedState(),
     )
     assert (found.text, found.form, found.after, found.rule) == ("sunny", TextForm.TEXT, 0.0, 0)
     assert found.by == "book: rule 1"
@@ -107,7 +107,9 @@ def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, A
     """`tools/call` is answered by a rule or by a person, never by a default."""
     for mode in Mode:
         assert (
-            decide(exchange("tools/call", **params), book(RULES), Established(), mode=mode).after
+            decide(
+                exchange("tools/call", **params), book(RULES), NegotiatedState(), mode=mode
+            ).after
             is None
         )
 
@@ -115,28 +117,30 @@ def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, A
 def test_a_rule_may_wait_may_fail_and_may_run_out() -> None:
     """after, error, times."""
     asked = exchange("tools/call", name="forecast", arguments={"location": "大阪"})
-    found = decide(asked, book(RULES), Established())
+    found = decide(asked, book(RULES), NegotiatedState())
     assert (found.after, found.form) == (2.0, TextForm.ERROR)
     assert answer(found) == {"code": -32602, "message": "far"}
     assert not found.due(1.9)
     assert found.due(2.0)
     assert found.due(2.0, touched=True)  # a rule is what somebody decided
-    assert decide(asked, book(RULES), Established(), memory=BookMemory(used={1: 1})).after is None
+    assert (
+        decide(asked, book(RULES), NegotiatedState(), memory=BookMemory(used={1: 1})).after is None
+    )
 
 
 def test_a_rule_for_another_method_looks_at_its_params() -> None:
     """`where` means `params` outside of tools and prompts."""
-    found = decide(exchange("resources/read", uri="file:///a"), book(RULES), Established())
+    found = decide(exchange("resources/read", uri="file:///a"), book(RULES), NegotiatedState())
     assert answer(found) == {"contents": [{"uri": "file:///a", "text": "A"}]}
     assert (
-        decide(exchange("resources/read", uri="file:///b"), book(RULES), Established()).after
+        decide(exchange("resources/read", uri="file:///b"), book(RULES), NegotiatedState()).after
         is None
     )
 
 
 def test_a_tool_can_fail_by_rule() -> None:
     """The model reads why."""
-    found = decide(exchange("tools/call", name="broken"), book(RULES), Established())
+    found = decide(exchange("tools/call", name="broken"), book(RULES), NegotiatedState())
     assert (found.text, found.form) == ("it broke", TextForm.TOOL_ERROR)
 
 
@@ -147,7 +151,7 @@ def test_pings_and_probes_are_answered_at_once() -> None:
         ("logging/setLevel", "2025-11-25"),
         ("server/discover", "2026-07-28"),
     ):
-        found = decide(exchange(method, version), Book(), Established())
+        found = decide(exchange(method, version), Book(), NegotiatedState())
         assert found.after == 0.0, method
         assert found.due(0, touched=True)
 
@@ -156,7 +160,7 @@ def test_handshake_messages_wait_for_a_person_for_a_grace_time() -> None:
     """2 s for an unknown client; a known one gets a third of what it waits, 60 s at most."""
     for method in HANDSHAKE:
         for name, grace in (("", 2.0), ("mcp", 2.0), ("mcporter", 10.0), ("humanmcp-play", 60.0)):
-            found = decide(exchange(method), Book(), Established(client_name=name))
+            found = decide(exchange(method), Book(), NegotiatedState(client_name=name))
             assert found.after == pytest.approx(grace), (method, name)
             assert not found.due(1000, touched=True)  # a person is at it
 
@@ -168,7 +172,7 @@ def test_a_grace_that_a_person_has_set_counts_up_to_the_last_moment(
     name: str, grace: float, after: float
 ) -> None:
     """A client that gives up after 15 s gets `initialize` after 9 at the latest."""
-    own = Established(client_name=name)
+    own = NegotiatedState(client_name=name)
     found = decide(exchange("initialize"), Book(), own, grace=grace)
     assert found.after == pytest.approx(after)
 
@@ -177,26 +181,26 @@ def test_a_grace_that_a_person_has_set_counts_up_to_the_last_moment(
 @pytest.mark.parametrize("method", HANDSHAKE)
 def test_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
     """Hosts do not wait for a server, or say nothing to their user while they do."""
-    assert decide(exchange(method), Book(), Established(client_name=name)).due(0)
+    assert decide(exchange(method), Book(), NegotiatedState(client_name=name)).due(0)
 
 
 @pytest.mark.parametrize("name", ["", "mcp", "windsurf-mcp-client", "inspector-client"])
 @pytest.mark.parametrize("method", HANDSHAKE)
 def test_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
     """`serve --handshake book` is what stands in a host's entry."""
-    established = Established(client_name=name)
-    assert decide(exchange(method), Book(), established, handshake=HandshakePolicy.BOOK).due(0)
+    negotiated = NegotiatedState(client_name=name)
+    assert decide(exchange(method), Book(), negotiated, handshake=HandshakePolicy.BOOK).due(0)
     called = exchange("tools/call", name="ask_human")
-    assert decide(called, Book(), established, handshake=HandshakePolicy.BOOK).after is None
+    assert decide(called, Book(), negotiated, handshake=HandshakePolicy.BOOK).after is None
 
 
 @pytest.mark.parametrize("name", ["", "mcp", "Visual Studio Code"])
 @pytest.mark.parametrize("method", HANDSHAKE)
 def test_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
     """Nor does the book step in for one that sets no limit."""
-    established = Established(client_name=name)
+    negotiated = NegotiatedState(client_name=name)
     assert (
-        decide(exchange(method), Book(), established, handshake=HandshakePolicy.HAND).after is None
+        decide(exchange(method), Book(), negotiated, handshake=HandshakePolicy.HAND).after is None
     )
 
 
@@ -206,14 +210,14 @@ def test_where_a_person_opens_the_session_an_unanswered_probe_leads_to_the_hands
 ) -> None:
     """Its result would settle the version: a person gives it, or the book says -32601."""
     probe = exchange("server/discover", "2026-07-28")
-    decision = decide(probe, Book(), Established(), handshake=handshake)
+    decision = decide(probe, Book(), NegotiatedState(), handshake=handshake)
     assert decision.after == timeouts.PROBE_GRACE
     assert decision.form is TextForm.ERROR
     assert json.loads(decision.text)["code"] == -32601
     assert not decision.due(1000, touched=True)  # never over somebody who writes
-    hurried = decide(probe, Book(), Established(), handshake=handshake, grace=0.5)
+    hurried = decide(probe, Book(), NegotiatedState(), handshake=handshake, grace=0.5)
     assert hurried.after == 0.5
-    assert decide(probe, Book(), Established(), handshake=HandshakePolicy.BOOK).due(0)
+    assert decide(probe, Book(), NegotiatedState(), handshake=HandshakePolicy.BOOK).due(0)
 
 
 def test_a_probe_of_a_server_with_one_era_is_answered_by_what_it_has() -> None:
@@ -222,13 +226,13 @@ def test_a_probe_of_a_server_with_one_era_is_answered_by_what_it_has() -> None:
     old = decide(
         probe,
         Book(protocol_versions=("2025-11-25",)),
-        Established(),
+        NegotiatedState(),
         handshake=HandshakePolicy.HAND,
     )
     assert old.due(0)
     assert json.loads(old.text)["code"] == -32601
     own = Book(protocol_versions=("2026-07-28",))
-    new = decide(probe, own, Established(), handshake=HandshakePolicy.HAND)
+    new = decide(probe, own, NegotiatedState(), handshake=HandshakePolicy.HAND)
     assert (new.after, new.form) == (timeouts.PROBE_GRACE, TextForm.RESULT)
     assert json.loads(new.text)["supportedVersions"] == ["2026-07-28"]
 
@@ -240,12 +244,12 @@ def test_whoever_holds_the_handshake_has_the_last_word(mode: Mode) -> None:
     for method in HANDSHAKE:
         asked = exchange(method)
         assert (
-            decide(asked, own, Established(), mode=mode, handshake=HandshakePolicy.PERSON).after
+            decide(asked, own, NegotiatedState(), mode=mode, handshake=HandshakePolicy.PERSON).after
             is None
         )
     assert (
         decide(
-            exchange("ping"), own, Established(), mode=mode, handshake=HandshakePolicy.PERSON
+            exchange("ping"), own, NegotiatedState(), mode=mode, handshake=HandshakePolicy.PERSON
         ).after
         == 0
     )
@@ -268,12 +272,12 @@ def test_what_no_rule_answers_is_refused_where_that_is_wanted(
 ) -> None:
     """The error says which rule would answer it, and that rule does."""
     own = book('[[rules]]\ntool = "a"\ntext = "x"\n')
-    decision = decide(asked, own, Established(), mode=mode, refuse=True)
+    decision = decide(asked, own, NegotiatedState(), mode=mode, refuse=True)
     error = json.loads(decision.text)
     assert (decision.after, decision.form) == (0, TextForm.ERROR)
     assert error["message"].endswith(f"Add one:\n{rule}")
-    assert decide(asked, book(rule), Established(), mode=mode, refuse=True).rule == 0
-    assert decide(asked, own, Established(), mode=mode).after is None
+    assert decide(asked, book(rule), NegotiatedState(), mode=mode, refuse=True).rule == 0
+    assert decide(asked, own, NegotiatedState(), mode=mode).after is None
 
 
 def test_what_a_rule_leaves_to_a_person_is_never_refused() -> None:
@@ -285,7 +289,7 @@ def test_what_a_rule_leaves_to_a_person_is_never_refused() -> None:
         exchange("initialize"),
         exchange("subscriptions/listen", "2026-07-28", notifications={}),
     ):
-        assert decide(waiting, own, Established(), refuse=True).form is not TextForm.ERROR
+        assert decide(waiting, own, NegotiatedState(), refuse=True).form is not TextForm.ERROR
 
 
 def test_what_differs_between_two_books_is_named_by_its_capability() -> None:
@@ -299,7 +303,7 @@ def test_what_differs_between_two_books_is_named_by_its_capability() -> None:
 def test_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:
     """`initialize` and a list one after the other, within what it waits for both."""
     for client in (one for one in timeouts.CLIENTS if one.handshake is not None):
-        own = Established(client_name=client.names[0])
+        own = NegotiatedState(client_name=client.names[0])
         first = decide(exchange("initialize"), Book(), own, handshake=HandshakePolicy.HAND)
         then = decide(exchange("tools/list"), Book(), own, handshake=HandshakePolicy.HAND)
         assert first.after is not None
@@ -330,29 +334,29 @@ def test_what_was_measured_says_of_which_version_and_when() -> None:
 def test_the_rest_waits_for_a_person_without_limit() -> None:
     """By rule."""
     for method in ("tools/call", "prompts/get", "resources/read", "completion/complete"):
-        assert not decide(exchange(method), Book(), Established()).due(10**9)
+        assert not decide(exchange(method), Book(), NegotiatedState()).due(10**9)
 
 
 def test_by_hand_answers_nothing_at_all() -> None:
     """`--by-hand`: not even a ping, and no rule either."""
     for method in ("ping", "initialize", "tools/list", "server/discover"):
-        assert decide(exchange(method), Book(), Established(), mode=Mode.BY_HAND).after is None
+        assert decide(exchange(method), Book(), NegotiatedState(), mode=Mode.BY_HAND).after is None
     called = exchange("tools/call", name="broken")
-    assert decide(called, book(RULES), Established(), mode=Mode.BY_HAND).after is None
+    assert decide(called, book(RULES), NegotiatedState(), mode=Mode.BY_HAND).after is None
 
 
 def test_auto_answers_at_once_what_the_book_can() -> None:
     """`--auto`: also what would wait for a person otherwise."""
     for method in ("initialize", "tools/list", "resources/subscribe", "ping"):
-        assert decide(exchange(method), Book(), Established(), mode=Mode.AUTO).after == 0.0
+        assert decide(exchange(method), Book(), NegotiatedState(), mode=Mode.AUTO).after == 0.0
 
 
 def test_wait_sets_how_long_a_method_waits_for_a_person() -> None:
     """0 is at once, false is never."""
     own = book('[wait]\n"tools/list" = 30\nping = false\ninitialize = 0\n')
-    assert decide(exchange("tools/list"), own, Established()).after == 30.0
-    assert decide(exchange("ping"), own, Established()).after is None
-    assert decide(exchange("initialize"), own, Established()).after == 0.0
+    assert decide(exchange("tools/list"), own, NegotiatedState()).after == 30.0
+    assert decide(exchange("ping"), own, NegotiatedState()).after is None
+    assert decide(exchange("initialize"), own, NegotiatedState()).after == 0.0
 
 
 @pytest.mark.parametrize(
@@ -371,7 +375,7 @@ def test_initialize_echoes_a_served_version_and_offers_the_latest_otherwise(
     """Echo it when it is supported, else a result with another one."""
     own = Book() if served is None else parse({"server": {"protocol_versions": served}})
     assert (
-        answer(decide(exchange("initialize", protocolVersion=asked), own, Established()))[
+        answer(decide(exchange("initialize", protocolVersion=asked), own, NegotiatedState()))[
             "protocolVersion"
         ]
         == said
@@ -381,13 +385,15 @@ def test_initialize_echoes_a_served_version_and_offers_the_latest_otherwise(
 def test_a_handshake_only_book_answers_a_probe_with_method_not_found() -> None:
     """-32601 is the right automatic answer of a server that knows no 2026-07-28."""
     own = parse({"server": {"protocol_versions": ["2025-11-25"]}})
-    found = decide(exchange("server/discover", "2026-07-28"), own, Established())
+    found = decide(exchange("server/discover", "2026-07-28"), own, NegotiatedState())
     assert (found.form, answer(found)["code"]) == (TextForm.ERROR, -32601)
 
 
 def test_a_probe_learns_what_is_served() -> None:
     """The answer to server/discover holds everything that 2026-07-28 asks for."""
-    said = answer(decide(exchange("server/discover", "2026-07-28"), Book(name="w"), Established()))
+    said = answer(
+        decide(exchange("server/discover", "2026-07-28"), Book(name="w"), NegotiatedState())
+    )
     assert said["supportedVersions"][-1] == "2026-07-28"
     assert said["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "w"
     assert (said["resultType"], said["ttlMs"], said["cacheScope"]) == ("complete", 0, "private")
@@ -409,8 +415,8 @@ def test_capabilities_follow_the_lists_unless_they_are_written() -> None:
 
 def test_lists_carry_what_their_version_needs() -> None:
     """2026-07-28 wants resultType, cache hints and who answers, the others want none of them."""
-    modern = answer(decide(exchange("tools/list", "2026-07-28"), Book(), Established()))
-    older = answer(decide(exchange("tools/list", "2025-11-25"), Book(), Established()))
+    modern = answer(decide(exchange("tools/list", "2026-07-28"), Book(), NegotiatedState()))
+    older = answer(decide(exchange("tools/list", "2025-11-25"), Book(), NegotiatedState()))
     assert set(modern) == {"tools", "resultType", "ttlMs", "cacheScope", "_meta"}
     assert modern["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "humanmcp"
     assert set(older) == {"tools"}
@@ -421,13 +427,13 @@ def test_a_version_that_there_is_not_is_told_at_once(method: str) -> None:
     """-32022 with the ones that are served, so that the client picks another."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     asked = exchange(method, "2026-07-28", _meta=meta)
-    told = decide(asked, Book(), Established())
+    told = decide(asked, Book(), NegotiatedState())
     assert told.due(0)
     assert told.form is TextForm.ERROR
     assert answer(told)["code"] == -32022
     assert answer(told)["data"]["requested"] == "2030-01-01"
     assert "2026-07-28" in answer(told)["data"]["supported"]
-    assert decide(asked, Book(), Established(), mode=Mode.BY_HAND) == Decision()
+    assert decide(asked, Book(), NegotiatedState(), mode=Mode.BY_HAND) == Decision()
 
 
 @pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
@@ -446,15 +452,15 @@ def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
 ) -> None:
     """MCP: "malformed; the server MUST reject it with […] -32602". A rule goes first."""
     asked = exchange(method, "2026-07-28", _meta=meta)
-    told = decide(asked, Book(), Established())
+    told = decide(asked, Book(), NegotiatedState())
     assert told.due(0)
     assert told.form is TextForm.ERROR
     assert answer(told)["code"] == -32602
     assert lacking in answer(told)["message"]
-    assert decide(asked, Book(), Established(), mode=Mode.BY_HAND) == Decision()
+    assert decide(asked, Book(), NegotiatedState(), mode=Mode.BY_HAND) == Decision()
     ruled = book(f'[[rules]]\nmethod = "{method}"\nresult = {{ resultType = "complete" }}')
-    assert decide(asked, ruled, Established()).form is TextForm.RESULT
-    modern = decide(exchange(method, "2026-07-28"), Book(), Established())
+    assert decide(asked, ruled, NegotiatedState()).form is TextForm.RESULT
+    modern = decide(exchange(method, "2026-07-28"), Book(), NegotiatedState())
     assert modern.form is not TextForm.ERROR
 
 
@@ -475,14 +481,14 @@ def test_a_client_that_did_not_declare_tasks_is_told_that_it_must(
 ) -> None:
     """-32021 with the extension, whoever writes it: the book, or a person from the draft."""
     silent = asked(method, {**params, "_meta": stating()}, version="2026-07-28")
-    told = decide(silent, Book(), Established())
+    told = decide(silent, Book(), NegotiatedState())
     assert told.due(0)
     assert told.form is TextForm.ERROR
     assert answer(told)["code"] == -32021
     assert answer(told)["data"] == {"requiredCapabilities": TASKS}
     assert json.loads(start(silent))["error"] == answer(told)
     declared = asked(method, {**params, "_meta": stating(TASKS)}, version="2026-07-28")
-    assert decide(declared, Book(), Established()).form is not TextForm.ERROR
+    assert decide(declared, Book(), NegotiatedState()).form is not TextForm.ERROR
     assert "error" not in json.loads(start(declared))
 
 
@@ -490,16 +496,16 @@ def test_a_subscription_to_lists_needs_no_extension() -> None:
     """Only what is asked of tasks needs it; in 2025-11-25 tasks are no extension."""
     params = {"notifications": {"toolsListChanged": True}, "_meta": stating()}
     listens = asked("subscriptions/listen", params, version="2026-07-28")
-    assert decide(listens, Book(), Established()).form is not TextForm.ERROR
+    assert decide(listens, Book(), NegotiatedState()).form is not TextForm.ERROR
     older = asked("tasks/get", {"taskId": "a"}, version="2025-11-25")
-    assert decide(older, Book(), Established()).form is not TextForm.ERROR
+    assert decide(older, Book(), NegotiatedState()).form is not TextForm.ERROR
 
 
 def test_a_handshake_only_book_does_not_argue_about_versions() -> None:
     """Clients fail hard on a list that has no version in common with theirs."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     asked = exchange("server/discover", "2026-07-28", _meta=meta)
-    told = decide(asked, book('[server]\nprotocol_versions = ["2025-11-25"]'), Established())
+    told = decide(asked, book('[server]\nprotocol_versions = ["2025-11-25"]'), NegotiatedState())
     assert answer(told)["code"] == -32601
 
 
@@ -509,17 +515,17 @@ def test_what_is_answered_at_once_is_so_where_the_version_does_not_have_it(
     method: str, mode: Mode
 ) -> None:
     """MCP 2026-07-28 has no ping, and the ping of FastMCP 4 waits without limit all the same."""
-    told = decide(exchange(method, "2026-07-28"), Book(), Established(), mode=mode)
+    told = decide(exchange(method, "2026-07-28"), Book(), NegotiatedState(), mode=mode)
     assert (told.after, told.form, answer(told)["code"]) == (0, TextForm.ERROR, -32601)
 
 
 def test_a_method_that_the_version_does_not_have_is_left_to_the_person_unless_nobody_is() -> None:
     """A person may want to see what the client does with an answer. `--auto` has no person."""
     asked = exchange("resources/subscribe", "2026-07-28", uri="file:///a")
-    assert decide(asked, Book(), Established()).after is None
-    told = decide(asked, Book(), Established(), mode=Mode.AUTO)
+    assert decide(asked, Book(), NegotiatedState()).after is None
+    told = decide(asked, Book(), NegotiatedState(), mode=Mode.AUTO)
     assert (told.after, told.form, answer(told)["code"]) == (0, TextForm.ERROR, -32601)
-    assert decide(asked, Book(), Established(), mode=Mode.BY_HAND).after is None
+    assert decide(asked, Book(), NegotiatedState(), mode=Mode.BY_HAND).after is None
 
 
 @pytest.mark.parametrize(
@@ -596,8 +602,8 @@ def test_a_rule_may_leave_a_request_to_a_person() -> None:
     """)
     held = exchange("tools/call", name="forecast", arguments={"location": "東京"})
     other = exchange("tools/call", name="forecast", arguments={"location": "京都"})
-    assert decide(held, rules, Established()).after is None
-    assert decide(other, rules, Established()).by == "book: rule 2"
+    assert decide(held, rules, NegotiatedState()).after is None
+    assert decide(other, rules, NegotiatedState()).by == "book: rule 2"
 
 
 def test_a_rule_cannot_do_just_anything() -> None:
@@ -612,17 +618,17 @@ def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
     A list that was given goes before it; a book that nobody wrote is no text to start from.
     """
     book = Book(tools=({"name": "mine", "inputSchema": {}},), prompts=({"name": "p"},))
-    established = Established(prepared=book_lists(book))
-    assert set(established.prepared) == {"tools/list", "prompts/list"}
+    negotiated = NegotiatedState(prepared=book_lists(book))
+    assert set(negotiated.prepared) == {"tools/list", "prompts/list"}
     for version in ("2025-06-18", "2026-07-28"):
         listing = exchange("tools/list", version)
-        started = json.loads(start(listing, established))["result"]
-        decision = decide(listing, book, established)
+        started = json.loads(start(listing, negotiated))["result"]
+        decision = decide(listing, book, negotiated)
         assert started["tools"] == json.loads(decision.text)["tools"]
         assert set(started) == set(json.loads(decision.text))
-    given = established._replace(tools={"given": {"name": "given"}})
+    given = negotiated._replace(tools={"given": {"name": "given"}})
     assert json.loads(start(asked("tools/list"), given))["result"]["tools"] == [{"name": "given"}]
-    assert start(asked("resources/list"), established) == start(asked("resources/list"))
+    assert start(asked("resources/list"), negotiated) == start(asked("resources/list"))
     assert book_lists(Book()) == {}
 
 
@@ -676,15 +682,15 @@ def test_a_request_whose_headers_lie_gets_its_error_before_any_rule() -> None:
         transport_facts=TransportFacts("2026-07-28", error)
     )
     rules = "[[rules]]\ntext = 'a'"
-    found = decide(call, book(rules), Established())
+    found = decide(call, book(rules), NegotiatedState())
     assert (found.form, answer(found), found.stoppable) == (TextForm.ERROR, error, True)
     assert (found.after, found.by) == (8.0, "book")
-    found = decide(call, book(rules), Established(), mode=Mode.AUTO)
+    found = decide(call, book(rules), NegotiatedState(), mode=Mode.AUTO)
     assert (answer(found), found.after, found.stoppable) == (error, 0.0, False)
-    assert decide(call, book(rules), Established(), mode=Mode.BY_HAND).after is None
+    assert decide(call, book(rules), NegotiatedState(), mode=Mode.BY_HAND).after is None
     other = call._replace(transport_facts=TransportFacts("2026-07-28", {**error, "code": -32602}))
-    assert decide(other, book(rules), Established()).text == "a"
-    found = decide(other, book(""), Established())
+    assert decide(other, book(rules), NegotiatedState()).text == "a"
+    found = decide(other, book(""), NegotiatedState())
     assert (answer(found)["code"], found.after) == (-32602, 0.0)
 
 
@@ -695,9 +701,11 @@ def test_an_handshake_message_waits_no_longer_than_its_client(
     """As long as a person has set; of a client whose patience is known, at most that."""
     hello = exchange("initialize", protocolVersion="2025-11-25")
     last = timeouts.last_moment("claude-code", "initialize")
-    known = Established(client_name="claude-code")
+    known = NegotiatedState(client_name="claude-code")
     assert decide(hello, book(""), known, grace=given).after == (after or last)
-    assert decide(hello, book(""), Established(client_name="unheard-of"), grace=3.0).after == 3.0
+    assert (
+        decide(hello, book(""), NegotiatedState(client_name="unheard-of"), grace=3.0).after == 3.0
+    )
 
 
 def test_a_version_that_is_not_served_is_told_with_those_that_are() -> None:
@@ -705,7 +713,7 @@ def test_a_version_that_is_not_served_is_told_with_those_that_are() -> None:
     meta = {**stating(), "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
     call = exchange("tools/list", "2026-07-28", _meta=meta)
     found = decide(
-        call, book("[server]\nprotocol_versions = ['2026-07-28', '2025-11-25']"), Established()
+        call, book("[server]\nprotocol_versions = ['2026-07-28', '2025-11-25']"), NegotiatedState()
     )
     assert answer(found)["data"] == {
         "supported": ["2025-11-25", "2026-07-28"],

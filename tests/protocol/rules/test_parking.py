@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules import parking
 from humanmcp.protocol.rules.parking import ParkedAs, ParkedCall, Ticket
@@ -41,7 +41,7 @@ def call_of(parked_as: ParkedAs = ParkedAs.TASK, **known: Any) -> ParkedCall:  #
 
 def passes(exchange: Exchange, text: str, form: TextForm = TextForm.RESULT) -> bool:
     """Return True if the check has nothing at all to say."""
-    return check.check(exchange, text, form, Established()).diagnostics == ()
+    return check.check(exchange, text, form, NegotiatedState()).diagnostics == ()
 
 
 PLAN = TimeoutPlan(None, "unknown", "", "no-token")
@@ -99,7 +99,7 @@ def test_a_client_of_2025_that_asks_for_a_task_gets_it_at_once() -> None:
 def test_what_parks_a_call_passes_the_check(version: str, parked_as: ParkedAs) -> None:
     """Without a warning; the client finds the token in it."""
     exchange = of(version, "tools/call", name="deploy", **({"task": {}} if version == OLD else {}))
-    text = parking.parked_response(exchange, call_of(parked_as), Established())
+    text = parking.parked_response(exchange, call_of(parked_as), NegotiatedState())
     assert passes(exchange, text)
     assert TOKEN in text
 
@@ -107,11 +107,11 @@ def test_what_parks_a_call_passes_the_check(version: str, parked_as: ParkedAs) -
 def test_a_ticket_for_a_tool_with_an_output_schema_is_an_error_that_the_model_reads() -> None:
     """A client rejects a plain result without `structuredContent`."""
     tool = {"name": "deploy", "outputSchema": {"type": "object"}}
-    established = Established(tools={"deploy": tool})
+    negotiated = NegotiatedState(tools={"deploy": tool})
     exchange = of(OLD, "tools/call", name="deploy")
-    text = parking.parked_response(exchange, call_of(ParkedAs.TICKET), established)
+    text = parking.parked_response(exchange, call_of(ParkedAs.TICKET), negotiated)
     assert json.loads(text)["isError"] is True
-    assert check.check(exchange, text, TextForm.RESULT, established).diagnostics == ()
+    assert check.check(exchange, text, TextForm.RESULT, negotiated).diagnostics == ()
 
 
 STATES = [
@@ -204,7 +204,7 @@ def test_an_update_is_acknowledged() -> None:
 def test_a_notification_of_a_task_names_its_subscription() -> None:
     """And holds what `tasks/get` would answer."""
     line = parking.changed_task(call_of(line=ANSWERS[NEW]), '"s"')
-    assert check.check_outgoing(line, NEW, Established()).diagnostics == ()
+    assert check.check_outgoing(line, NEW, NegotiatedState()).diagnostics == ()
     params = json.loads(line)["params"]
     assert params["_meta"] == {"io.modelcontextprotocol/subscriptionId": "s"}
     assert params["result"]["n"] == 1e5

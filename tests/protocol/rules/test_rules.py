@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.common.book_file import BookFileError, parse_book
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.rules.answer_book import Book, Decision, decide
 from humanmcp.protocol.rules.book_format import parse
@@ -45,7 +45,7 @@ def said(
 ) -> Decision:
     """Decide by a book of these rules."""
     memory = memory or BookMemory(SECRET, used=used)
-    return decide(exchange, book(text), Established(), memory=memory)
+    return decide(exchange, book(text), NegotiatedState(), memory=memory)
 
 
 # -- values -------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ def test_a_rule_may_ask_for_what_the_client_has_declared() -> None:
     rules = "[[rules]]\ntool = 'greet'\nclient_has = ['sampling.tools']\ntext = 'a'"
     assert said(rules, call(version=R2026, client={"sampling": {"tools": {}}})).rule == 0
     assert said(rules, call(version=R2026, client={"sampling": {}})).after is None
-    established = Established(client_capabilities={"sampling": {"tools": {}}})
-    assert decide(call(), book(rules), established).rule == 0
+    negotiated = NegotiatedState(client_capabilities={"sampling": {"tools": {}}})
+    assert decide(call(), book(rules), negotiated).rule == 0
     assert said(rules, call()).after is None
 
 
@@ -323,8 +323,8 @@ params = { message = "Who, {greeting}?", requestedSchema = { type = "object", pr
 
 def test_a_question_is_a_request_before_2026_and_a_result_since() -> None:
     """One rule for both: what is filled is filled when it is known."""
-    established = Established(client_capabilities={"elicitation": {}})
-    old = decide(call(arguments={"greeting": "Hi"}), book(ASKS), established)
+    negotiated = NegotiatedState(client_capabilities={"elicitation": {}})
+    old = decide(call(arguments={"greeting": "Hi"}), book(ASKS), negotiated)
     assert (old.ask[0]["who"].method, old.text) == (
         "elicitation/create",
         "{greeting} {who.content.name}",
@@ -404,7 +404,7 @@ def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
         retry = call(
             version=R2026, client={"elicitation": {}}, inputResponses=given, requestState=brought
         )
-        found = decide(retry, book(rules), Established(), memory=BookMemory(secret))
+        found = decide(retry, book(rules), NegotiatedState(), memory=BookMemory(secret))
         assert json.loads(found.text)["code"] == -32602, brought
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import TextForm, Verdict
 from humanmcp.protocol.validation.held import HeldMessage, answers, judge
@@ -20,7 +20,7 @@ SECOND = '{"jsonrpc":"2.0","id":"1","result":{}}'
 
 def judged(*parts: str) -> Verdict:
     """Judge an array of these answers."""
-    return judge(HELD, "[\n" + ",\n".join(parts) + "\n]", TextForm.MESSAGE, Established())
+    return judge(HELD, "[\n" + ",\n".join(parts) + "\n]", TextForm.MESSAGE, NegotiatedState())
 
 
 def told(verdict: Verdict) -> list[tuple[str, str, int]]:
@@ -37,7 +37,7 @@ def test_every_request_is_answered_in_any_order() -> None:
 
 def test_an_answer_that_is_missing_is_named() -> None:
     """By its id as the client wrote it; it can be sent anyway."""
-    verdict = judge(HELD, f"[{FIRST}]", TextForm.MESSAGE, Established())
+    verdict = judge(HELD, f"[{FIRST}]", TextForm.MESSAGE, NegotiatedState())
     assert [(one.code, one.detail) for one in verdict.diagnostics] == [("N35", (("ids", '"1"'),))]
     assert (verdict.line, verdict.forced) == (None, f"[{FIRST}]")
 
@@ -61,7 +61,7 @@ def test_an_answer_to_nothing_is_said() -> None:
 def test_what_was_mended_is_still_in_its_place() -> None:
     """A trailing comma is repaired, and the problem behind it stands where it was typed."""
     text = f"[\n{SECOND},\n" + FIRST.replace('"4"}', '"4",}').replace(":1,", ":2,") + "\n]"
-    verdict = judge(HELD, text, TextForm.MESSAGE, Established())
+    verdict = judge(HELD, text, TextForm.MESSAGE, NegotiatedState())
     assert ("N30", "/1/id", 3) in told(verdict)
     assert verdict.forced is not None
     assert json.loads(verdict.forced)[1]["id"] == 2

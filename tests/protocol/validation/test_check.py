@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp import locales
-from humanmcp.protocol.conversation.exchange import Established, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState, NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import examples, methods
@@ -134,14 +134,14 @@ def test_plain_text_says_complete_and_who_answers_in_2026() -> None:
 
 def test_plain_text_and_drafts_name_the_server_that_the_book_names() -> None:
     """The fixed name went out, whatever the book said."""
-    established = Established(server={"name": "weather", "version": "2"})
+    negotiated = NegotiatedState(server={"name": "weather", "version": "2"})
     named = {"io.modelcontextprotocol/serverInfo": {"name": "weather", "version": "2"}}
     exchange = asked(CALL, {"name": "a", "_meta": stating({})}, version=R2026)
-    line = check(exchange, "sunny", TextForm.TEXT, established).line
+    line = check(exchange, "sunny", TextForm.TEXT, negotiated).line
     assert line is not None
     assert json.loads(line)["result"]["_meta"] == named
-    assert json.loads(draft_check.start(exchange, established))["result"]["_meta"] == named
-    fix = check(exchange, "just sunny", TextForm.RESULT, established).diagnostics[0].fix
+    assert json.loads(draft_check.start(exchange, negotiated))["result"]["_meta"] == named
+    fix = check(exchange, "just sunny", TextForm.RESULT, negotiated).diagnostics[0].fix
     assert fix is not None
     assert json.loads(fix.edits[0].new)["_meta"] == named
 
@@ -333,7 +333,7 @@ def test_drafts_repeat_what_was_asked_for() -> None:
     unknown = draft_check.templates(asked(CALL, {"name": "dice"}))["unknown_tool"]
     assert json.loads(unknown)["error"]["message"] == "Unknown tool: dice"
     tools = {"dice": {"name": "dice", "inputSchema": {"type": "object"}}}
-    again = draft_check.start(asked("tools/list"), Established(tools=tools))
+    again = draft_check.start(asked("tools/list"), NegotiatedState(tools=tools))
     assert json.loads(again)["result"]["tools"] == [tools["dice"]]
 
 

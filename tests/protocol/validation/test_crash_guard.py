@@ -9,7 +9,7 @@ from hypothesis import given
 
 from humanmcp import locales
 from humanmcp.locales import LANGUAGES
-from humanmcp.protocol.conversation.exchange import Established, Exchange, Refused, Sent
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState, Refused, Sent
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Json, Message
@@ -73,7 +73,7 @@ def test_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyPatc
     """Something of the person's own is kept, too."""
     monkeypatch.setattr(outgoing, "_judge", fail)
     said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-    verdict = check.check_outgoing(said, "2025-11-25", Established())
+    verdict = check.check_outgoing(said, "2025-11-25", NegotiatedState())
     assert [each.code for each in verdict.diagnostics] == ["X01"]
     assert verdict.forced == said
 
@@ -128,11 +128,11 @@ def test_any_json_may_be_the_schema_of_a_tool(schema: Json, version: str) -> Non
     listed = {"tools": [tool]}
     text = json.dumps({"result": listed})
     assert quietly(check.check(asked("tools/list", {}, version), text).diagnostics)
-    established = Established(tools={"a": tool})
+    negotiated = NegotiatedState(tools={"a": tool})
     call = asked("tools/call", {"name": "a", "arguments": schema}, version)
-    assert quietly(check.remarks(call.request, version, established))
+    assert quietly(check.remarks(call.request, version, negotiated))
     result = json.dumps({"content": [], "structuredContent": schema})
-    assert quietly(check.check(call, result, TextForm.RESULT, established).diagnostics)
+    assert quietly(check.check(call, result, TextForm.RESULT, negotiated).diagnostics)
 
 
 @given(_ANY, _ANY, _VERSIONS)
@@ -156,7 +156,7 @@ def test_any_json_may_be_asked_and_answered(
     for form in (TextForm.RESULT, TextForm.ERROR):
         assert quietly(check.check(exchange, json.dumps(result), form).diagnostics)
     said = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    assert quietly(check.check_outgoing(said, version, Established()).diagnostics)
+    assert quietly(check.check_outgoing(said, version, NegotiatedState()).diagnostics)
     session = Session(SessionRole.CLIENT)
     session.ask(method, {"a": params})
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -15,7 +15,7 @@ from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
 from tests.asking import R2024, R2025, R2026, asked, hold_diagnostic, stating
 
-READY = Established(initialized=True)
+READY = NegotiatedState(initialized=True)
 DICE = {
     "dice": {
         "name": "dice",
@@ -26,7 +26,7 @@ DICE = {
         },
     }
 }
-KNOWN = Established(initialized=True, tools=DICE)
+KNOWN = NegotiatedState(initialized=True, tools=DICE)
 
 
 def arrived(text: str) -> Message:
@@ -43,10 +43,10 @@ def request(method: str, params: Any = None, **more: Any) -> Message:  # noqa: A
 
 
 def said(
-    message: Message, version: str = R2025, established: Established = READY
+    message: Message, version: str = R2025, negotiated: NegotiatedState = READY
 ) -> list[tuple[str, str]]:
     """List what is said of a message, as (code, pointer), and hold it to what remarks promise."""
-    diagnostics = check.remarks(message, version, established)
+    diagnostics = check.remarks(message, version, negotiated)
     for diagnostic in diagnostics:
         assert not diagnostic.blocks
         assert diagnostic.severity in (Severity.WARNING, Severity.HINT)
@@ -75,15 +75,15 @@ def test_args_for_arguments() -> None:
 def test_a_call_before_initialized_is_a_hint() -> None:
     """W08, 001-S4: only pings before the handshake is done; 2026-07-28 has no handshake."""
     call = request("tools/call", {"name": "a"})
-    assert said(call, established=Established()) == [("M86", "/method")]
-    assert said(request("ping"), established=Established()) == []
+    assert said(call, negotiated=NegotiatedState()) == [("M86", "/method")]
+    assert said(request("ping"), negotiated=NegotiatedState()) == []
     modern = request("tools/call", {"name": "a", "_meta": stating()})
-    assert said(modern, R2026, Established()) == []
+    assert said(modern, R2026, NegotiatedState()) == []
 
 
 def test_an_unknown_tool_is_a_warning() -> None:
     """A server would answer -32602."""
-    assert said(request("tools/call", {"name": "coin"}), established=KNOWN) == [
+    assert said(request("tools/call", {"name": "coin"}), negotiated=KNOWN) == [
         ("M62", "/params/name")
     ]
 
@@ -97,11 +97,11 @@ def test_arguments_are_held_against_the_declared_schema(
     arguments: dict[str, Any], pointer: str
 ) -> None:
     """W08, M08: teaches what a server would check."""
-    found = said(request("tools/call", {"name": "dice", "arguments": arguments}), established=KNOWN)
+    found = said(request("tools/call", {"name": "dice", "arguments": arguments}), negotiated=KNOWN)
     assert [code for code, _ in found] == ["M08"]
     assert found[0][1].startswith(pointer)
     right = request("tools/call", {"name": "dice", "arguments": {"sides": 6}})
-    assert said(right, established=KNOWN) == []
+    assert said(right, negotiated=KNOWN) == []
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_notifications_are_looked_at_too() -> None:
     lost = arrived('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}')
     assert said(lost, R2024) == [("M09", "/params")]
     done = arrived('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    assert said(done, established=Established()) == []
+    assert said(done, negotiated=NegotiatedState()) == []
 
 
 def test_a_real_servers_answer_is_reviewed() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Established, Exchange
+from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -23,7 +23,7 @@ from humanmcp.protocol.validation.input_requests import (
 from humanmcp.protocol.validation.json_schema.rows import SchemaRow
 
 EVERYTHING: dict[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
-KNOWN = Established(client_capabilities=EVERYTHING, initialized=True)
+KNOWN = NegotiatedState(client_capabilities=EVERYTHING, initialized=True)
 ERAS = ("2025-11-25", "2026-07-28")
 
 
@@ -67,8 +67,8 @@ def test_what_it_did_not_declare_may_not(input_request: InputRequest) -> None:
 
 def test_a_client_that_only_opens_pages_has_no_forms() -> None:
     """2025-11-25: `elicitation.form` is its own capability as soon as one is named."""
-    established = KNOWN._replace(client_capabilities={"elicitation": {"url": {}}})
-    assert obstacle(InputRequest.USER, exchange(), established) == Obstacle(
+    negotiated = KNOWN._replace(client_capabilities={"elicitation": {"url": {}}})
+    assert obstacle(InputRequest.USER, exchange(), negotiated) == Obstacle(
         Why.CAPABILITY, "elicitation.form"
     )
 

@@ -21,7 +21,7 @@ def said(*messages: tuple[Direction, dict[str, Any]], version: str = "2025-06-18
         found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
         assert isinstance(found, Message)
         observed = state.observe(direction, found)
-        codes = [diagnostic.code for diagnostic in hints(observed, state.established, version)]
+        codes = [diagnostic.code for diagnostic in hints(observed, state.negotiated, version)]
     return codes
 
 
@@ -38,7 +38,7 @@ def levels(*passed: tuple[Direction, Message]) -> list[tuple[str, Severity]]:
     told: list[tuple[str, Severity]] = []
     for direction, message in passed:
         observed = state.observe(direction, message)
-        found = hints(observed, state.established, "2025-11-25")
+        found = hints(observed, state.negotiated, "2025-11-25")
         told = [(diagnostic.code, diagnostic.severity) for diagnostic in found]
     return told
 
@@ -165,5 +165,5 @@ def test_a_line_that_is_no_message_is_an_error() -> None:
     """A print that went to stdout."""
     found = read(b"Listening on port 80")
     assert isinstance(found, Malformed)
-    (diagnostic,) = hints(found, ConversationState().established, "")
+    (diagnostic,) = hints(found, ConversationState().negotiated, "")
     assert (diagnostic.code, diagnostic.severity) == ("N01", Severity.ERROR)

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
 from tests.asking import R2024, R2025, R2026, codes, hold, mended
 
-ABLE: Final = Established(
+ABLE: Final = NegotiatedState(
     client_capabilities={
         "roots": {},
         "sampling": {"tools": {}},
@@ -34,12 +34,12 @@ def outgoing(method: str, params: Any = None, **more: Any) -> str:  # noqa: ANN4
 
 
 def judged(
-    text: str, version: str = R2025, established: Established = ABLE, *, unreadable: bool = False,
-    initialized: bool = True,
+    text: str, version: str = R2025, negotiated: NegotiatedState = ABLE, *,
+    unreadable: bool = False, initialized: bool = True,
 ) -> list[str]:  # fmt: skip
     """List the codes that a saying gets."""
     verdict = check.check_outgoing(
-        text, version, established, unreadable=unreadable, initialized=initialized
+        text, version, negotiated, unreadable=unreadable, initialized=initialized
     )
     hold(verdict)
     return codes(verdict.diagnostics)
@@ -107,7 +107,7 @@ def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) ->
 def test_a_cancellation_without_params_is_refused(version: str) -> None:
     """Nothing said which request it cancels."""
     text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
-    (diagnostic,) = check.check_outgoing(text, version, Established()).diagnostics
+    (diagnostic,) = check.check_outgoing(text, version, NegotiatedState()).diagnostics
     assert (diagnostic.code, dict(diagnostic.detail)["key"]) == ("M09", "params")
 
 
@@ -136,7 +136,7 @@ def test_a_saying_is_mended_like_a_draft(text: str, becomes: str) -> None:
 )
 def test_a_client_is_not_asked_for_what_it_did_not_declare(text: str, capability: str) -> None:
     """Trap table: capability not declared, MUST NOT."""
-    verdict = check.check_outgoing(text, R2025, Established(initialized=True))
+    verdict = check.check_outgoing(text, R2025, NegotiatedState(initialized=True))
     assert codes(verdict.diagnostics) == ["R32"]
     assert dict(verdict.diagnostics[0].detail)["capability"] == capability
     assert verdict.diagnostics[0].pointer == "/method"
@@ -144,10 +144,10 @@ def test_a_client_is_not_asked_for_what_it_did_not_declare(text: str, capability
 
 def test_an_empty_elicitation_capability_means_forms_only() -> None:
     """Trap table: `elicitation: {}`."""
-    established = Established(client_capabilities={"elicitation": {}}, initialized=True)
+    negotiated = NegotiatedState(client_capabilities={"elicitation": {}}, initialized=True)
     url = {"mode": "url", "message": "?", "url": "https://a.example/", "elicitationId": "e"}
-    assert judged(outgoing("elicitation/create", url, id=1), established=established) == ["R32"]
-    assert judged(outgoing("elicitation/create", FORM, id=1), established=established) == []
+    assert judged(outgoing("elicitation/create", url, id=1), negotiated=negotiated) == ["R32"]
+    assert judged(outgoing("elicitation/create", FORM, id=1), negotiated=negotiated) == []
 
 
 @pytest.mark.parametrize(
@@ -167,12 +167,12 @@ def test_a_notification_of_a_task_holds_what_tasks_get_would(state: dict[str, An
 
 def test_a_notification_that_was_not_offered_is_a_warning() -> None:
     """Trap table: only with the declared capability."""
-    established = Established(server_capabilities={}, initialized=True)
-    assert judged(outgoing("notifications/tools/list_changed"), established=established) == ["R40"]
+    negotiated = NegotiatedState(server_capabilities={}, initialized=True)
+    assert judged(outgoing("notifications/tools/list_changed"), negotiated=negotiated) == ["R40"]
     assert (
         judged(
             outgoing("notifications/progress", {"progressToken": 1, "progress": 1}),
-            established=established,
+            negotiated=negotiated,
         )
         == []
     )

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from humanmcp import locales
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.check import check_outgoing, remarks, start
@@ -340,12 +340,12 @@ def test_a_counter_offer_to_an_unknown_version_is_right() -> None:
 
 def test_a_list_of_what_was_not_offered_is_a_warning() -> None:
     """W07, M05: the client goes by the capabilities."""
-    established = Established(server_capabilities={})
+    negotiated = NegotiatedState(server_capabilities={})
     assert codes(
-        check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).diagnostics
+        check(asked(TOOLS), '{"result":{"tools":[]}}', negotiated=negotiated).diagnostics
     ) == ["M05"]
-    established = Established(server_capabilities={"tools": {}})
-    assert check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).diagnostics == ()
+    negotiated = NegotiatedState(server_capabilities={"tools": {}})
+    assert check(asked(TOOLS), '{"result":{"tools":[]}}', negotiated=negotiated).diagnostics == ()
 
 
 def test_a_cursor_that_was_asked_for_is_no_next_one() -> None:
@@ -372,21 +372,21 @@ STRICT = {"ask": {"outputSchema": {"type": "object", "required": ["answer"],
 
 def test_structured_content_is_held_against_the_declared_schema() -> None:
     """M06, M58: both SDK clients fail the call."""
-    exchange, established = asked(CALL, {"name": "ask"}), Established(tools=STRICT)
-    missing = check(exchange, '{"result":{"content":[]}}', established=established)
+    exchange, negotiated = asked(CALL, {"name": "ask"}), NegotiatedState(tools=STRICT)
+    missing = check(exchange, '{"result":{"content":[]}}', negotiated=negotiated)
     assert codes(missing.diagnostics) == ["M58"]
     assert not missing.sendable
     item = '{"type":"text","text":"x"}'
     wrong = f'{{"result":{{"content":[{item}],"structuredContent":{{"answer":1}}}}}}'
-    verdict = check(exchange, wrong, established=established)
+    verdict = check(exchange, wrong, negotiated=negotiated)
     assert [(p.code, p.pointer) for p in verdict.diagnostics] == [
         ("M06", "/result/structuredContent/answer")
     ]
     assert not verdict.sendable
     right = f'{{"result":{{"content":[{item}],"structuredContent":{{"answer":"y"}}}}}}'
-    assert check(exchange, right, established=established).diagnostics == ()
+    assert check(exchange, right, negotiated=negotiated).diagnostics == ()
     failed = f'{{"result":{{"content":[{item}],"isError":true}}}}'
-    assert check(exchange, failed, established=established).diagnostics == ()
+    assert check(exchange, failed, negotiated=negotiated).diagnostics == ()
 
 
 def test_an_error_for_a_tool_call_teaches_about_is_error() -> None:
@@ -395,7 +395,7 @@ def test_an_error_for_a_tool_call_teaches_about_is_error() -> None:
     verdict = check(asked(CALL, {"name": "a"}), text)
     assert codes(verdict.diagnostics) == ["M50"]
     assert verdict.sendable
-    unknown = check(asked(CALL, {"name": "b"}), text, established=Established(tools={"a": {}}))
+    unknown = check(asked(CALL, {"name": "b"}), text, negotiated=NegotiatedState(tools={"a": {}}))
     assert unknown.diagnostics == ()
     assert check(asked(READ, {"uri": "a"}), text).diagnostics == ()
 
@@ -666,8 +666,8 @@ def test_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: str) 
     """Said by a server until 2025-11-25, and asked inside an answer of 2026-07-28."""
     form = {"message": "?", "requestedSchema": {"type": "object", "properties": {"a": field}}}
     request = {"jsonrpc": "2.0", "id": "h-1", "method": "elicitation/create", "params": form}
-    established = Established(client_capabilities={"elicitation": {}}, initialized=True)
-    said = check_outgoing(json.dumps(request), R2025, established)
+    negotiated = NegotiatedState(client_capabilities={"elicitation": {}}, initialized=True)
+    said = check_outgoing(json.dumps(request), R2025, negotiated)
     assert serious(said.diagnostics) == ([code] if code else [])
     question = {"method": "elicitation/create", "params": {"mode": "form", **form}}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
@@ -835,19 +835,23 @@ def test_every_draft_of_2026_says_which_server_it_is_of() -> None:
 # -- something of the person's own ------------------------------------------------------
 
 
-def said(method: str, params: object, established: Established, version: str = R2025) -> list[str]:
+def said(
+    method: str, params: object, negotiated: NegotiatedState, version: str = R2025
+) -> list[str]:
     """Return the codes of a notification of the person's own."""
     line = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    return codes(check_outgoing(line, version, established).diagnostics)
+    return codes(check_outgoing(line, version, negotiated).diagnostics)
 
 
 def test_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
     """`notifications/resources/updated` with `uri: 5` went out."""
     updated = "notifications/resources/updated"
-    assert said(updated, {"uri": 5}, Established(server_capabilities={"tools": {}}, initialized=True)) == [
+    assert said(updated, {"uri": 5}, NegotiatedState(server_capabilities={"tools": {}}, initialized=True)) == [
         "R40", "M15",
     ]  # fmt: skip
-    assert said(updated, {"uri": 5}, Established(server_capabilities={"resources": {}}), R2026) == [
+    assert said(
+        updated, {"uri": 5}, NegotiatedState(server_capabilities={"resources": {}}), R2026
+    ) == [
         "R41",
         "M15",
     ]
@@ -856,12 +860,14 @@ def test_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
 def test_a_notification_of_a_declared_experiment_may_go_out() -> None:
     """`notifications/claude/channel` was refused, with no way out in `out.txt`."""
     channel = "notifications/claude/channel"
-    declared = Established(
+    declared = NegotiatedState(
         server_capabilities={"experimental": {"claude/channel": {}}}, initialized=True
     )
     assert said(channel, {"content": "x"}, declared) == []
-    assert said(channel, {}, Established(server_capabilities={}, initialized=True)) == ["R33"]
-    other = Established(server_capabilities={"extensions": {"com.example/x": {}}}, initialized=True)
+    assert said(channel, {}, NegotiatedState(server_capabilities={}, initialized=True)) == ["R33"]
+    other = NegotiatedState(
+        server_capabilities={"extensions": {"com.example/x": {}}}, initialized=True
+    )
     assert said(channel, {}, other) == ["M71"]
     assert said("notifications/tool/list_changed", {}, other) == ["R33"]
 
@@ -869,11 +875,11 @@ def test_a_notification_of_a_declared_experiment_may_go_out() -> None:
 def test_a_method_that_an_extension_may_know_gets_a_neutral_sentence() -> None:
     """The rule: "The usual answer is -32601" is no advice where an extension was declared."""
     request = asked("example/do", {}).request
-    established = Established(
+    negotiated = NegotiatedState(
         server_capabilities={"extensions": {"com.example/x": {}}}, initialized=True
     )
-    assert codes(remarks(request, R2025, established)) == ["M71"]
-    assert codes(remarks(request, R2025, Established(initialized=True))) == ["M83"]
+    assert codes(remarks(request, R2025, negotiated)) == ["M71"]
+    assert codes(remarks(request, R2025, NegotiatedState(initialized=True))) == ["M83"]
 
 
 @pytest.mark.parametrize(
@@ -899,9 +905,9 @@ def test_plain_text_becomes_the_result_that_the_template_has(version: str) -> No
     stated = {"_meta": stating()} if version == R2026 else {}
     params = {"name": "dice", "arguments": {}, **stated}
     exchange = asked("tools/call", params, version=version)
-    template = json.loads(start(exchange, Established("")))["result"]
+    template = json.loads(start(exchange, NegotiatedState("")))["result"]
     template["content"][0]["text"] = "sunny"
-    verdict = check(exchange, "sunny", TextForm.TEXT, Established(""))
+    verdict = check(exchange, "sunny", TextForm.TEXT, NegotiatedState(""))
     assert verdict.line is not None
     typed = json.loads(verdict.line)["result"]
     names = {*typed, *template} - {"_meta"}  # who says it

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity, TextForm
 from humanmcp.protocol.spec import examples, methods, versions
@@ -145,7 +145,7 @@ def test_a_secret_is_told_whatever_was_asked(method: str) -> None:
 def test_a_secret_in_an_outgoing_message_is_told(method: str, params: dict[str, Any]) -> None:
     """What nobody asked for is kept and logged as well."""
     text = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1})
-    assert "J45" in codes(check_outgoing(text, R2025, Established()).diagnostics)
+    assert "J45" in codes(check_outgoing(text, R2025, NegotiatedState()).diagnostics)
 
 
 def test_of_a_held_message_only_what_was_typed_is_a_secret_of_the_person() -> None:

@@ -41,7 +41,7 @@ CREATE TABLE humanmcp.sessions (
     http_id text NOT NULL,                       -- the Mcp-Session-Id of its client, '' for none
     visitor text NOT NULL DEFAULT '',            -- a digest of who comes without one
     facts text NOT NULL,                         -- the record of session.json
-    established text,                            -- the record of known.json
+    negotiated text,                            -- the record of known.json
     holds text,                                  -- the record of holds.json
     probe boolean NOT NULL,
     letter int,                                  -- 0 is a; none while it is a probe

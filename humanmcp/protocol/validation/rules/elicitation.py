@@ -66,7 +66,7 @@ def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     requests = answer.value.get("inputRequests")
     if not isinstance(requests, dict) or not answer.asks_back:
         return
-    declared = declared_by(answer.exchange, answer.established)
+    declared = declared_by(answer.exchange, answer.negotiated)
     for name, request in requests.items():
         method = request.get("method") if isinstance(request, dict) else None
         if not isinstance(method, str):
@@ -173,7 +173,7 @@ def calls_of_a_turn(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 @rule("sampling/createMessage")
 def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The host of ours takes text and calls from its model, and nothing else."""
-    if answer.established.client_name != TEXT_ONLY:
+    if answer.negotiated.client_name != TEXT_ONLY:
         return
     for block, at in _blocks(answer.value.get("content"), answer.at("content")):
         kind = block.get("type")

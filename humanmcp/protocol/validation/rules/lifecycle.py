@@ -92,7 +92,7 @@ def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     "Both parties MUST: […] Only use capabilities that were successfully negotiated"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    capabilities, method = answer.established.server_capabilities, answer.exchange.method
+    capabilities, method = answer.negotiated.server_capabilities, answer.exchange.method
     if capabilities is None:
         return
     record = methods.of(method)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from humanmcp.protocol.conversation.exchange import Established, Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange, NegotiatedState
     from humanmcp.protocol.diagnostics.locate import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
@@ -26,7 +26,7 @@ class JudgedAnswer(NamedTuple):
 
     exchange: Exchange
     value: JsonObject
-    established: Established
+    negotiated: NegotiatedState
     path: Path = ("result",)
 
     @property

@@ -126,10 +126,10 @@ def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     "Servers MUST provide structured results that conform to this schema."
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema
     """
-    if not answer.established.tools or answer.value.get("isError") is True:
+    if not answer.negotiated.tools or answer.value.get("isError") is True:
         return
     tool = answer.exchange.tool
-    schema = follow(answer.established.tools.get(tool), "outputSchema")
+    schema = follow(answer.negotiated.tools.get(tool), "outputSchema")
     if schema is None or not _structures(answer):
         return
     if "structuredContent" in answer.value:
@@ -227,8 +227,8 @@ def error_that_a_model_could_mend(answer: JudgedAnswer) -> Iterator[RawDiagnosti
     "Tool Execution Errors contain actionable feedback that language models can use to self-correct"
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling
     """
-    established = answer.established
-    unknown = established.tools is not None and answer.exchange.tool not in established.tools
+    negotiated = answer.negotiated
+    unknown = negotiated.tools is not None and answer.exchange.tool not in negotiated.tools
     code = answer.value.get("code")
     if code not in _NOT_FOR_A_MODEL and not unknown:
         yield ErrorNotSeen(answer.path)

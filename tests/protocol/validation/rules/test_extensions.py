@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import R2025, R2026, asked, check, codes, stating
@@ -91,7 +91,7 @@ def test_a_folder_is_read_only_where_the_server_says_it_can_be(
     params = {"uri": "skill://a", "_meta": stating()}
     request = asked("resources/directory/read", params, version=R2026).request
     extensions = {} if settings is None else {"io.modelcontextprotocol/skills": settings}
-    offered = Established(server_capabilities={"resources": {}, "extensions": extensions})
+    offered = NegotiatedState(server_capabilities={"resources": {}, "extensions": extensions})
     assert codes(draft_check.remarks(request, R2026, offered)) == found
     assert codes(draft_check.remarks(request, R2026)) == []
 

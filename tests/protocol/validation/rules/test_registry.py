@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.locate import RawDiagnostic
 from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.validation import envelope, incoming, outgoing
@@ -19,20 +19,20 @@ TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
 
 
 def answer(
-    method: str, value: Mapping[str, Any], established: Established | None = None
+    method: str, value: Mapping[str, Any], negotiated: NegotiatedState | None = None
 ) -> JudgedAnswer:
     """Make an answer to judge."""
     params = {"cursor": "2", "_meta": stating()}
     return JudgedAnswer(
-        asked(method, params, version=R2026), dict(value), established or Established()
+        asked(method, params, version=R2026), dict(value), negotiated or NegotiatedState()
     )
 
 
 def told(
-    by: Rule, method: str, value: Mapping[str, Any], established: Established | None = None
+    by: Rule, method: str, value: Mapping[str, Any], negotiated: NegotiatedState | None = None
 ) -> list[str]:
     """Ask one rule only. Returns codes and pointers."""
-    found = by(answer(method, value, established))
+    found = by(answer(method, value, negotiated))
     return [f"{each.code} /{'/'.join(map(str, each.path))}" for each in found]
 
 
@@ -45,7 +45,7 @@ def test_one_rule_can_be_asked_alone() -> None:
 
 def test_what_was_not_declared_is_told_whatever_is_answered() -> None:
     """A server that offers prompts only has no tools."""
-    offered = Established(server_capabilities={"prompts": {}})
+    offered = NegotiatedState(server_capabilities={"prompts": {}})
     assert told(lifecycle.declared_capability, "tools/list", {}, offered) == ["M05 /result"]
     assert told(lifecycle.declared_capability, "prompts/list", {}, offered) == []
     assert told(lifecycle.declared_capability, "tools/list", {}) == []
@@ -92,7 +92,7 @@ def test_a_rule_of_what_comes_in_can_be_asked_alone() -> None:
     """What else is wrong with the same call is not told."""
     call = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","args":{}}}')
     assert isinstance(call, Message)
-    heard = incoming.HeardMessage(call, "2025-11-25", Established(tools={"a": {}}))
+    heard = incoming.HeardMessage(call, "2025-11-25", NegotiatedState(tools={"a": {}}))
     assert [one.code for one in incoming.arguments_by_their_name(heard)] == ["M87"]
     assert [one.code for one in incoming.initialized_first(heard)] == ["M86"]
     assert list(incoming.method_of_the_version(heard)) == []
@@ -100,7 +100,7 @@ def test_a_rule_of_what_comes_in_can_be_asked_alone() -> None:
 
 def test_of_what_goes_out_first_the_first_rule_that_finds_something_says_it() -> None:
     """An id that is none matters before the method that there is not."""
-    own = outgoing.OwnMessage({"id": None}, "no/such", "2025-11-25", Established())
+    own = outgoing.OwnMessage({"id": None}, "no/such", "2025-11-25", NegotiatedState())
     assert [one.code for one in outgoing.own_request.first("no/such", own)] == ["R36"]
     assert [one.code for one in outgoing.own_request.judge("no/such", own)] == ["R36", "R33"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Established
+from humanmcp.protocol.conversation.exchange import NegotiatedState
 from humanmcp.protocol.diagnostics.model import TextForm
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.rules.elicitation import TEXT_ONLY
@@ -47,11 +47,11 @@ def found(content: object, client: str = TEXT_ONLY) -> list[str]:
     exchange = asked(
         "sampling/createMessage", {"messages": BEFORE, "maxTokens": 10, "tools": TOOLS}
     )
-    established = Established(
+    negotiated = NegotiatedState(
         client, client_capabilities={"sampling": {"tools": {}}}, initialized=True
     )
     turn = {"role": "assistant", "model": "a person", "content": content}
-    verdict = check.check(exchange, json.dumps(turn), TextForm.RESULT, established)
+    verdict = check.check(exchange, json.dumps(turn), TextForm.RESULT, negotiated)
     assert verdict.sendable is (not verdict.errors)
     return [one.code for one in verdict.errors]
 
@@ -92,14 +92,14 @@ def test_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
         }
     )
     for _ in range(2):
-        verdict = check.check(exchange, text, TextForm.RESULT, Established(TEXT_ONLY))
+        verdict = check.check(exchange, text, TextForm.RESULT, NegotiatedState(TEXT_ONLY))
         fix = next(one.fix for one in verdict.diagnostics if one.fix is not None)
         text = fix.apply(text)
     content = json.loads(text)["content"]
     assert [block["name"] for block in content] == ["dice__dice"] * 3
     assert (
         len({block["id"] for block in content}) == 3
-        or check.check(exchange, text, TextForm.RESULT, Established(TEXT_ONLY)).errors
+        or check.check(exchange, text, TextForm.RESULT, NegotiatedState(TEXT_ONLY)).errors
     )
 
 
