@@ -47,6 +47,7 @@ SHARED: Final = {
     "common/logfile": (),
     "common/timestamps": (),
     "common/parsing": ("locales",),
+    "common/qr_code": (),
     "common/mistakes": ("locales", "protocol", "common/paths", "common/published"),
     "common/paths": ("locales",),
     "common/published": (),
@@ -105,7 +106,8 @@ LIBRARIES: Final = {
     "server/http": ("h11", "starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),
-    "room": ("fastapi", "segno", "starlette"),
+    "common/qr_code": ("segno",),
+    "room": ("fastapi", "starlette"),
 }
 """The libraries that a package, or a folder of one, may use; any other uses none."""
 

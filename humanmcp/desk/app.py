@@ -21,6 +21,7 @@ from humanmcp.desk.http import context
 from humanmcp.desk.presenters.rendering import edition, language_of, render, web_folder
 from humanmcp.desk.routes import (
     book,
+    devices,
     history,
     inbox,
     login,
@@ -54,7 +55,7 @@ PAGES: Final = (
         settings.router,
         outgoing.router,
     ),
-    *(login.router, login.choices),
+    *(login.router, login.choices, devices.router),
 )
 
 MOST_COUNTED: Final = 9

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from humanmcp import __version__
-from humanmcp.common import terminal
+from humanmcp.common import qr_code, terminal
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import book_file, home_folder, make_private
 from humanmcp.common.settings import add_flags
@@ -27,7 +27,14 @@ from humanmcp.desk.http.launch import DeskFacts
 from humanmcp.desk.presenters import server_definition
 from humanmcp.desk.state.board import Board, Following, Live
 from humanmcp.desk.state.saved_answers import Shelf
-from humanmcp.http.listening import QuietServer, listen, outside_of
+from humanmcp.http.listening import (
+    EVERYWHERE,
+    QuietServer,
+    listen,
+    outside_of,
+    own_addresses,
+    own_names,
+)
 from humanmcp.inbox.atomic import LifeLock, is_held
 from humanmcp.inbox.backends import open_inbox
 from humanmcp.locales import language_of, say
@@ -57,6 +64,7 @@ def add_arguments(parser: Parser) -> None:
     flag = parser.flags("desk", "help.")
     flag("--open", action="store_true")
     flag("--url", metavar="URL")
+    flag("--lan", action="store_true")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -132,9 +140,11 @@ def _serve(
     outside, open_browser = outside_of(arguments.url), arguments.open
     language = language_of(settings.lang)
     context.log_to(home)
-    listening = listen(host, settings.port)
+    listening = listen(EVERYWHERE if arguments.lan else host, settings.port)
     port = int(listening.getsockname()[1])
-    desk = make_desk(home, port, settings, server_settings, outside)
+    near = (*own_addresses(), *own_names()) if arguments.lan else ()
+    address = Address(port, (*Address(port).names, *near), outside=outside)
+    desk = make_desk(home, address, settings, server_settings)
     shown = f"[{host}]" if ":" in host else host
     facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
 
@@ -151,6 +161,11 @@ def _serve(
         desk.door.tell = lambda code: terminal.to_stdout(
             say("desk", "code.new", language, code=code)
         )
+        if desk.address.elsewhere:
+            link = desk.device_link(say("desk", "device.first", language))
+            terminal.to_stdout(say("desk", "device.scan", language))
+            terminal.to_stdout(qr_code.for_terminal(link))
+            terminal.to_stdout("  ", link)
         if open_browser and not launch.open_in_browser(home, facts, login()):
             terminal.to_stdout(say("desk", "no browser", language, port=port))
 
@@ -164,12 +179,11 @@ def _serve(
 
 def make_desk(
     home: Path,
-    port: int,
+    address: Address,
     settings: Settings,
     server_settings: Mapping[str, Any] | None = None,
-    outside: tuple[str, ...] = (),
 ) -> Desk:
-    """Put a desk together over the inbox. `outside` is the address of a proxy before it."""
+    """Put a desk together over the inbox."""
     inbox = open_inbox(home, settings.inbox)
     inbox.sweep()
     board = Board(inbox)
@@ -179,7 +193,7 @@ def make_desk(
         board=board,
         live=Live(board),
         door=Door(home / FILE_NAME),
-        address=Address(port, outside=outside),
+        address=address,
         shelf=Shelf(home),
         book=book,
         language=settings.lang,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
-from humanmcp.common import terminal
+from humanmcp.common import qr_code, terminal
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.paths import home_folder, make_private
 from humanmcp.common.settings import add_flags
@@ -136,7 +136,7 @@ def _tell(classroom: Classroom, urls: list[str], language: str) -> None:
         terminal.to_stdout("  ", url)
     terminal.to_stdout(say(ROOM, "code", language, code=code))
     if len(urls) > 1:
-        terminal.to_stdout(views.for_terminal(joins))
+        terminal.to_stdout(qr_code.for_terminal(joins))
     terminal.to_stdout(say(ROOM, "links", language))
     terminal.to_stdout("  ", classroom.link(classroom.record.teacher))
     terminal.to_stdout(say(ROOM, "wall link", language))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-import segno
 from starlette.responses import HTMLResponse
 
 from humanmcp.answering import service
@@ -124,17 +122,3 @@ def spaced(code: str) -> str:
     """Return a code as it is read aloud: in two halves."""
     half = len(code) // 2
     return f"{code[:half]}-{code[half:]}"
-
-
-def qr_code(link: str) -> bytes:
-    """Draw a link as a QR code, black on white whatever the page's colours are."""
-    drawn = io.BytesIO()
-    segno.make(link, error="m").save(drawn, kind="svg", border=3, light="#fff", scale=8)
-    return drawn.getvalue()
-
-
-def for_terminal(link: str) -> str:
-    """Draw a link as a QR code of letters."""
-    drawn = io.StringIO()
-    segno.make(link, error="l").terminal(drawn, compact=True, border=2)
-    return drawn.getvalue()

@@ -13,6 +13,7 @@ import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
 import { keep, place } from "./place.js";
 import { call, follow } from "./talk.js";
+import { startWorker } from "./installing.js";
 
 const page = new Page();
 
@@ -31,7 +32,8 @@ function changed(changes) {
   if (touches) page.refreshStatus();
 }
 
-if (document.querySelector("#around[data-role=learner]")) keep(place);
+if (document.querySelector("#around[data-role=learner], body[data-device]")) keep(place);
+if ("device" in document.body.dataset) startWorker();
 page.started();
 startChoices(choiceChanged);
 startKeys(page);

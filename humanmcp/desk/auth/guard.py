@@ -43,7 +43,7 @@ LONGEST_SECRET: Final = 512
 
 API: Final = "/api/"
 STATIC: Final = "/static/"
-PUBLIC: Final = frozenset({"/login", "/api/login", "/favicon.ico"})
+PUBLIC: Final = frozenset({"/login", "/api/login", "/favicon.ico", "/offline"})
 """What needs no login: the way to log in. The files under /static/ are the published source."""
 
 _METHODS: Final = ("GET", "HEAD", "POST")
@@ -56,7 +56,8 @@ HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
         "media-src 'self' blob:; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "connect-src 'self'; manifest-src 'self'; worker-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'"
     ),
     "x-content-type-options": "nosniff",
@@ -93,6 +94,14 @@ NOT_JSON: Final = Refusal(415, "no json")
 NOT_FORM: Final = Refusal(415, "no form")
 STRANGER: Final = Refusal(401, "stranger")
 OTHER_SESSION: Final = Refusal(403, "session")
+NOT_FOR_DEVICES: Final = Refusal(403, "device")
+
+_FOR_DEVICES: Final = re.compile(
+    r"/(?:(?:m|media|line|say|mistake)/.*(?<!/keep)|list|history|compare|taps(?:/.*)?"
+    r"|preferences|logout|worker\.js|manifest\.webmanifest"
+    r"|api/(?:state|events|sessions|exchanges|history|calls|answers|logout)(?:/.*)?)?"
+)
+"""What a device may do: read and answer. It changes no settings, rules or other devices."""
 
 _SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+")
 
@@ -112,6 +121,14 @@ class Address:
     scheme: str = "http"
     outside: tuple[str, ...] = ()
     """Addresses by which a proxy before this desk is called: `https://desk.example`."""
+
+    @property
+    def elsewhere(self) -> str:
+        """The address that another device opens; "" if only this computer reaches the desk."""
+        near = [one for one in self.names if not one.startswith(_LOOPBACK)]
+        return next(
+            iter((*self.outside, *(f"{self.scheme}://{one}:{self.port}" for one in near))), ""
+        )
 
     @property
     def authorities(self) -> frozenset[str]:
@@ -295,6 +312,8 @@ class Guard:
         visit = visit_of(place_of(scope), cookie_of(scope, self._address.cookie))
         if visit and self._door.knows_visit(visit):
             scope.setdefault("state", {})["visit"] = visit
+            if self._door.device_of(visit) and not is_for_devices(path):
+                return NOT_FOR_DEVICES
             session = self._door.session_of(visit)
             ONLY_SESSION.set(session)
             asked = scope["raw_path"] + b"?" + scope.get("query_string", b"")
@@ -331,6 +350,11 @@ _REFUSALS: Final[Mapping[BodyTrouble, Refusal]] = {
     BodyTrouble.SLOW: TOO_SLOW,
     BodyTrouble.BUSY: TOO_BUSY,
 }
+
+
+def is_for_devices(path: str) -> bool:
+    """Return True if a device may come to this path."""
+    return _FOR_DEVICES.fullmatch(path) is not None
 
 
 def _is_stranger(scope: Scope) -> bool:

@@ -17,7 +17,7 @@ import threading
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,11 +89,16 @@ IDLE: Final = 12 * 3600.0
 """Seconds without a request after which a browser has to log in again."""
 LONGEST: Final = 7 * 24 * 3600.0
 """Seconds after which it has to in any case."""
+DEVICE_KEY_LIFE: Final = 900.0
+"""Seconds in which the link of a new device can be used."""
+DEVICE_IDLE: Final = 90 * 24 * 3600.0
+"""Seconds without a request after which a device needs a new link."""
 TRIES: Final = 5
 """Wrong codes after which there is a new code."""
 PAUSE: Final = 5.0
 """Seconds after that in which no code is looked at: codes are not guessed or changed quickly."""
 _WRITE_EVERY: Final = 60.0
+_ID_LENGTH: Final = 16
 # Without 0/O, 1/I/L: a code is read from one screen and typed at another, or read from a wall.
 LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
@@ -106,6 +111,28 @@ class KnownVisit:
     seen: float
     session: str = ""
     """The one session that it may see; "" for all of them."""
+    device: str = ""
+    """The name of the device that it was made for; "" for a browser of this computer."""
+
+
+class Device(NamedTuple):
+    """A device that may answer. `id` names it to the desk, and opens nothing.
+
+    `began` and `seen` are seconds since 1970.
+    """
+
+    id: str
+    name: str
+    began: float
+    seen: float
+
+
+class _Key(NamedTuple):
+    """A key that was not used yet: until when it counts, and what it opens."""
+
+    until: float = 0.0
+    session: str = ""
+    device: str = ""
 
 
 def elapsed() -> float:
@@ -128,7 +155,7 @@ class Door:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     tell: Callable[[str], None] = field(default=lambda _code: None)
     """Shows the new code where the old one was printed: wrong ones may be anybody's."""
-    _keys: dict[bytes, tuple[float, str]] = field(default_factory=dict)
+    _keys: dict[bytes, _Key] = field(default_factory=dict)
     _visits: dict[str, KnownVisit] = field(default_factory=dict)
     _code: str = ""
     _wrong: int = 0
@@ -147,20 +174,21 @@ class Door:
         """The short code for people whose browser is elsewhere: `ABCD-EFGH`."""
         return f"{self._code[:4]}-{self._code[4:]}"
 
-    def new_key(self, session: str = "") -> str:
-        """Make a key that opens the door once, within five minutes; to one session if named."""
+    def new_key(self, session: str = "", device: str = "") -> str:
+        """Make a key that opens the door once: to one session if named, or for a named device."""
         key = secrets.token_urlsafe(16)
         with self._lock:
             now = self.clock()
-            self._keys = {known: one for known, one in self._keys.items() if one[0] > now}
-            self._keys[digest(key)] = now + KEY_LIFE, session
+            self._keys = {known: one for known, one in self._keys.items() if one.until > now}
+            life = DEVICE_KEY_LIFE if device else KEY_LIFE
+            self._keys[digest(key)] = _Key(now + life, session, device)
         return key
 
     def enter_with_key(self, key: str) -> str | None:
         """Use up a one-time key. Returns the visit, named by both of its secrets, or None."""
         with self._lock:
-            until, session = self._keys.pop(digest(key), (0.0, ""))
-            return self._begin(session) if until > self.clock() else None
+            found = self._keys.pop(digest(key), _Key())
+            return self._begin(found.session, found.device) if found.until > self.clock() else None
 
     def enter_with_code(self, code: str) -> str | None:
         """Try the short code. Every few wrong ones there is a new code: guessing leads nowhere."""
@@ -192,7 +220,8 @@ class Door:
             found = self._visits.get(name)
             if found is None:
                 return False
-            if now - found.seen > IDLE or now - found.began > LONGEST:
+            too_old = not found.device and now - found.began > LONGEST
+            if too_old or now - found.seen > (DEVICE_IDLE if found.device else IDLE):
                 del self._visits[name]
                 self._write()
                 return False
@@ -218,10 +247,35 @@ class Door:
             found = self._visits.get(digest(visit).hex())
             return found.session if found else ""
 
-    def _begin(self, session: str = "") -> str:
+    def device_of(self, visit: str) -> str:
+        """Return the name of the device that a visit was made for, "" for none."""
+        with self._lock:
+            found = self._visits.get(digest(visit).hex())
+            return found.device if found else ""
+
+    def devices(self) -> list[Device]:
+        """List the devices that may answer, the newest first."""
+        with self._lock:
+            ahead = self.wall() - self.clock()
+            found = [
+                Device(name[:_ID_LENGTH], one.device, one.began + ahead, one.seen + ahead)
+                for name, one in self._visits.items()
+                if one.device
+            ]
+        return sorted(found, key=lambda device: device.began, reverse=True)
+
+    def remove_device(self, device_id: str) -> None:
+        """End what a device may do: it needs a new link."""
+        with self._lock:
+            for name in [name for name, one in self._visits.items() if one.device]:
+                if name[:_ID_LENGTH] == device_id:
+                    del self._visits[name]
+            self._write()
+
+    def _begin(self, session: str = "", device: str = "") -> str:
         visit = visit_of(secrets.token_urlsafe(16), secrets.token_urlsafe(32))
         now = self.clock()
-        self._visits[digest(visit).hex()] = KnownVisit(now, now, session)
+        self._visits[digest(visit).hex()] = KnownVisit(now, now, session, device)
         self._write()
         return visit
 
@@ -231,7 +285,8 @@ class Door:
             return
         ahead = self.wall() - self._written
         record = {
-            name: [v.began + ahead, v.seen + ahead, v.session] for name, v in self._visits.items()
+            name: [v.began + ahead, v.seen + ahead, v.session, v.device]
+            for name, v in self._visits.items()
         }
         try:
             write_private(self.file, json.dumps(record))
@@ -264,9 +319,9 @@ def _read(file: Path, ahead: float) -> dict[str, KnownVisit]:
         record = json.loads(file.read_text(encoding="utf-8"))
         return {
             str(name): KnownVisit(
-                float(began) - ahead, float(seen) - ahead, "".join(map(str, session))
+                float(began) - ahead, float(seen) - ahead, str(session), str(device)
             )
-            for name, (began, seen, *session) in record.items()
+            for name, (began, seen, session, device) in record.items()
         }
     except FileNotFoundError:
         return {}

@@ -93,6 +93,10 @@ class Desk:
         """Return a path or a sentence for a page; in a room without folders of its computer."""
         return str(text) if self.around is None else str(text).replace(f"{self.home}{os.sep}", "")
 
+    def device_link(self, name: str) -> str:
+        """Make a link that lets one device in, once, within a quarter of an hour."""
+        return f"{self.address.elsewhere}/login#k={self.door.new_key(device=name)}"
+
     def case(self, key: Key) -> Case:
         """Return an exchange as it is now.
 
@@ -152,8 +156,14 @@ def spoken(request: Request) -> str:
 
 
 def called(request: Request) -> str:
-    """Return the name that a person gave themselves in this browser, "" for none."""
-    return visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
+    """Return the name that a person gave themselves or their device, "" for none."""
+    given = visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
+    return given or device_of(request)
+
+
+def device_of(request: Request) -> str:
+    """Return the name of the device that a request came from, "" for a browser of the desk."""
+    return desk_of(request).door.device_of(getattr(request.state, "visit", ""))
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -226,6 +236,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "sessions": desk.board.sessions(),
         "now": datetime.now(UTC).timestamp(),
         "session": "",
+        "device": device_of(request),
         "rules_on": rules_on(desk.book),
         "holding": holding(desk),
         "editor": editor_address(),

@@ -16,6 +16,7 @@ from humanmcp.desk.http.context import (
     QUIET,
     THEMES,
     VIEWS,
+    YEAR,
     AsciiJson,
     CallRoute,
     Desk,
@@ -72,7 +73,7 @@ def set_visit(response: Response, desk: Desk, visit: str) -> None:
     response.set_cookie(
         desk.address.cookie,
         secret,
-        max_age=int(LONGEST),
+        max_age=YEAR if desk.door.device_of(visit) else int(LONGEST),
         path=start_of(place),
         httponly=True,
         samesite="strict",

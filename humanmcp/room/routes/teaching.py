@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from humanmcp.common import qr_code
 from humanmcp.desk.http.context import FormValues, note_version, page, spoken
 from humanmcp.desk.routes.history import stage
 from humanmcp.desk.routes.settings import mistake_page, shown_snippets
@@ -20,7 +21,7 @@ from humanmcp.room.classroom import LONGEST_HINT, LONGEST_NAME, Classroom
 from humanmcp.room.records import DoorState
 from humanmcp.room.room_door import Visitor, VisitorKind, fits
 from humanmcp.room.seat import RoomSeat
-from humanmcp.room.views import entering, number_of, qr_code, room_of, spaced, visitor_of
+from humanmcp.room.views import entering, number_of, room_of, spaced, visitor_of
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -187,7 +188,7 @@ def mistake(request: Request, code: str) -> HTMLResponse:
 def picture(request: Request) -> Response:
     """Draw the QR code of the door."""
     classroom = room_of(request)
-    return Response(qr_code(joining_link(classroom)), media_type="image/svg+xml")
+    return Response(qr_code.svg(joining_link(classroom)), media_type="image/svg+xml")
 
 
 def joining_link(classroom: Classroom) -> str:

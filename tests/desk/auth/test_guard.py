@@ -110,7 +110,7 @@ def flat(routes: Iterable[Any]) -> Iterator[APIRoute]:
 
 def routes(home: Path) -> Iterator[tuple[str, str]]:
     """List every method and path that the desk has, with something in place of each parameter."""
-    app = make_app(command.make_desk(home, 8765, Settings()))
+    app = make_app(command.make_desk(home, Address(8765), Settings()))
     assert isinstance(app, Guard)
     found = list(flat(app._app.routes))  # type: ignore[attr-defined] # FastAPI's, behind the guard
     assert len(found) > 30

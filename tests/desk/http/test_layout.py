@@ -15,6 +15,7 @@ from starlette.requests import Request
 from humanmcp.answering.case import LARGEST, Decoded
 from humanmcp.common.settings import Settings
 from humanmcp.desk import command
+from humanmcp.desk.auth.guard import Address
 from humanmcp.desk.http import context as frame
 from humanmcp.desk.routes import inbox as inbox_page
 from humanmcp.desk.state import history
@@ -33,7 +34,7 @@ def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page carries the number of the last change from before it gathered what it shows."""
-    desk = command.make_desk(home, 8765, Settings())
+    desk = command.make_desk(home, Address(8765), Settings())
     monkeypatch.setattr(frame, "desk_of", lambda _request: desk)
     monkeypatch.setattr("humanmcp.desk.http.context.spoken", lambda _request: "en")
     scope = {"type": "http", "path": "/", "headers": [], "query_string": b""}
@@ -146,7 +147,7 @@ def test_a_page_decodes_the_request_at_most_once(
         return read(raw)
 
     monkeypatch.setattr(jsonrpc, "read", counting)
-    desk = command.make_desk(inbox.home, 8765, Settings())
+    desk = command.make_desk(inbox.home, Address(8765), Settings())
     desk.board.refresh_all()
     inbox_page._message(desk, Key(name, 1), "en")
     decoded.clear()
@@ -178,7 +179,7 @@ def test_only_the_beginning_of_a_huge_message_is_decoded_for_a_page(
 
     monkeypatch.setattr(jsonrpc, "read", counting)
     monkeypatch.setattr("humanmcp.protocol.validation.incoming.strict", counting_strict)
-    desk = command.make_desk(inbox.home, 8765, Settings())
+    desk = command.make_desk(inbox.home, Address(8765), Settings())
     desk.board.refresh_all()
     shown = inbox_page._message(desk, Key(name, 1), "en")
     listed = history.recent(desk.board, 8)

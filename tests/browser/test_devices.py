@@ -1,0 +1,103 @@
+"""A phone with a link of its own: it answers, and the page is installed there as an app."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.seats import OPTIONS, begin, call, close
+from tests.desk.desking import Desking
+from tests.serving import Serving
+from tests.waiting import PATIENCE, until
+
+pytestmark = pytest.mark.browser
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+FLAGS = ("--url", "https://desk.example")
+
+
+@pytest.fixture
+def desk(home: Path) -> Iterator[Desking]:
+    """A desk that others reach through a proxy."""
+    with Desking(home, *FLAGS) as desk:
+        yield desk
+
+
+@pytest.fixture
+def phone(browser: Browser, desk: Desking) -> Iterator[Page]:
+    """A phone that follows the link of a device, without the proxy."""
+    context = browser.new_context(**{**OPTIONS, **PHONE})
+    context.set_default_timeout(PATIENCE * 1000)
+    page = context.new_page()
+    answer = desk.submit("/devices", name="My phone")
+    found = re.search(r"/login#k=[\w-]+", answer.text)
+    assert found, answer.text
+    page.goto(desk.facts.address.rstrip("/") + found[0])
+    page.wait_for_url(lambda url: "/login" not in url)
+    yield page
+    close(context)
+
+
+def open_call(phone: Page, desk: Desking, host: Serving) -> None:
+    """Have the host call a tool, and open the call on the phone."""
+    begin(host, desk)
+    host.say(call(city="Tokyo"))
+    (item,) = until(lambda: desk.get("/api/exchanges")["waiting"], "the call")
+    place = re.search(r".*/~[\w-]+", phone.url)
+    assert place
+    phone.goto(f"{place[0]}/m/{item['session']}/{item['number']}")
+
+
+def test_a_phone_answers_a_call_and_sees_no_settings(
+    desk: Desking, host: Serving, phone: Page
+) -> None:
+    """It is as wide as its screen, and leads nowhere that it may not go."""
+    open_call(phone, desk, host)
+    phone.locator("#sentence").fill("sunny")
+    phone.locator("#send").tap()
+    assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny"
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    phone.locator("button.menu").tap()
+    expect(phone.locator("#menu")).to_contain_text("Log out")
+    expect(phone.locator('#menu a, nav a[href$="/book"]')).to_have_count(0)
+
+
+def test_an_installed_page_says_that_the_desk_is_away_and_keeps_the_draft(
+    desk: Desking, host: Serving, phone: Page, home: Path
+) -> None:
+    """It opens without the desk, and goes on where it was when the desk is back."""
+    open_call(phone, desk, host)
+    facts = phone.evaluate(
+        "async () => (await fetch(document.querySelector('link[rel=manifest]').href)).json()"
+    )
+    assert facts["display"] == "standalone"
+    phone.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
+    phone.locator("#sentence").fill("half a sentence")
+    key = phone.evaluate("() => Object.keys(localStorage).find((key) => key.includes('draft'))")
+    until(lambda: "half" in str(phone.evaluate("k => localStorage.getItem(k)", key)), "a draft")
+    desk.kill()
+    phone.reload()
+    expect(phone.locator("main")).to_contain_text("cannot be reached")
+    with Desking(home, *FLAGS, port=desk.port):
+        phone.locator("main a").tap()
+        expect(phone.locator("#sentence")).to_have_value("half a sentence")
+        kept = phone.evaluate(
+            "async () => (await Promise.all((await caches.keys()).map(async (one) =>"
+            " (await (await caches.open(one)).keys()).map((each) => new URL(each.url).pathname))))"
+            ".flat()"
+        )
+    assert "/offline" in kept
+    assert [path for path in kept if path != "/offline" and not path.startswith("/static/")] == []
+
+
+def test_the_page_of_devices_fits_a_phone_and_removes_one(desk: Desking, phone: Page) -> None:
+    """The device that is removed is asked to log in with its next page."""
+    listed = desk.page("/devices")
+    found = re.search(r'My phone</strong>.*?name="remove" value="(\w+)"', listed)
+    assert found
+    desk.submit("/devices", remove=found[1])
+    phone.reload()
+    expect(phone.locator("body")).to_contain_text("Log in")
